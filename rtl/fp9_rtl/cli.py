@@ -55,7 +55,7 @@ def _libraries() -> Iterable[str]:
 def library_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options --library, --liberty and --leave-out to a command.
 
-    The values of these options are the arguments of `libraries.chosen`.
+    The option values become the arguments of `libraries.chosen`.
     """
     options = (
         click.option("--library", "libraries", type=Words(_libraries), multiple=True, help=_LIBRARY),

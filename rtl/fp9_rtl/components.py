@@ -75,7 +75,7 @@ class UnitComponent(wiring.Component):
     """A unit as an Amaranth component with flat ports: data ports, handshake and enable.
 
     By default, Amaranth adds the clock and a synchronous, active-high reset. For any other kind of reset, the component
-    has ports for clock and reset.
+    has its own ports for clock and reset.
     """
 
     def __init__(self, unit: Unit) -> None:

@@ -30,7 +30,7 @@ class EngineText:
 class Operands(NamedTuple):
     """C parameters that pass the operands of a dot product, and a C expression for each element.
 
-    The Python function `element` returns the expression for one side ("a" or "b") and an index.
+    The Python function `element` returns the C expression for an operand ("a" or "b") and an element's index.
     """
 
     parameters: str
@@ -51,8 +51,9 @@ def engine_text(
     """Return the C functions of an engine for the given operand and scale formats.
 
     `given` states how the dot product reads its operands. `observer` names a C function that the dot product calls
-    after each rounding of a step or a chunk's total. The call is `observer(joins, terms, count, addend, code)`. Raises
-    ValueError for an engine with zero_bypass or random bits, and if no format can be an operand format.
+    after each rounding of a step or a chunk's total. The observer function is called as `observer(joins, terms, count,
+    addend, code)`. Raises ValueError for an engine with zero_bypass or random bits, and if no format can be an operand
+    format.
     """
     operands = [fmt for fmt in operands if takes(engine, fmt)]
     _check(engine, operands)

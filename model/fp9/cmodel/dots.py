@@ -13,7 +13,7 @@ from fp9.units import Dot, Mul, with_every_bias
 
 
 def mul(unit: Mul) -> ModelText:
-    """Return the C model of a `Mul`, which rounds the product once. A NaN result has the canonical NaN code."""
+    """Return the C model of a `Mul`, which rounds the product once. A NaN product has the canonical NaN code."""
     sides = (("a", unit.a), ("b", unit.b))
     words = {
         "name": unit.name,
@@ -61,7 +61,7 @@ def dot(unit: Dot) -> ModelText:
 
 
 def _joins(unit: Dot) -> bool:
-    """Return whether the products are summed first and their sum is then added to c."""
+    """Return whether a `Dot` sums its products first and then adds their sum to c."""
     engine = unit.engine
     return not engine.step.exact and (
         engine.chunk.length is not None or (engine.step.scaling is Scaling.SUMS and unit.scale is not None)

@@ -120,7 +120,7 @@ FP9_FN void @{name}_model(@{state}const @{name}_in *in, @{name}_out *out)
 def shared(formats: Iterable[Format], parts: Iterable[str]) -> str:
     """Return the shared C code and the format functions that a header needs.
 
-    Include guards allow a program to include several headers.
+    Include guards allow a C program to include several headers.
     """
     each = list(dict.fromkeys(formats))
     wanted = {*parts, "layout", *(["hif8"] if any(map(is_tapered, each)) else [])}

@@ -1,6 +1,6 @@
 """Generate C headers with functions for formats and engines.
 
-The functions convert from and to FP32, classify codes, return the next larger or smaller number, and compute dot
+The functions convert codes from and to FP32, classify codes, find the next larger or smaller number, and compute dot
 products.
 """
 
@@ -22,8 +22,8 @@ _FP32 = fixed_format("fp32")
 def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), name: str = "formats") -> str:
     """Return the text of `fp9_NAME.h`, a C header with functions for formats and engines.
 
-    The operands of the engines have the given formats. Raises ValueError if no format is given, and for engine
-    parameters that the C model does not support.
+    The engines take operands in the given formats. Raises ValueError if no format is given, and for engine parameters
+    that the C model does not support.
     """
     if not formats:
         raise ValueError("no formats given; give those of the operands, such as e4m3")

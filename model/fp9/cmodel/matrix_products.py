@@ -1,9 +1,8 @@
 """Generate CUDA kernels for matrix products of codes with an engine's accumulator.
 
 The two kernels return the same bits. `fp9_sums` computes each sum with the C header's dot product, for every engine.
-`fp9_tiles` computes tiles of sums in integers of 32 or 64 bits, for engines with an addition window that includes the
-addend. `fp9_tiles` handles only finite operands. It marks sums with special numbers and sums that overflow, and
-`fp9_sums` then computes the marked sums.
+`fp9_tiles` computes tiles of sums in integers of 32 or 64 bits, for engines whose addition window includes the addend.
+`fp9_tiles` marks sums with special numbers and sums that overflow. `fp9_sums` then computes the marked sums.
 """
 
 from __future__ import annotations
@@ -32,11 +31,11 @@ _NOTHING = -8192
 class Kernels:
     """CUDA source with the kernel `fp9_sums` and, if `tiled`, the kernel `fp9_tiles`.
 
-    Both kernels take codes a (m, k) and b (k, n) with strides in elements, and write codes d (m, n). The kernel
-    `fp9_tiles(a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b)` runs in blocks of `THREADS` threads, which
-    compute `TILE` x `TILE` sums. The array `redo` (m, n) of type uint8 marks the sums that `fp9_tiles` does not
-    compute. The kernel `fp9_sums` has the same parameters, and each thread computes one sum. If `redo` is a null
-    pointer, `fp9_sums` computes all sums, and otherwise only the marked sums.
+    Both kernels take codes a (m, k) and b (k, n) with strides in elements, and write codes d (m, n). The parameters of
+    both kernels are (a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b). A block of `fp9_tiles` has `THREADS`
+    threads and computes `TILE` x `TILE` sums. The array `redo` (m, n) of type uint8 marks the sums that `fp9_tiles`
+    does not compute. Each thread of `fp9_sums` computes one sum. If `redo` is a null pointer, `fp9_sums` computes all
+    sums, and otherwise only the marked sums.
     """
 
     source: str
@@ -46,8 +45,8 @@ class Kernels:
 def kernels(format_a: Format | str, format_b: Format | str, engine: Engine) -> Kernels:
     """Return the CUDA source for matrix products of codes in the given formats.
 
-    Raises ValueError for an engine without C functions: with random bits, with `zero_bypass`, or with scaled groups
-    that exclude the operand formats.
+    Raises ValueError for an engine with random bits or `zero_bypass`. Raises ValueError if the engine scales groups of
+    products and does not accept the operand formats.
     """
     formats = format(format_a), format(format_b)
     a, b = formats

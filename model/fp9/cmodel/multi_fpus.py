@@ -1,6 +1,6 @@
 """C model of the multi-format floating-point unit (`MultiFpu`).
 
-The generated C code has one function for an operation on the whole word or in one lane. This function sums all terms
+The generated C code has one function for an operation on the whole word or in one lane. The function sums all terms
 exactly, in words of 64 bits, and rounds once. `parts/fpu.h` holds the C code that is the same for all units.
 """
 
@@ -79,7 +79,7 @@ def _sums(unit: MultiFpu) -> bool:
 
 
 def _terms(unit: MultiFpu) -> int:
-    """Return the largest number of terms of a sum."""
+    """Return the largest number of terms that an operation of the unit sums."""
     return max(2, unit.dot_products + 1)
 
 

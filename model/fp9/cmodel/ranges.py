@@ -19,7 +19,7 @@ class Weights:
     highest: int
 
     def __add__(self, other: Weights) -> Weights:
-        """Return the exponent range of the products of a factor in this range and a factor in the range `other`."""
+        """Return the exponent range of a product whose factors are in the ranges `self` and `other`."""
         return Weights(self.lowest + other.lowest, self.highest + other.highest)
 
     def bits(self, terms: int) -> int:

@@ -27,7 +27,7 @@ def step(name: str, engine: Engine, products: Weights, count: int, grouped: bool
     """Return the C function `NAME_step` for at most `count` terms in the exponent range `products`.
 
     The C function takes the terms and the addend as numbers, returns the code of the result, and sets flags. With
-    `grouped`, a term is the sum of a group of products.
+    `grouped`, each term of the C function is the sum of a group of products.
     """
     words = _words(name, engine) | {"count": count}
     if engine.window.width is None:

@@ -63,7 +63,7 @@ def _together(names: Sequence[str], ends: Iterable[tuple[object, object]]) -> li
 
 
 def _ranges(names: Sequence[str]) -> Iterator[str]:
-    """Yield port names for a box. A series of numbered names is shortened to its first and last name."""
+    """Yield port names for a box. A series of numbered port names is shortened to its first and last name."""
     series: dict[str, list[str]] = {}
     for name in names:
         series.setdefault(re.sub(r"\d+$", "#", name), []).append(name)

@@ -1,7 +1,7 @@
 """Hardware pages of the numerics explorer: a unit's data sheet, area and delay.
 
-The explorer finds `sheet` and `area` through the entry points `fp9.explorer`, and calls them for its requests. Both
-functions take a dictionary of text parameters and return a record.
+The explorer finds the functions `sheet` and `area` through the entry points `fp9.explorer`. Both functions take a
+dictionary of text parameters and return a record.
 """
 
 from fp9_rtl.explorer.answers import area, sheet

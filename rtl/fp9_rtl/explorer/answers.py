@@ -52,7 +52,8 @@ def sheet(asked: Mapping[str, str]) -> Record:
 def area(asked: Mapping[str, str]) -> Record:
     """Return the area and delay of a unit, or the progress of their measurement.
 
-    The parameters are the same as for `sheet`. The explorer repeats the request until the measurement is finished.
+    The parameters are the same as for the function `sheet`. The explorer repeats a request until its measurement is
+    finished.
     """
     return _AREAS.of(_spec(*_named(asked)))
 

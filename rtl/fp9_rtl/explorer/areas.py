@@ -1,7 +1,7 @@
 """Measure the areas of units in a separate process, while the explorer answers requests.
 
-The process measures one unit at a time. A request expires after `PATIENCE` seconds unless the explorer repeats the
-request. A measurement whose request has expired is stopped as soon as another request is waiting.
+The measuring process handles one unit at a time. A request expires after `PATIENCE` seconds unless the explorer repeats
+the request. A measurement whose request has expired is stopped as soon as another request is waiting.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ class Areas:
     def of(self, unit: Unit) -> Record:
         """Return the record of a unit, which holds its area and delay, an error, or the progress of the measurement.
 
-        The first call for a unit requests the measurement.
+        The first call for a unit also requests the measurement of the unit.
         """
         with self._lock:
             if unit in self._known:
@@ -69,7 +69,7 @@ class Areas:
     def _started(self) -> subprocess.Popen[str]:
         """Return the measuring process, and start the process if it is not running.
 
-        The process leads its own process group, so that it can be ended together with its children.
+        The measuring process leads its own process group, so that it can be ended together with its children.
         """
         if self._worker is None:
             pipe = subprocess.PIPE

@@ -1,7 +1,7 @@
 """Worker process of the explorer that measures the area and delay of units.
 
-The worker reads specifications from standard input and writes records to standard output. An input line holds the text
-of a unit file as a JSON string. The worker and its children end when standard input ends.
+The worker reads specifications from standard input and writes records to standard output. An input line holds one
+specification: the text of a unit file as a JSON string. The worker and its children end when standard input ends.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Bound how far two candidate scales can move a block's quantised values apart.
 
 A quantiser may try two scales for a block and compare their sums of squared errors. The bounds in this module set the
-bit widths of that comparison. Both scales are rounded quotients of the same largest magnitude. Therefore only a few
-pairs of scales can occur for a block, and only a few pairs of elements for a number. The difference between the two
-error sums is far smaller than either sum.
+bit widths of the error comparison. Both candidate scales are rounded quotients of the same largest magnitude. Only a
+few pairs of scales can therefore occur for a block, and only a few pairs of elements for a number. The difference
+between the error sums of the two scales is far smaller than either sum.
 """
 
 from __future__ import annotations
@@ -53,7 +53,7 @@ def counts(element: Format) -> list[int]:
 
 @functools.cache
 def apart(unit: Quantiser) -> Apart:
-    """Return the bounds for a quantiser unit, over all pairs of candidate scales that differ."""
+    """Return the bounds of `Apart` for a quantiser unit, over all pairs of different candidate scales."""
     differ = [
         (abs(second.number - first.number), first.number + second.number, min(first.high, second.high))
         for first, second in _elements(unit)

@@ -1,10 +1,10 @@
 """Buffer for a block that arrives in several operations, until the block's scale is known.
 
 The stored block and the next block share one set of registers. Two separate buffers would need twice as many registers.
-A register becomes free when its operation of the stored block leaves the buffer. An operation of the next block can
-enter the register in the same clock cycle. A block therefore takes as many clock cycles as it has operations. The last
-operation of a block completes the block. The buffer accepts this last operation when the last operation of the stored
-block leaves, and then replaces the scale.
+A register becomes free when the operation that it holds leaves the buffer. In the same clock cycle, the register can
+receive an operation of the next block. A block therefore takes as many clock cycles as it has operations. The last
+operation of a new block is accepted when the last operation of the stored block leaves. At the same time, the scale of
+the new block replaces the stored scale.
 
     | register of the next operation | operation that leaves next | stored                                 |
     |--------------------------------|----------------------------|----------------------------------------|
@@ -26,8 +26,8 @@ from fp9_rtl.quantisers.quantiser_steps import beside_scale, scaled_layout, scal
 class Block(StreamComponent):
     """Store a block's operations until its scale is known, and output them in order with the scale.
 
-    The first operation of a block leaves in the clock cycle after its last operation has arrived. Reset empties the
-    buffer and begins a new block.
+    The first operation of a block leaves in the clock cycle after the block's last operation has arrived. Reset empties
+    the buffer and begins a new block.
     """
 
     def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:
@@ -72,7 +72,10 @@ class Block(StreamComponent):
         return m
 
     def _count(self, m: Module, lead: Signal, enters: Value, leaves: Value, ends: Value) -> None:
-        """Count how many operations the output is ahead of the input. `ends` is 1 for the last operation of a block."""
+        """Count by how many operations the output of the buffer is ahead of the input.
+
+        `ends` is 1 for the last operation of a block.
+        """
         with m.If(leaves & ends):
             m.d.sync += [self.o.valid.eq(0), lead.eq(0)]
         with m.Elif(leaves & ~enters):

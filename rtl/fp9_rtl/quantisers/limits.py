@@ -2,8 +2,8 @@
 
 Let s be the block's scale and t the array's scale. The element for a number x is the element nearest to x / (s t).
 Instead of dividing x, the circuit compares x with the midpoints between elements, multiplied by s t. The products of
-midpoint and s t are computed exactly, once for each block, and converted to source codes. The code of each number is
-compared with these limit codes:
+midpoint and s t are computed exactly, once for each block, and converted to source codes. The circuit then compares the
+code of each number with the limit codes:
 
     midpoint s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r      r: OR of all bits of the rest
     x reaches it if  x 0 > limit (ties down), or  x 1 > limit (ties up, to the even element)
@@ -37,7 +37,7 @@ def middles(block: BlockFormat) -> list[Fraction]:
 
 
 def limit_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Return the names of the fields that hold a scale's limits."""
+    """Return the names of the fields that hold a scale's comparison limits."""
     return tuple(f"{scale}_limit{number}" for number in range(1, unit.block.element.max_code + 1))
 
 
@@ -47,7 +47,7 @@ def code_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
 
 
 class Limits(Step):
-    """Compute the limits of a block, and pass on the block's numbers and scales.
+    """Compute the comparison limits of a block, and pass on the block's numbers and scales.
 
     If a scale is zero, its limits are larger than every number.
     """
@@ -177,7 +177,7 @@ class _Multiple:
         self._top = length - 1
 
     def limit(self, m: Module, exponent: Value, ulp: int, some: Value) -> Value:
-        """Return the limit code for this multiple times 2^(exponent + ulp). Exponents are biased.
+        """Return the code of a comparison limit: the multiple times 2^(exponent + ulp), with biased exponents.
 
         If `some` is 0, the limit is larger than every number, so no number reaches the limit.
         """

@@ -35,7 +35,7 @@ def quantiser_steps(unit: Quantiser) -> list[Step]:
 def element_steps(unit: Quantiser) -> list[Step]:
     """Return the stages that compute the elements from an operation's numbers and their scale.
 
-    The stages contain one cast for each number, or compare each number with limits.
+    The returned stages contain one cast for each number, or compare each number with limits.
     """
     if not unit.block.powers_of_two:
         limits = Limits(unit, scaled_layout(unit))

@@ -85,8 +85,7 @@ def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, r
 def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
     """Return how many significand bits `over_tensor` must compute.
 
-    After division by any of the divisors, enough bits for rounding must remain. A quotient below 1 has one bit less
-    than the dividend.
+    After division by any of the divisors, the quotient must still have enough bits for rounding.
     """
     start = [divisor / pow2(floor_log2(divisor)) for divisor in divisors]
     return scale.precision + 2 + max(floor_log2(Fraction(number.denominator)) for number in start)
@@ -95,8 +94,8 @@ def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
 def _divided(m: Module, dividend: Value, divisor: Value, bits: int) -> tuple[Value, Value, Value]:
     """Return the first `bits` bits of the quotient, whether the quotient is below 1, and a sticky bit.
 
-    The first quotient bit is the leading 1. The sticky bit is 1 if the division leaves a remainder. The leading 1 must
-    be at the same position in dividend and divisor.
+    The first quotient bit is the leading 1. The sticky bit is 1 if the division leaves a remainder. Dividend and
+    divisor must have their leading 1 at the same bit position.
     """
     lower = Signal(name="lower")
     m.d.comb += lower.eq(dividend < divisor)

@@ -1,8 +1,9 @@
 """Compute a block's power-of-two scale: amax divided by a rule's divisor, rounded once.
 
 Write the divisor as m 2^k with 1 <= m < 2, and the largest magnitude amax as s 2^e. The quotient's significand is s/m
-or 2 s/m. Rounding only needs to compare s with constants. If s < m, the quotient is in the lower binade. The comparison
-of s with 3/2 of the binade's start gives the guard bit. The sticky bit is 0 if s equals one of the two constants.
+or 2 s/m. Rounding the quotient only requires comparisons of s with constants. If s < m, the quotient is in the lower
+binade. A comparison of s with 3/2 of the binade's start gives the guard bit. The sticky bit is 0 if the quotient equals
+the start or the middle of the binade.
 """
 
 from __future__ import annotations
@@ -39,10 +40,9 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 
 
 def _reaches_both_ends(block: BlockFormat) -> bool:
-    """Return whether the smallest and the largest scale both need special handling.
+    """Return whether a subnormal amax and a scale above the largest scale need special handling.
 
-    If all elements are below 2, a subnormal amax may need a scale larger than the smallest scale. The largest amax may
-    then need a scale larger than the largest scale. If the elements reach 2, neither case can occur.
+    Both cases matter only if all elements are below 2.
     """
     return block.power < 2
 
@@ -50,7 +50,7 @@ def _reaches_both_ends(block: BlockFormat) -> bool:
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
     """Return two fields of amax: the exponent with one extra carry bit, and the fraction.
 
-    Some rules first round amax to the precision of the elements, with ties up. In this case half of the last place is
+    Some rules first round amax to the precision of the elements, with ties up. To round amax, half of the last place is
     added, and the lower bits are dropped.
     """
     rounded = Signal(len(amax) + 1)
@@ -63,8 +63,8 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
     """Return the code of amax, with a subnormal amax shifted so that its leading 1 is in front of the fraction.
 
-    The shift is exact in the binade below the normal numbers. Smaller numbers are replaced by the first number of this
-    binade, because they also get the smallest scale.
+    The shift is exact in the binade below the normal numbers. All smaller numbers get the smallest scale, so they are
+    replaced by the first number of this binade.
     """
     if not _reaches_both_ends(block):
         return amax

@@ -1,19 +1,20 @@
 """Compare two candidate scales of a block by their sums of squared errors.
 
-The scale with the smaller sum is chosen, and the first scale is chosen in a tie. With elements e, scale s and the
-array's scale t, the error of a scale is sum (x - e s t)^2. The scale with the smaller error also has the smaller value
-of t s^2 sum e^2 - 2 s sum x e. The circuit compares these values exactly, in integers:
+The scale with the smaller sum of squared errors is chosen, and in a tie the first scale. With elements e, scale s and
+the array's scale t, the error of a scale is sum (x - e s t)^2. The scale with the smaller error also has the smaller
+value of t s^2 sum e^2 - 2 s sum x e. The circuit compares the values of both scales exactly, in integers:
 
-* e is counted in smallest elements. s is counted in last places of the first scale, and t in its own last places.
-* A number with a non-zero element is only a few binades below the largest magnitude amax. Therefore x is counted in
-  a unit at a fixed distance below amax.
-* The two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) then differ by a power of two.
-  The power of two can only take a few values, because amax is about 2 to 9 times s t.
-* The magnitudes of both sides are compared, and the right side is negated if the left side is negative. Therefore the
-  long factor t multiplies an unsigned number, whose width is bounded by the module `apart`.
+* The unit of e is the smallest element. The unit of s is the first scale's last place, and the unit of t its own last
+  place.
+* A number with a non-zero element is only a few binades below the largest magnitude amax. The unit of x
+  is therefore a power of two at a fixed distance below amax.
+* The two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) have
+  different units. The ratio of the units is a power of two with few possible values, as amax is about 2 to 9 times s t.
+* The magnitudes of both sides are compared, and the right side is negated if the left side is negative. The long
+  factor t therefore multiplies an unsigned number, whose width the module `apart` bounds.
 
-If both scales have the same code, the first scale is chosen. This also covers blocks for which both scales saturate,
-where amax has no upper bound.
+If both scales have the same code, the first scale is chosen. This rule also covers blocks for which both scales
+saturate and amax has no upper bound.
 """
 
 from __future__ import annotations
@@ -103,10 +104,7 @@ def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]
 
 
 def _within(most: int) -> Signal:
-    """Return a signal for a number from -`most` to `most`.
-
-    The signal may be narrower than the difference that Amaranth computes.
-    """
+    """Return a signal for a number from -`most` to `most`."""
     return Signal(range(-most, most + 1))
 
 
@@ -131,8 +129,8 @@ def _window(unit: Quantiser) -> int:
 class _Numbers:
     """Magnitudes of a block's numbers, each as a significand and a left shift.
 
-    All magnitudes are multiples of the same power of two. The power of two is so small that every number with a
-    non-zero element is an integer multiple.
+    All magnitudes are multiples of the same power of two. Every number with a non-zero element is an integer multiple
+    of this power of two.
     """
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:
@@ -177,11 +175,11 @@ def _places(unit: Quantiser) -> tuple[int, int, int]:
     """Return the constant term, the minimum and the maximum of the shift between the two compared sides.
 
     The shift is the constant term, plus the biased exponent of amax, minus the biased exponents of s and t. Write amax
-    = A 2^a and s t = S T 2^b with integers A, S and T, and let r = amax / (s t). Then 2^(a - b) equals r S T / A, which
-    bounds the shift.
+    = A 2^a and s t = S T 2^b with integers A, S and T, and let r = amax / (s t). The equation 2^(a - b) = r S T / A
+    then bounds the shift.
     """
     source, scale, element = unit.source, unit.block.scale, unit.block.element
-    finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # bit positions between the units of both sides
+    finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # factor 2, unit of x, smallest element
     last = scale.min_normal_exponent - scale.precision + 1  # last place of the smallest scale
     apart = TENSOR_SCALE.fraction_bits - source.fraction_bits - last + finer
     least = _NEAREST * min(tries(unit)) * pow2(TENSOR_SCALE.fraction_bits) / ((1 << source.precision) - 1)

@@ -21,9 +21,9 @@ _MARKERS = "osD^v"
 
 
 def draw(outcomes: Sequence[Outcome]) -> str:
-    """Return the chart of a study as SVG text, with one chart above the other for several libraries.
+    """Return the chart of a study as SVG text. The charts of several cell libraries are stacked.
 
-    Every outcome must have at least one measured variant.
+    The study must have at least one measured variant in every cell library.
     """
     study = outcomes[0].study
     height, kind = {

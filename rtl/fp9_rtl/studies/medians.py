@@ -1,4 +1,4 @@
-"""Studies that compare median areas over several cell orders, to resolve 5 %."""
+"""Studies that compare median areas over several cell orders, to resolve 5 % differences."""
 
 from __future__ import annotations
 
@@ -33,7 +33,7 @@ _Group = tuple[tuple[Unit, ...], Unit]
 class Medians:
     """A question about cost, and groups of units whose median areas answer the question.
 
-    In each group, ratios compare the units with the group's reference unit.
+    The units of a group are compared with the group's reference unit.
     """
 
     name: str

@@ -51,8 +51,8 @@ INDEX = "README.md"
 def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
     """Write the page NAME.md, the data NAME.json and NAME.csv, and the chart NAME.svg to a folder.
 
-    The chart is omitted if no variant was measured. `outcomes` are the results of one study, with one outcome for each
-    library. Return the paths of the written files.
+    The chart is omitted if the study has no measured variant. `outcomes` are the results of one study, with one outcome
+    for each library. Return the paths of the written files.
     """
     base = folder / outcomes[0].study.name
     texts = {".md": page(outcomes), ".json": as_json(outcomes), ".csv": as_csv(outcomes)}
@@ -115,9 +115,7 @@ def as_csv(outcomes: Sequence[Outcome]) -> str:
 
 
 def page(outcomes: Sequence[Outcome]) -> str:
-    """Return a study as a Markdown page: question, tables, chart, specifications, and the command that repeats the
-    study.
-    """
+    """Return a study as a Markdown page: question, tables, chart, specifications, and the command that repeats it."""
     study, skipped = outcomes[0].study, outcomes[0].skipped
     parts = [f"# {study.title}", study.question]
     if outcomes[0].rows:

@@ -28,9 +28,9 @@ class Chart(Enum):
 
 @dataclass(frozen=True)
 class Variant:
-    """One unit of a study, with its label.
+    """One unit of a study, with a label for tables and charts.
 
-    Ratios compare the variant with the variant labelled `over`, which is by default the first variant of the study.
+    Area and delay ratios refer to the variant labelled `over`, by default the first variant of the study.
     """
 
     label: str
@@ -134,7 +134,7 @@ def measure(
 
 
 def row(study: Study, variant: Variant, measured: dict[str, Synthesis]) -> Row:
-    """Return the row of a measured variant. The row has ratios if the variant's baseline was measured too."""
+    """Return the row of a measured variant. The row contains ratios if the baseline of the variant was measured too."""
     over = next(v for v in study.variants if v.label == study.baseline(variant))
     reference = measured.get(over.label)
     figures = measured[variant.label]

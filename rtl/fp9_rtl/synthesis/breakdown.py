@@ -1,8 +1,7 @@
 """Measure the area of each submodule of a unit, with module boundaries kept in synthesis.
 
-Yosys and ABC optimise each submodule separately, so every gate belongs to exactly one submodule. Flat synthesis also
-shares gates across module boundaries, so the flat area differs from the sum of the submodule areas. A breakdown reports
-both areas.
+Yosys and ABC optimise each submodule separately, so every gate belongs to exactly one submodule. Flat synthesis can
+share gates across module boundaries, so the flat area differs from the sum of submodule areas.
 """
 
 from __future__ import annotations
@@ -87,9 +86,9 @@ def breakdown(
 ) -> Breakdown:
     """Return the area of each submodule of a unit, and the area of the flat netlist, for one mapping.
 
-    The submodules are the steps of the unit's datapath. If the unit has pipeline stages, the submodules of its pipeline
-    and of its accumulator are listed too. Raises TypeError for a unit without hardware, and ValueError for an unknown
-    mapping. Raises MissingTool if the library or Yosys is not installed.
+    The submodules of a combinational unit are the steps of its datapath. A pipelined unit also has submodules for its
+    pipeline and its accumulator. Raises TypeError for a unit without hardware, and ValueError for an unknown mapping.
+    Raises MissingTool if the library or Yosys is not installed.
     """
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping {mapping!r} given; choose from {', '.join(MAPPINGS)}")
@@ -134,10 +133,10 @@ def _measure(text: str, unit: Unit, library: Library, script: str) -> dict[str, 
 
 
 def boundaries(text: str, unit: Unit) -> list[str]:
-    """Return the names of the modules in a unit's RTLIL whose boundaries synthesis must keep.
+    """Return the names of the submodules whose boundaries synthesis keeps, from the text of a unit's RTLIL.
 
-    The list contains the submodules of the unit. If the unit has pipeline stages, the list also contains the submodules
-    one level below.
+    For a combinational unit, these are its direct submodules. For a pipelined unit, submodules of submodules are
+    included.
     """
     modules = [name for name in _MODULE.findall(text) if name != unit.name]
     depth = 2 if unit.stages else 1

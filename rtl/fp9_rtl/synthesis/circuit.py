@@ -1,8 +1,8 @@
 """Generate the flat Verilog circuit of a unit that synthesis measures.
 
-Yosys writes this Verilog as one module without processes. `fp9 prove UNIT --source` proves that the flat Verilog is
-equivalent to the readable Verilog. The flat Verilog text changes only if the circuit changes. A stable text is
-necessary, because ABC's area for the same logic varies by a few per cent with the text.
+Yosys writes the circuit as one Verilog module without processes. `fp9 prove UNIT --source` proves that the flat Verilog
+is equivalent to the readable Verilog. The flat Verilog text changes only if the circuit changes. Another text of the
+same logic would change the area from ABC by a few per cent.
 """
 
 from __future__ import annotations

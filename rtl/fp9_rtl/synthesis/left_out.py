@@ -1,8 +1,8 @@
-"""Measure the area that each value of a unit's field adds, by leaving the value out.
+"""Measure how much area each value of a specification field adds to a unit.
 
-Examples of such values are an operation group of an FPU and a rounding mode of a cast. The area that a value adds is
-the area of the full unit minus the area of the same unit without the value. Values share logic, so the added areas do
-not sum to the area of the full unit.
+A value of a field is, for example, an operation group of an FPU or a rounding mode of a cast. The area that a value
+adds is the area of the full unit minus the area of the unit without the value. Field values share logic, so their added
+areas do not sum to the area of the full unit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ from fp9_rtl.synthesis.run import Progress, synthesise_unit
 
 
 class LeftOut(NamedTuple):
-    """One value of a unit's field, with synthesis results for the full unit and for the unit without the value.
+    """One value of a specification field, with synthesis results for the unit with and without the value.
 
     `whole` holds the results of the full unit, and `rest` the results of the unit without the value.
     """
@@ -49,10 +49,10 @@ class LeftOut(NamedTuple):
 
 
 def units_without(unit: Unit, field: str) -> Iterator[tuple[str, Unit]]:
-    """Yield each value of a unit's field, together with the unit without the value.
+    """Yield each value of a specification field, together with the unit without the value.
 
-    A value is skipped if the specification is invalid without the value. Raises ValueError if the field is unknown or
-    has fewer than two values.
+    A field value is skipped if the specification is invalid without the value. Raises ValueError if the field is
+    unknown or has fewer than two values.
     """
     several = [f.name for f in dataclasses.fields(unit) if isinstance(v := getattr(unit, f.name), tuple) and len(v) > 1]
     if field not in several:
@@ -76,9 +76,9 @@ def measure(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[LeftOut]:
-    """Synthesise a unit once for each value of a field, with the value left out, and return the results.
+    """Synthesise a unit once without each value of a specification field, and return the results of both mappings.
 
-    The results cover both mappings. Raises the same errors as `units_without` and `synthesise_unit`.
+    Raises the same errors as `units_without` and `synthesise_unit`.
     """
     others = list(units_without(unit, field))
     whole = synthesise_unit(unit, library=library, cache=cache, progress=progress)

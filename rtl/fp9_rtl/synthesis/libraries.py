@@ -69,9 +69,8 @@ class Source:
     """A cell library of the catalogue, and the conditions under which synthesis uses the library.
 
     `node_nm`, `volts` and `corner` are the process node, supply voltage and corner of the library's characterisation.
-    `unit_cell` is the two-input NAND whose area is the unit of NAND2 equivalents. Synthesis assumes that the cell
-    `driver` drives every input of a unit, and that every output drives a load of `load_ff` fF. Synthesis never uses the
-    cells in `leave_out`.
+    `unit_cell` is the two-input NAND whose area is the unit of NAND2 equivalents. The cell `driver` drives every input
+    of a unit, and every output drives a load of `load_ff` fF. Synthesis never uses the cells in `leave_out`.
     """
 
     name: str
@@ -207,10 +206,10 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
     """Return a cell library that is read from one or more Liberty files of the user.
 
     The library takes its name from the first Liberty file. The smallest two-input NAND is the unit of NAND2
-    equivalents. Inputs are driven by the inverter whose input capacitance is closest to four times the smallest
-    inverter's capacitance. Each output drives the inputs of two smallest inverters. `leave_out` lists cell names or
-    patterns with `*` and `?`; synthesis never uses a matching cell. Synthesis also never uses a cell that the Liberty
-    file marks as `dont_use`.
+    equivalents. The inputs of a unit are driven by an inverter with about four times the input capacitance of the
+    smallest inverter. Each output of a unit drives two inverters of the smallest size. `leave_out` lists names or
+    patterns (`*`, `?`) of cells that synthesis must not use. Synthesis also never uses a cell that the Liberty file
+    marks as `dont_use`.
 
     Raises ValueError for a file that is not Liberty, and for a library without a two-input NAND or an inverter. Raises
     ValueError for a `leave_out` pattern that matches no cell, and OSError for an unreadable file.

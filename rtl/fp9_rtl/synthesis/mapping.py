@@ -1,9 +1,9 @@
 """Map a flattened netlist to standard cells with two fixed sets of ABC scripts.
 
 With Yosys' default script, synthesis variability hides the difference between variants of a unit. The default script
-made a two-format multiply-adder smaller than the one-format multiply-adder inside it. The fixed scripts order such
-pairs correctly, and their areas repeat within 1 to 2 per cent. All five ABC scripts start from the same netlist. The
-area-optimised mapping runs four scripts and takes the smallest netlist. The delay-balanced mapping runs one script.
+made a two-format multiply-adder smaller than the one-format multiply-adder inside it. The fixed scripts rank variants
+of a unit correctly, and repeated areas agree within 1 to 2 per cent. All five ABC scripts start from the same netlist.
+The area-optimised mapping runs four scripts and takes the smallest netlist. The delay-balanced mapping runs one script.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ _NO_GATES = frozenset({"$scopeinfo"})
 class Mapped:
     """A netlist of library cells, with its cell counts and its worst path delay in ns.
 
-    `cells` maps each cell name to the number of instances. The netlist file is mapped.v in `folder`. The file is
-    deleted together with the folder of the prepared netlist.
+    `cells` maps each cell name to the number of instances. The netlist file is mapped.v in `folder`. The netlist file
+    is deleted together with the folder of the prepared netlist.
     """
 
     script: str
@@ -93,7 +93,7 @@ def copy_liberty(library: Library, folder: Path) -> None:
 def cell_options(library: Library, where: str = "") -> str:
     """Return Yosys options that name a library's Liberty files and its excluded cells.
 
-    The Yosys commands `dfflibmap` and `abc` accept these options. `where` is the folder of the Liberty files.
+    The options are valid for the Yosys commands `dfflibmap` and `abc`. `where` is the folder of the Liberty files.
     """
     files = [f"-liberty {where}{name}" for name in _file_names(library)]
     return " ".join([*files, *(f"-dont_use {cell}" for cell in library.leave_out)])
@@ -106,8 +106,8 @@ def _file_names(library: Library) -> list[str]:
 def prepare_script(top: str, library: Library, share: bool = True) -> str:
     """Return the Yosys script that `prepare` runs.
 
-    If `share` is true, Yosys merges operators that are never active at the same time. Merging takes hours for a circuit
-    with many wide shifters.
+    If `share` is true, Yosys merges operators that are never active at the same time. Merging operators takes hours for
+    a circuit with many wide shifters.
     """
     script = PREPARE.format(top=top, cells=cell_options(library))
     return script if share else script.replace("synth ", "synth -noshare ", 1)
@@ -145,7 +145,7 @@ def map_prepared(prepared: Path, script: str, top: str, library: Library, clock:
     """Map the netlist that `prepare` wrote to library cells with one ABC script, in a new subfolder.
 
     Raises ValueError if the library has no cell for part of the netlist. Raises ValueError if the netlist has
-    flip-flops but no port `clock`.
+    flip-flops but lacks the clock port `clock`.
     """
     started = time.perf_counter()
     folder = Path(tempfile.mkdtemp(dir=prepared))

@@ -1,7 +1,7 @@
 """Energy data of a cell library: functions, capacitances, energies and transition times.
 
-Energies are in fJ and capacitances are in fF. Transition times are in the time unit of the library, because the
-library's tables are indexed with this unit.
+Energies are in fJ and capacitances are in fF. Transition times are in the time unit of the library, in which the
+library's tables are indexed.
 
 Source: Liberty User Guide 2017.06, volume 1, chapter 8 and volume 2 (`ff`, table templates). Liberty's `internal_power`
 is an energy for each edge of a pin, in units of voltage squared times capacitance. `internal_power` does not include
@@ -78,7 +78,7 @@ def _between(points: tuple[float, ...], values: tuple[float, ...], at: float) ->
 class Arc:
     """Energies, transition times or delays of the falling edge and the rising edge of one pin.
 
-    `related` lists the input pins that cause the edge. For the energy of an input pin's own edge, `related` is empty.
+    `related` lists the input pins that cause the edge. `related` is empty for the energy of an input pin's own edge.
     `when` is a Boolean expression over pins, and an empty `when` is always true. For transition times, `sense` states
     whether the pin's edge has the same direction as the related pin's edge. A cell with several supplies has one arc
     for each supply, and the energies of these arcs are added.

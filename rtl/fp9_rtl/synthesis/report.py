@@ -197,8 +197,9 @@ def _caption(results: Sequence[Synthesis]) -> str:
 
 
 def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> Figure:
-    """Return an empty figure that is 7 inches wide. The figure's title also names the tools and libraries of the
-    results.
+    """Return an empty figure that is 7 inches wide.
+
+    The figure's title also names the tools and libraries of the results.
     """
     from matplotlib.figure import Figure  # slow to load
 

@@ -63,10 +63,10 @@ def synthesise(
 ) -> Synthesis:
     """Map module `top` of a Verilog text to a cell library, and return its area and delay for each mapping.
 
-    Equal inputs give equal results. `clock` is the clock port of a module with flip-flops. `order` is the seed for
-    shuffling the cells before ABC reads the netlist, and an `order` of 0 keeps the original order. If `share` is false,
-    Yosys does not merge operators that are never active at the same time. `cache` is the folder of cached results, by
-    default `cache_folder()`.
+    Equal inputs give equal results. `clock` is the clock port of a module with flip-flops. `order` is the seed with
+    which the cells are shuffled before ABC reads the netlist; 0 keeps the original order. If `share` is false, Yosys
+    does not merge operators that are never active at the same time. `cache` is the folder of cached results, by default
+    `cache_folder()`.
 
     Raises ValueError for unreadable Verilog, an unknown library or mapping, or a wrong clock port. Raises MissingTool
     if the library or Yosys is not installed, and OSError if the cache cannot be written.

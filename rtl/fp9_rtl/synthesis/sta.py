@@ -47,7 +47,7 @@ ports.
 def cache_key(verilog: str) -> dict[str, str]:
     """Return an additional cache key for Verilog with signed ports.
 
-    Cached results without this key may lack the paths of signed ports.
+    Results that were cached without the additional key may lack the timing paths of signed ports.
     """
     signed = re.search(r"\b(?:input|output|inout)\b[^;,()]*\bsigned\b", verilog)
     return {"signed_ports": "timed"} if signed else {}

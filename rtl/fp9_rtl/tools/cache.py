@@ -1,7 +1,8 @@
 """Cache of results as JSON files, whose keys contain everything that can change a result.
 
 A cache file is written under a temporary name and then renamed, so that concurrent runs do not disturb each other. A
-cache file contains the hash of its result. A damaged file is therefore detected, and the result is computed again.
+cache file contains the hash of its result. A damaged cache file is therefore detected, and its result is computed
+again.
 """
 
 from __future__ import annotations
@@ -40,7 +41,7 @@ def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None:
-    """Store the result of a request in the cache. Raises OSError if the folder cannot be written."""
+    """Store the result of a request in the cache. Raises OSError if the cache folder cannot be written."""
     path = _path(folder, request)
     text = json.dumps({"sha256": _hash(result), "result": result}, indent=1)
     try:

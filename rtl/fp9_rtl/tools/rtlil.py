@@ -34,7 +34,7 @@ _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 def to_rtlil(component: wiring.Component, name: str) -> str:
     """Return an Amaranth component as RTLIL, with signal names that are valid in Verilog without escapes.
 
-    For example, the field `operand.sign` is renamed to `operand_sign`. The wire `operand` that contains all fields gets
+    For example, the field `operand.sign` is renamed to `operand_sign`. If a wire `operand` contains the fields, it gets
     no public name.
     """
     text = rtlil.convert(component, name=name, emit_src=False)
@@ -47,9 +47,9 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
 
 
 def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tuple[str, ...], str]]:
-    """Return RTLIL with the names and positions of the Python source, and the docstrings of its modules.
+    """Return an Amaranth component as RTLIL with source positions, and the docstrings of its submodules.
 
-    The docstrings are in source order, by module path from the top module.
+    The docstrings are a dictionary from module path to text, in the order of the source.
     """
     fragment = Fragment.get(component, None)
     docs = dict(_docs(fragment, ()))
@@ -64,8 +64,8 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
 def _made_plain(component: wiring.Component, text: str) -> str:
     """Number the ports in RTLIL from 1. Yosys treats port number 0 as missing, and would move the port to the end.
 
-    If the component is `initially_unknown`, the initial values of registers are removed. Otherwise Yosys would replace
-    a constant register by its initial value.
+    If the component is `initially_unknown`, the initial values of registers are removed. With initial values, Yosys
+    would replace a constant register by its initial value.
     """
     text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text

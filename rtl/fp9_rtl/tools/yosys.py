@@ -1,7 +1,7 @@
 """Run Yosys in child processes, which can run in parallel and cannot crash the caller.
 
 The child processes are forks of a server process (`yosys_server.py`). The server starts with the first run, and loads
-Yosys before it forks. A run therefore takes only the time of its script.
+Yosys before it forks. A run of Yosys therefore takes only the time of its script.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class _Server:
 def _ended_with_the_caller(child: int, connection: socket.socket) -> Iterator[None]:
     """Kill the child process if the caller is interrupted or times out.
 
-    The function waits until the child process has ended, so the caller may then delete the child's folder.
+    The child process has ended when the caller continues, so the caller may delete the child's folder.
     """
     try:
         yield

@@ -1,10 +1,10 @@
 """Server process that forks a child process for each Yosys run.
 
 The caller starts the server with `python yosys_server.py SOCKET`. The server is started by its path, so that Python
-imports no other module of fp9. The server loads wasmtime and finds Yosys' machine code before it forks. Each message on
-the socket passes two file descriptors: the connection of one run, and the file for the run's standard output. The child
-process answers with its process id on one line. The caller then sends the folder and the arguments as one line of JSON.
-After the run, the child process answers with Yosys' exit status on one line.
+imports no other module of fp9. The server loads wasmtime and finds Yosys' machine code before it forks. A message on
+the socket passes two file descriptors: a connection for one run, and a file for the run's standard output. The child
+process answers with its process id on one line. The caller then sends the folder and the arguments of Yosys as one line
+of JSON. After the run, the child process answers with Yosys' exit status on one line.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def _reap(wait: bool) -> None:
 def prepare() -> Path:
     """Return the path of Yosys' machine code for this processor, and compile Yosys if the file is missing.
 
-    The yowasp programs use the same path, so Yosys is compiled only once per machine. If the file cannot be written,
-    the process exits with an error message.
+    The yowasp programs use the same path, so Yosys is compiled only once per machine. If the machine code cannot be
+    written to disk, the process exits with an error message.
     """
     binary = (importlib.resources.files(PACKAGE) / PROGRAM).read_bytes()
     place = Path(os.environ.get("YOWASP_CACHE_DIR", platformdirs.user_cache_dir("YoWASP", appauthor=False)))

@@ -77,8 +77,9 @@ _SOURCES = ("verilated.cpp", "verilated_threads.cpp")
 def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> Path:
     """Compile a unit to a shared library, or find the library in the cache, and return its path.
 
-    With `opens`, the library has the unit's registers as ports (see the module `exposed`). For few `operations`, the
-    compiler optimises less, unless the cache already holds an optimised library. Raises the same errors as `verilated`.
+    With `opens`, the registers of the unit become ports, as described in the module `exposed`. For few `operations`,
+    the compiler optimises less, unless the cache already holds an optimised library. Raises the same errors as
+    `verilated`.
     """
     simulator, cache = verilator(), folder("verilated")
     options = [simulator.version, _processor(), _COMPILER, _FOR_VECTORS, str(_WORTH_AGAIN)]
@@ -181,8 +182,9 @@ def _evaluation(working: Path) -> list[str]:
 
 
 def _processor() -> str:
-    """Return the processor features that `-march=native` uses, because machines with different features may share a
-    cache.
+    """Return the processor features that `-march=native` uses.
+
+    The features belong to the cache key, because machines with different features may share a cache.
     """
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((line for line in lines if line.startswith("flags")), "")

@@ -1,7 +1,7 @@
 """Expose the registers of a unit's Verilog as ports, so that the unit has no state.
 
-The current value of a register becomes an input, and the next value becomes an output. One evaluation of the exposed
-design is one clock cycle, so many sequences of operations can run in parallel.
+The current value of a register becomes an input port, and its next value becomes an output port. One evaluation of the
+exposed design is one clock cycle, so many sequences of operations can run in parallel.
 """
 
 from __future__ import annotations
@@ -40,10 +40,11 @@ write_verilog -noattr exposed.v
 
 
 class Exposed(NamedTuple):
-    """Combinational Verilog of a unit whose registers are ports. The module has the unit's name and no clock.
+    """Combinational Verilog of a unit whose registers are ports.
 
-    Its ports are the data ports, the handshake and the registers. `before` lists the ports of the registers' current
-    values, and `after` lists the ports of their next values.
+    The Verilog module has the unit's name and no clock. The ports of the module are the data ports, the handshake and
+    the registers. `before` lists the ports of the registers' current values, and `after` lists the ports of their next
+    values.
     """
 
     verilog: str
@@ -63,7 +64,7 @@ def recipe() -> list[str]:
 def exposed(unit: Unit, verilog: str) -> Exposed:
     """Return a pipelined unit's Verilog with its registers exposed as ports.
 
-    Raises ValueError if a register has another clock than `clk`, or if the unit has latches or memories.
+    Raises ValueError if a register has a clock other than `clk`, or if the unit has latches or memories.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-exposed-") as name:
         folder = Path(name)

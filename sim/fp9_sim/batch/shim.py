@@ -43,9 +43,9 @@ def shim(unit: Unit, exposed: Exposed | None = None) -> str:
     `size_t fp9_run(void *, const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs, const
     char **said)` runs operations and returns the number of results.
 
-    Stream i starts from reset and runs the operations `edges[i]` to `edges[i + 1]` in order. The arrays are in port
-    order and have the ports' types. If the design ends the simulation, `said` points to the reason. A pipelined unit
-    has one stream unless its registers are `exposed`.
+    Stream i starts from reset and runs the operations `edges[i]` to `edges[i + 1]` - 1 in order. The input and output
+    arrays are in port order and have the ports' types. If the design ends the simulation, `said` points to the reason.
+    A pipelined unit has one stream unless its registers are `exposed`.
     """
     return _TEMPLATE.format(
         prefix=PREFIX,
@@ -70,8 +70,9 @@ def _stream(unit: Unit) -> str:
 
 
 def _streams(unit: Unit, exposed: Exposed) -> str:
-    """Return the loop for many parallel streams. One evaluation of the exposed design advances all streams by one clock
-    cycle.
+    """Return the loop for many parallel streams.
+
+    One evaluation of the exposed design advances all streams by one clock cycle.
     """
     registers = list(zip(exposed.before, exposed.after, strict=True))
     words = _control(unit) | {
@@ -115,12 +116,12 @@ def lanes(root: str, sources: Mapping[str, str], initial: str) -> str:
     """Return the text of the header `LANES`, which evaluates many operations at a time.
 
     `root` is the generated header of Verilator's root class. `sources` maps the names of generated files to their
-    texts, and `initial` is the generated start-up code. The text is empty for a design with state, because the
-    operations of such a design must run one after another.
+    texts, and `initial` is the generated start-up code. The text is empty for a design with state, whose operations
+    must run one after another.
 
     A combinational design gets one instance of the root class for each operation. The compiler can then evaluate many
     operations in the lanes of a vector register. The root class holds only the ports and Verilator's own members, and
-    all other signals are local variables. Constant outputs are set once, when an instance is created.
+    all other signals are local variables. Constant outputs are set once, when an instance of the root class is created.
     """
     state = root.partition("// DESIGN SPECIFIC STATE")[2].partition("// INTERNAL VARIABLES")[0]
     members = [line.strip() for line in state.splitlines() if line.strip()]

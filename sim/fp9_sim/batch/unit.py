@@ -27,11 +27,11 @@ SHARE = 1 << 16
 
 
 class Verilated:
-    """A compiled unit. Call it with one array of shape (n,) for each input to get one array for each output.
+    """A compiled unit, as a function from one array for each input to one array for each output, shape (n,).
 
-    Arrays with the port's own type, the smallest unsigned type, are not copied. Other integer arrays are converted. The
-    GIL is released while the unit runs. A pipelined unit takes one operation in each clock cycle. A unit with state,
-    such as `mac`, starts from reset at every call and takes the operations in order.
+    Input arrays are not copied if their dtype is the port's own, the smallest unsigned type. Other integer arrays are
+    converted. The GIL is released while the unit runs. A pipelined unit takes one operation in each clock cycle. A unit
+    with state, such as `mac`, starts from reset at every call and takes the operations in order.
 
     With `streams`, the operations are divided into several sequences of similar length, which run in parallel from
     reset. A sequence starts only at an operation that does not depend on earlier operations.
@@ -150,13 +150,14 @@ def verilated(
 
     `threads` is the number of threads, by default the number of cores of the process. Only combinational units and
     units with several streams use more than one thread. `verilog` replaces the generated Verilog. `streams` is the
-    number of sequences of operations that a pipelined unit runs in parallel, with the unit's registers exposed by
-    Yosys. Without `streams`, a pipelined unit runs with its clock. `operations` is the expected number of operations;
-    for a small number, the compiler optimises less. Compiled units are cached in `$FP9_CACHE`/verilated or
-    ~/.cache/fp9/verilated.
+    number of sequences of operations that a pipelined unit runs in parallel. For parallel sequences, Yosys exposes the
+    unit's registers as ports. Without `streams`, a pipelined unit runs with its clock. `operations` is the expected
+    number of operations; for a small number, the compiler optimises less. Compiled units are cached in
+    `$FP9_CACHE`/verilated or ~/.cache/fp9/verilated.
 
     Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises ValueError for
-    registers that cannot be exposed and for fewer than 2 streams. Raises OSError if the cache cannot be written.
+    fewer than 2 streams, and for registers that cannot be exposed as ports. Raises OSError if the cache cannot be
+    written.
     """
     if streams is not None and streams < 2:
         raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")

@@ -1,10 +1,10 @@
 """Test benches for units, in cocotb and in plain Python.
 
-For a cocotb test of your own, `Bench` combines all parts of a test bench. The parts are `UnitHandle`, `Driver`,
-`Monitor`, `Stream` and `pauses`. `Scoreboard` and `Golden` also work without a simulator. `run_tests` runs cocotb
-tests.
+For a cocotb test of your own, `Bench` combines all parts of a test bench. The parts of a test bench are `UnitHandle`,
+`Driver`, `Monitor`, `Stream` and `pauses`. `Scoreboard` and `Golden` also work without a simulator. `run_tests` runs
+cocotb tests.
 
-Other packages use the modules `exchange` and `gemm`, which define the files of a run, and `scoreboard`.
+The modules `exchange`, `gemm` and `scoreboard` are used by other packages of fp9.
 """
 
 from importlib import import_module
@@ -59,7 +59,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name on first use. Only the parts that drive a simulator import cocotb."""
+    """Import a public name on first use. Only the names that drive a simulator import cocotb."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)

@@ -1,6 +1,7 @@
 """Files that a regression run and its cocotb test bench exchange in the run's folder.
 
-`regress` writes the order, which describes what to simulate. The test bench in the simulator writes the outcome.
+`regress` writes an order, which describes what the test bench must simulate. The test bench writes an outcome, which
+holds the outputs of the DUT.
 """
 
 from __future__ import annotations
@@ -54,8 +55,8 @@ class End(StrEnum):
 class Plan:
     """One pass of the test bench: a reset, then the first `count` operations, with or without stalls.
 
-    `after` describes what the unit was doing at the reset. Error messages contain this description. With `by_flush`,
-    the pass begins with a flush instead of a reset.
+    `after` describes, for error messages, what the unit was doing at the reset. With `by_flush`, the pass begins with a
+    flush instead of a reset.
     """
 
     count: int
@@ -83,7 +84,7 @@ class Order:
     elastic: bool = False
 
     def write(self, folder: Path) -> None:
-        """Write the order to files in a folder."""
+        """Write the test bench's order to files in a folder."""
         (folder / "unit.pickle").write_bytes(pickle.dumps(self.vectors.unit))
         columns = {f"{kind}/{name}": column for kind in _KINDS for name, column in getattr(self.vectors, kind).items()}
         np.savez(folder / "vectors.npz", allow_pickle=False, **columns)
@@ -121,7 +122,7 @@ class Outcome:
     broken: Plan | None = None
 
     def write(self, folder: Path) -> None:
-        """Write the outcome to files in a folder. An interrupted run leaves no incomplete outcome file."""
+        """Write the test bench's outcome to files in a folder. An interrupted run leaves no incomplete outcome file."""
         np.savez(folder / "answers.npz", allow_pickle=False, **self.answers.values)
         record = {**asdict(self), "unknown": self.answers.unknown}
         del record["answers"]
@@ -145,7 +146,7 @@ class Outcome:
 def prefix_of(vectors: VectorSet) -> int:
     """Return the number of operations in the short passes that precede the full pass.
 
-    The number is a multiple of the unit's block size.
+    The number of operations is a multiple of the unit's block size.
     """
     count, group = min(len(vectors), PREFIX), vectors.unit.group
     return max(count - count % group, group)

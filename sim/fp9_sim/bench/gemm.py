@@ -1,8 +1,8 @@
 """The cocotb test bench of matrix product tiles.
 
 The test bench drives the steps of a tile with random pauses, and records the rows of the result. The order file holds
-the steps, the number of rows, the seed of the pauses, and the largest number of clock cycles without progress. The
-outcome file holds the rows with their `out_last`, and the number of clock cycles.
+the steps of the tile, the seed of the pauses, and the largest number of clock cycles without progress. The outcome file
+holds the result rows with their `out_last`, and the number of clock cycles.
 
 Signals are driven at the falling edge of the clock and read after they have settled.
 """

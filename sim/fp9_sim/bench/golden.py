@@ -16,7 +16,7 @@ Operation = Mapping[str, int]
 class Golden:
     """The golden model of a unit, called once for each operation.
 
-    The model stores the state of a unit such as a `mac`. Raises ValueError for a unit whose blocks have several
+    The golden model stores the state of a unit such as a `mac`. Raises ValueError for a unit whose blocks have several
     operations.
     """
 
@@ -33,8 +33,9 @@ class Golden:
     def step(self, **operands: int) -> dict[str, int]:
         """Return the outputs of the next operation.
 
-        For a unit with state, a step takes longer with every operation since the last independent operation, such as
-        LOAD. Raises ValueError for missing or unknown ports, and for values that do not fit a port.
+        For a unit with state, the time of a step grows with the number of operations since the last independent
+        operation, such as a LOAD. Raises ValueError for missing or unknown ports, and for values that do not fit a
+        port.
         """
         made = results_of(self.unit, [*self._history, operands])
         self._history.append(operands)

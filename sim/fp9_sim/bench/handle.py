@@ -60,7 +60,10 @@ class UnitHandle:
         reset.value = 1 - self.unit.reset.active
 
     async def flush(self) -> None:
-        """Flush the unit for one clock. An operation at the inputs is discarded too, and a disabled clock counts."""
+        """Flush the unit for one clock cycle, with `in_valid` high and `enable` low.
+
+        The unit must discard the operation at its inputs, and must flush even if `enable` is low.
+        """
         flush, enable = self.control("flush"), self.control("enable")
         flush.value = self.control("in_valid").value = 1
         if enable is not None:

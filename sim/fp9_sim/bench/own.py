@@ -97,7 +97,8 @@ class Bench:
         self.scoreboard.give(dict(zip((port.name for port in self.handle.unit.outputs), bits, strict=True)))
 
     def check(self) -> int:
-        """Return the number of checked results. Raises AssertionError if any result is wrong, or if there are no
-        results.
+        """Return the number of checked results.
+
+        Raises AssertionError if any result is wrong, or if the unit gave no results.
         """
         return self.scoreboard.check()

@@ -15,11 +15,11 @@ from fp9_sim.bench.streams import Driver, Monitor, Stream, pauses
 
 
 def plans(order: Order, rng: random.Random) -> list[Plan]:
-    """Return the passes of a regression run. Each pass begins with a reset, and the last pass has all operations.
+    """Return the passes of a regression run. The last pass drives all operations.
 
-    A reset interrupts the earlier passes: when every stage holds a waiting result, at full rate, or after random
-    stalls. The reset after random stalls lasts two to four clock cycles, as determined by the seed. All other resets
-    last one clock cycle.
+    Each pass begins with a reset, which interrupts the previous pass: with waiting results in every stage, at full
+    rate, or after random stalls. For a unit with a flush input, some passes begin with a flush. One reset lasts two to
+    four clock cycles, depending on the seed. All other resets last one clock cycle.
     """
     prefix = prefix_of(order.vectors)
     cuts = [Plan(prefix, False, "at power-up")]
@@ -36,7 +36,7 @@ def plans(order: Order, rng: random.Random) -> list[Plan]:
 
 
 class Pass:
-    """One pass of the test bench, as described by a plan."""
+    """One pass of the test bench, which a `Plan` describes."""
 
     def __init__(self, handle: UnitHandle, order: Order, plan: Plan, rng: random.Random) -> None:
         vectors, stalls = order.vectors, plan.stalls
@@ -78,7 +78,7 @@ class Pass:
                 return self.stream.idle > self.stream.latency + 1
 
     def wrong_result(self) -> Mismatch | None:
-        """Return the first wrong result of the pass, or None if all results are right."""
+        """Return the first wrong result of the pass, or None if all results are correct."""
         results = self.monitor.results
         found, _ = mismatches(first_of(self.vectors, len(results)), answers_of(self.vectors.unit, results), limit=1)
         return found[0] if found else None

@@ -1,4 +1,4 @@
-"""Run your own cocotb tests with fp9's simulators, which need not be on the PATH."""
+"""Run your own cocotb tests with the simulators that fp9 finds, also outside the PATH."""
 
 from __future__ import annotations
 

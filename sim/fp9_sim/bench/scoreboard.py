@@ -82,8 +82,9 @@ class Value:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """An operation with wrong outputs: operands, expected outputs and outputs of the DUT. Don't-care outputs are
-    omitted.
+    """An operation with wrong outputs: its operands, the expected outputs and the outputs of the DUT.
+
+    Don't-care outputs are omitted.
     """
 
     index: int
@@ -160,7 +161,7 @@ class Scoreboard:
         given.append([_bits(outputs[port.name], port) for port in self.unit.outputs])
 
     def compared(self) -> Iterator[tuple[VectorSet, Answers]]:
-        """Yield the operations after each reset that have a result, with expected results and DUT outputs."""
+        """Yield, for each reset, the operations that have a result, with expected results and DUT outputs."""
         for taken, given in self.passes:
             if given:
                 whole = len(given) + -len(given) % self.unit.group
@@ -169,7 +170,7 @@ class Scoreboard:
     def check(self, limit: int = 5) -> int:
         """Return the number of checked results.
 
-        Raises AssertionError if any result is wrong, or if there are no results. The message lists the first wrong
+        Raises AssertionError if any result is wrong, or if no result was recorded. The message lists the first wrong
         operations.
         """
         count, wrong, shown = 0, 0, list[str]()
@@ -186,7 +187,7 @@ class Scoreboard:
     def coverage(self, xml: Path | str | None = None) -> FunctionalCoverage:
         """Return the functional coverage of the recorded results. `xml` is the path of an optional report file.
 
-        For a unit with state or with blocks, only the longest sequence after a reset counts.
+        For a unit with state or with blocks, the coverage counts only the longest sequence after a reset.
         """
         from fp9_sim.coverage import measure  # slow to load
 

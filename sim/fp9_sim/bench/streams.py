@@ -1,7 +1,7 @@
 """Driver, monitor and clock loop for units with stages: valid/ready streams with stalls.
 
-All signals are driven at the falling edge of the clock and read after they have settled. Therefore, in every simulator,
-the values that are read are the values at the next rising edge.
+All signals are driven at the falling edge of the clock and read after they have settled. Every simulator therefore
+reads the values that the signals have at the next rising edge.
 """
 
 from __future__ import annotations
@@ -78,7 +78,7 @@ class Driver:
 
 
 class Monitor:
-    """Monitor of a unit's outputs. The monitor checks that a waiting result does not change until it is taken.
+    """Monitor of a unit's outputs. A waiting result must not change until the monitor takes the result.
 
     `pauses` yields, for each clock cycle, whether the monitor applies back-pressure and takes no result.
     """

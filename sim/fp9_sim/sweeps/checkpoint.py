@@ -19,10 +19,10 @@ from fp9_sim.sweeps.shard import ShardResult
 
 
 class Checkpoint:
-    """The finished shards of a sweep in an append-only file. Only one process can open the file at a time.
+    """The finished shards of a sweep in an append-only file. Only one process can open the checkpoint file at a time.
 
-    A line is valid if it ends in a newline. A shard is finished only when its line is on disk. When the file is opened,
-    an incomplete last line is removed, and the shard of this line runs again.
+    A line of the file is valid if it ends in a newline. A shard counts as finished when its line is on disk. Opening
+    the file removes an incomplete last line, and the shard of this line runs again.
     """
 
     def __init__(self, path: Path, file: int) -> None:
@@ -36,13 +36,13 @@ class Checkpoint:
         self.done = {result.shard: result for result in map(_result, lines[1:])}
 
     def add(self, result: ShardResult) -> None:
-        """Store a finished shard, unless the file already contains the shard."""
+        """Store a finished shard, unless the checkpoint file already contains the shard."""
         if result.shard not in self.done:
             self._append(dataclasses.asdict(result))
             self.done[result.shard] = result
 
     def remove(self) -> None:
-        """Remove the file, after the sweep's record has been written."""
+        """Remove the checkpoint file, after the sweep's record has been written."""
         self.path.unlink()
 
     def _append(self, line: dict[str, Any]) -> None:
@@ -68,7 +68,7 @@ def _result(line: dict[str, Any]) -> ShardResult:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Checkpoint]:
-    """Open or create a checkpoint file. Raises ValueError while another process has the file open."""
+    """Open or create a checkpoint file. Raises ValueError while another process has the checkpoint file open."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:

@@ -58,7 +58,10 @@ def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahe
 
 
 def processes(count: int) -> ProcessPoolExecutor:
-    """Return a pool of local processes. The processes stop at Ctrl-C, unless their parent process ignores Ctrl-C."""
+    """Return a pool of local worker processes.
+
+    The worker processes stop at Ctrl-C, unless their parent process ignores Ctrl-C.
+    """
     # Forking a process with running threads is not safe. A spawned process finds the compiled unit in the cache.
     return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_stop_at_once)
 

@@ -57,9 +57,9 @@ class Plan:
     takes its named choices, and a bias port takes the values that the format accepts. Any other port takes all bit
     patterns.
 
-    A sweep is stratified if the input space exceeds `EXHAUSTIVE_LIMIT` or if the unit has state. Shard 0 is then the
-    unit's corner suite, with exponent differences, cancellations, ties, subnormals and special values. The other shards
-    are random operations, seeded with the shard's index. These random operations number at least `count`.
+    A sweep is stratified if the input space exceeds `EXHAUSTIVE_LIMIT` or if the unit has state. Shard 0 of a
+    stratified sweep is the unit's corner suite, with exponent differences, cancellations, ties, subnormals and special
+    values. The other shards are random operations, at least `count` in total, seeded with the shard's index.
     """
 
     unit: Unit
@@ -130,7 +130,7 @@ class Plan:
     def _enumerated(self, first: int, stop: int) -> Columns:
         """Return the enumerated operations with numbers `first` to `stop` - 1.
 
-        A port takes its next value after all combinations of the faster ports.
+        A port takes its next value after all combinations of the ports that change faster.
         """
         columns: Columns = {}
         period = 1
@@ -149,7 +149,7 @@ class Plan:
 def _turns(port: Port, values: NDArray[Any], first: int, count: int) -> NDArray[Any]:
     """Return `count` consecutive values of a port, starting at index `first`.
 
-    After the last value of the port, the values start again with the first value.
+    After the last value of the port, the first value follows again.
     """
     dtype = np.dtype(np.uint32 if first + count <= 1 << 32 else np.uint64)
     places: NDArray[Any] = np.arange(first, first + count, dtype=dtype)

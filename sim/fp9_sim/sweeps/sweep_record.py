@@ -20,8 +20,9 @@ _PROVENANCE = ("date", "command", "revision", "fp9", "yosys", "python", "verilat
 
 
 def add(folder: Path, unit: str, run: Run) -> Path:
-    """Add a sweep run to a unit's record, and return the record's path. An earlier run with the same identifier is
-    replaced.
+    """Add a sweep run to a unit's record, and return the record's path.
+
+    An earlier run with the same identifier is replaced.
     """
     with _locked(folder / SWEEP):
         kept = read(folder, SWEEP, unit)
@@ -32,7 +33,7 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
     """Return the fields of a sweep record with the given runs.
 
-    The circuit and the provenance come from the last run.
+    The circuit and the provenance in the record come from the last run.
     """
     last = runs[-1]
     return {
@@ -62,7 +63,7 @@ class Swept:
 
     @property
     def enumerated(self) -> int:
-        """Return the number of different inputs that exhaustive runs have covered."""
+        """Return the number of different inputs that the exhaustive runs of a unit have covered."""
         return sum(_union([run for run in self.runs if run["kind"] == "exhaustive"], self.plan))
 
     @property
@@ -72,15 +73,18 @@ class Swept:
 
     @property
     def share(self) -> float:
-        """Return the fraction of the input space that the runs cover. The fraction is 0 for a stratified sweep."""
+        """Return the fraction of the input space that the runs cover.
+
+        The covered fraction is 0 for a stratified sweep.
+        """
         return self.enumerated / self.plan.space if self.plan.exhaustive else 0.0
 
 
 def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
     """Return the recorded sweep runs of a unit.
 
-    `forms` selects circuits by their hash, and None selects all circuits. Raises ValueError if the file is not a
-    record.
+    `forms` selects circuits by their hash, and None selects all circuits. Raises ValueError if the record file is
+    invalid.
     """
     kept = read(folder, SWEEP, unit.name)
     every = kept["runs"] if kept else []
@@ -91,7 +95,7 @@ def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
 
 
 def _union(runs: list[Run], plan: Plan) -> list[int]:
-    """Return the lengths of the covered intervals of the enumeration. Overlapping parts count once."""
+    """Return the lengths of the intervals of the enumeration that the runs cover. Overlapping parts count once."""
     spans = sorted((run["first"] * run["shard_size"], run["stop"] * run["shard_size"]) for run in runs)
     lengths, reached = [], 0
     for start, stop in spans:

@@ -57,14 +57,14 @@ def sweep(
 ) -> Sweep:
     """Run the chosen shards of a plan, by default all shards, and add the result to the unit's record.
 
-    The record is in `folder`, by default `home()`. Finished shards are stored next to the record until the sweep is
-    complete, so that the same call continues a sweep that was killed. `verilog` replaces the generated Verilog. The
-    shards run in `workers` local processes, by default one for each core. If `scheduler` is given, the shards run on
-    the workers of this Dask scheduler.
+    The unit's record is in `folder`, by default `home()`. Finished shards are stored next to the record until the sweep
+    is complete. The same call therefore continues a sweep that was killed. `verilog` replaces the generated Verilog.
+    The shards run in `workers` local processes, by default one for each core. If `scheduler` is given, the shards run
+    on the workers of this Dask scheduler.
 
     Raises ValueError if the same sweep is already running, if the scheduler does not answer, or if a worker was killed.
-    Raises MissingTool if a tool is missing, SimulatorError if Verilator rejects the design, and OSError if the folder
-    cannot be written.
+    Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises OSError if the
+    folder cannot be written.
     """
     text = fp9_rtl.verilog(plan.unit) if verilog is None else verilog
     shards = range(plan.shards) if chosen is None else chosen
@@ -100,7 +100,7 @@ def _run(
 
 
 def _key(plan: Plan, shards: range, verilog: str) -> str:
-    """Return a digest of plan, circuit and model. Stored shards are valid only for the same digest."""
+    """Return a digest of a sweep's plan, circuit and model. Stored shards are valid only for the same digest."""
     parts = [*plan.unit.describe(), plan.kind, plan.shards, plan.shard_size, shards.start, shards.stop]
     return hashlib.sha256(json.dumps([*parts, verilog, model_digest()]).encode()).hexdigest()[:16]
 
@@ -138,7 +138,7 @@ def _record(
 def _simplest(plan: Plan, dut: Verilated, results: list[ShardResult]) -> tuple[Operation, ...]:
     """Return a simplified form of the first failing operation, or an empty tuple if the sweep passed.
 
-    For a unit with state, the sequence also contains the operations before the failing operation.
+    For a unit with state, the simplified form also contains the operations before the failing operation.
     """
     failed = next((result for result in results if result.failing), None)
     if failed is None:

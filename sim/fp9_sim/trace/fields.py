@@ -56,8 +56,9 @@ def traced(
     """Trace the last operation of a sequence that follows a reset.
 
     `verilog` is another circuit of the same unit, to compare with the generated circuit. `waves` is a file for the
-    waveforms of `verilog`, or of the generated circuit if `verilog` is not given. The fields are the signals of the
-    generated circuit. Raises ValueError for a unit whose results belong to blocks, and the same errors as `signals`.
+    waveforms of `verilog`, or of the generated circuit if `verilog` is not given. The fields of the trace are the
+    signals of the generated circuit. Raises ValueError for a unit whose results belong to blocks, and the same errors
+    as `signals`.
     """
     if unit.group > 1:
         raise ValueError(f"{unit.name}: its results belong to blocks of {unit.group} operations; trace a unit without")

@@ -1,7 +1,7 @@
 """Run one operation on Icarus and read every signal of the circuit.
 
 Earlier operations run at full rate from reset. The traced operation stays at the inputs while it moves through the
-pipeline. Therefore every stage shows the traced operation one clock cycle before its result.
+pipeline. One clock cycle before the result, every stage therefore shows the traced operation.
 """
 
 from __future__ import annotations
@@ -29,11 +29,10 @@ class Signals:
 
 
 def signals(unit: Unit, verilog: str, operations: Sequence[Mapping[str, int]], waves: Path | None = None) -> Signals:
-    """Run the operations on Icarus and return the signals of the last operation. `waves` is a VCD file for the
-    waveforms.
+    """Run the operations on Icarus and return the signals of the last operation.
 
-    Raises MissingTool if Icarus is not installed. Raises SimulatorError if Icarus rejects the design or if no result
-    comes.
+    `waves` is a VCD file for the waveforms. Raises MissingTool if Icarus is not installed. Raises SimulatorError if
+    Icarus rejects the design or if no result comes.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-trace-") as name:
         folder = Path(name)
