@@ -1,8 +1,8 @@
 """Cross-check golden vectors with the independent reference model in exact fractions.
 
-A comparison of a compiled kernel with a circuit cannot find a bug that both share. Therefore the package
-`fp9.reference` computes the operations from the specification alone. The reference model runs in a process that cannot
-load the kernels or the golden model.
+A comparison of a compiled kernel with a circuit cannot find a bug that both share. The package `fp9.reference`
+therefore computes the operations from the specification alone. The reference model runs in a process that cannot load
+the kernels or the golden model.
 """
 
 from __future__ import annotations

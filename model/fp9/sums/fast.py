@@ -184,8 +184,8 @@ class Windowed(FastSums):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         """Return whether the kernel is bit-exact for an engine and the exponent ranges of two operands.
 
-        The kernel ignores zeros when it finds the largest exponent of a step. Therefore the engine must not align any
-        zero with a higher exponent than a nonzero number.
+        The kernel ignores zeros when it finds the largest exponent of a step. The kernel is wrong for an engine that
+        aligns a zero with a higher exponent than a nonzero number.
         """
         return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 

@@ -33,10 +33,10 @@ HEADROOM_BITS = 32
 def rounding_of(
     fmt: Format, rounding: Rounding, overflow: Overflow = Overflow.INF
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
-    """Return the rounding to an accumulator format as the kernels need it: two table arrays, a record, and the mode.
+    """Return the rounding to an accumulator format as the kernels need it: table arrays, a record, and the mode.
 
-    `overflow` selects the result of finite sums above the largest number. Infinite sums stay infinite. The record holds
-    two NaN codes: one code for NaN operands, and one code for invalid operations.
+    `overflow` selects the result of finite sums above the largest number. Infinite sums stay infinite. The returned
+    record holds two NaN codes: one code for NaN operands, and one code for invalid operations.
     """
     from fp9.kernels import round64 as kernels  # slow to load
 
@@ -222,8 +222,8 @@ def stochastic_bits(
 ) -> RandomBits:
     """Return random bits for stochastic rounding, in the given shape.
 
-    The last axis has one entry for each rounding of a result. Raises an error if the given bits do not fit the shape or
-    the width.
+    The last axis of the array has one entry for each rounding of a result. Raises an error if the given bits do not fit
+    the shape or the width.
     """
     bits, width, rng = given
     source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.result.rounding.value}")

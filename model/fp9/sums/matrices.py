@@ -1,4 +1,4 @@
-"""Compute batches of matrix products: select the kernel, and divide the work between threads."""
+"""Compute batches of matrix products: select the kernel, and divide the work for threads."""
 
 from __future__ import annotations
 

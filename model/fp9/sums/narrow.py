@@ -1,8 +1,8 @@
 """Compute a * b + c with exception flags for formats of at most 16 bits.
 
 The exact sum is rounded to odd in float32, which has at least two bits more than the result format. The float32 sum is
-then rounded to the result format. The method is from Boldo and Melquiond, "Emulation of a FMA and correctly rounded
-sums", IEEE ToC 2008.
+then rounded to the result format. The double rounding is correct by Boldo and Melquiond, "Emulation of a FMA and
+correctly rounded sums", IEEE ToC 2008.
 """
 
 from __future__ import annotations

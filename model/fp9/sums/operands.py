@@ -200,8 +200,8 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
     """Return an operand whose elements along an axis are in the order in which the engine adds products.
 
     If the engine does not interleave, the operand itself is returned. Elements that are missing in the last chunk are
-    filled with +0, or with the smallest number if the format has no zero. In the second case `check_filled` has ensured
-    that the other factor is filled with +0, so that the product is zero.
+    filled with +0, or with the smallest number if the format has no zero. If an operand's format has no zero,
+    `check_filled` ensures that the other operand is filled with +0.
     """
     if engine.chunk.interleave is None or not x.codes.size:
         return x
@@ -231,7 +231,7 @@ def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
 
 
 def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:
-    """Return `given` if it is already an operand. Otherwise return an operand of the given codes, without a copy.
+    """Return `given` if `given` is already an operand, or else an operand of the given codes, without a copy.
 
     `side` is the name of the operand in error messages, "a" or "b". Raises TypeError for codes without a format, and
     ValueError for an operand whose format differs from `fmt`.

@@ -120,16 +120,16 @@ def dot(
 
     `a` and `b` hold codes of a format, in shapes that broadcast against each other and have equal last axes. Arrays
     that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch) and operands (`fp9.operand`) need no format
-    argument. `c` holds codes of the engine's output format, in the shape without the last axis. The default of `c` is
-    +0. `format_c` names the format of `c` if `c` is an array of plain codes.
+    argument. `c` holds codes of the format `Engine.addend_format`, in the shape without the last axis. The default of
+    `c` is +0. `format_c` names the format of `c` if `c` is an array of plain codes.
 
     `scale_a` and `scale_b` hold exponents of powers of two, -127 to 127, which multiply an operand. Give a single
     scale, or a scale for each vector. With `block`, give a scale for every `block` products of a vector, in the last
     axis. The field `scaling` of the engine says where the scales are applied. With `scale_format` (e8m0, ue4m3, ue5m3,
     e6m2) the scales are codes of the scale format. A NaN scale gives NaN.
 
-    `random_bits` holds integers of `random_width` bits for stochastic rounding. The last axis has an integer for every
-    rounding (`Engine.steps`), and one more integer if the whole sum is scaled.
+    `random_bits` holds integers of `random_width` bits for stochastic rounding. The last axis of `random_bits` has an
+    integer for every rounding (`Engine.steps`), and one more if the whole sum is scaled.
 
     Returns codes of `engine.output` in the shape without the last axis. The codes are written to `out` if `out` is
     given. With `flags`, also returns the exception flags (fp9.Flags bits, OR-ed over the steps, uint8).

@@ -38,7 +38,8 @@ Pair = tuple["NDArray[Any]", "NDArray[Any]"]
 def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
     """Return selected rows of a matrix (rows, k), selected columns of a matrix (k, columns), and a range of products.
 
-    The range is begin..end-1. If the selection needs a copy, only these products are copied, and the range starts at 0.
+    The range is begin..end-1. If the selection needs a copy, only the products in the range are copied, and the
+    returned range starts at 0.
     """
     a, b = pair
     if isinstance(rows, slice) and columns is EVERY:

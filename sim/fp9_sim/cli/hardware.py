@@ -100,8 +100,8 @@ def rtl(
 def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[str, ...], as_json: bool) -> None:
     """Write a folder of UNIT that works without fp9.
 
-    The folder holds the Verilog with a file list, an AXI4-Stream wrapper, a SystemVerilog package and a C header.
-    Further files are a VHDL component, constraints and a FuseSoC core. For verification, the folder holds golden
+    The folder holds the Verilog with a file list, an AXI4-Stream wrapper, a SystemVerilog package and a C header. The
+    folder also holds a VHDL component, constraints and a FuseSoC core. For verification, the folder holds golden
     vectors, assertions and self-checking test benches in Verilog and C++. A Makefile runs all tests with only Icarus
     and Verilator. A data sheet describes the unit.
 

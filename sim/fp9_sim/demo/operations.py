@@ -49,7 +49,7 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
 def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
     """Return a function that maps a unit to at least `count` operations of the layer.
 
-    The first call of the function trains the network. The function raises ValueError as `of_unit` does.
+    The first call of the returned function trains the network. The function raises ValueError as `of_unit` does.
     """
 
     @functools.cache

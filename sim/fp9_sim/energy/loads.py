@@ -25,7 +25,7 @@ _STEPS_OF_A_DELAY = 4
 class Loads:
     """Capacitance of every net in fF, and transition times of every net in the library's time unit.
 
-    `transition` has shape (nets, 2). The columns are the fall time and the rise time.
+    `transition` has shape (nets, 2) and holds the fall time and the rise time of each net.
     """
 
     load_ff: NDArray[np.float64]

@@ -44,8 +44,8 @@ class Dynamic:
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
     """Split operations into 64 consecutive sequences, which are simulated in parallel.
 
-    Return input columns of shape (clocks, 64), and the index of the first clock cycle to count. The clock cycles before
-    that index reset the unit and fill the pipeline with the preceding operations. Operations that remain after the
+    Return input columns of shape (clocks, 64), and the index of the first clock cycle to count. The clock cycles that
+    are not counted reset the unit and fill the pipeline with the preceding operations. Operations that remain after the
     split are not counted. Operations that share a result stay in the same sequence.
     """
     count = len(next(iter(operations.values())))

@@ -31,9 +31,9 @@ class Item:
     """A claim about a unit and the state of its record.
 
     `seconds` is the estimated time to measure a missing or stale record. For a proof, the estimate counts only cases
-    without a cached verdict. Otherwise, the estimate is the time of the earlier record. Without an earlier record, the
-    estimate is the median over units of the same kind, or over all units. `seconds` is None if there are no records at
-    all, or if the record needs no measurement.
+    without a cached verdict. For any other claim, the estimate is the time of the earlier record. Without an earlier
+    record, the estimate is the median over units of the same kind, or over all units. `seconds` is None if there are no
+    records at all, or if the record needs no measurement.
     """
 
     unit: Unit
@@ -140,9 +140,8 @@ def ranked(items: Iterable[Item]) -> list[Item]:
 
 
 def summary(items: Sequence[Item]) -> str:
-    """Return a sentence with the number of records in each state.
-
-    The sentence also gives the hours that stale and missing records take to measure.
+    """Return a sentence with the number of records in each state, and the hours to measure stale and missing
+    records.
     """
     counts = {state: sum(item.finding.state is state for item in items) for state in State}
     words = [f"{count} {state.value}" for state, count in counts.items() if count]

@@ -110,7 +110,7 @@ def _encoded(vectors: VectorSet) -> dict[str, bytes]:
 def _timing(unit: Unit) -> tuple[str | None, str | None]:
     """Return the timing diagram of a unit as SVG, and the reason if a tool for the diagram is missing.
 
-    Both results are None for a unit without a timing diagram.
+    The function returns None twice for a unit that has no timing diagram.
     """
     try:
         return timing_svg(unit) if picture(unit) else None, None

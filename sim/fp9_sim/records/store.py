@@ -62,7 +62,8 @@ def write(folder: Path, claim: str, fields: Mapping[str, Any]) -> Path:
 def read(folder: Path, claim: str, unit: str) -> Fields | None:
     """Return the fields of a record, or None if there is no record.
 
-    Raises ValueError for a file that does not match the schema. The message names the command that measures the record.
+    Raises ValueError for a file that does not match the schema. The error message names the command that measures the
+    record again.
     """
     path = path_of(folder, claim, unit)
     record = load(path, "schema", f"remove it and run `fp9 records update {unit} --hours 1`")

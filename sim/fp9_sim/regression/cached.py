@@ -34,10 +34,10 @@ def regress_once(
 ) -> dict[str, Any]:
     """Simulate a unit's Verilog with golden vectors, or return the cached outcome of an equal simulation.
 
-    The result has the keys `checked`, `mismatches`, `violations`, `seconds` and `kept`. A passed outcome is cached
-    under a digest of the Verilog, vectors, simulator, source code and seed. `kept` is the digest if the outcome comes
-    from the cache, and an empty text otherwise. Failed simulations are never cached. `folder` replaces the default
-    cache folder. If the folder cannot be written, nothing is cached. Raises the errors of `regress`.
+    The returned dictionary has the keys `checked`, `mismatches`, `violations`, `seconds` and `kept`. A passed outcome
+    is cached under a digest of the Verilog, vectors, simulator, source code and seed. `kept` is the digest if the
+    outcome comes from the cache, and an empty text otherwise. Failed simulations are never cached. `folder` replaces
+    the default cache folder. If the cache folder cannot be written, nothing is cached. Raises the errors of `regress`.
     """
     request = _request(unit, made, simulator, seed)
     place = folder or cache.folder("regressions")

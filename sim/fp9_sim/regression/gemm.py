@@ -72,8 +72,8 @@ class Product:
 def random_products(tile: GemmTile, count: int, seed: int) -> list[Product]:
     """Return matrix products with uniform random codes in random formats.
 
-    The first product has one step, and the other products have 1 to 24 steps. Many random codes are NaN or infinite, so
-    every other product uses only small codes whose sums stay finite.
+    The first matrix product has one step, and the other matrix products have 1 to 24 steps. Many random codes are NaN
+    or infinite, so every other product uses only small codes whose sums stay finite.
     """
     rng = np.random.default_rng(seed)
     made = []

@@ -211,7 +211,7 @@ def _run(
 ) -> tuple[Outcome, FunctionalCoverage | None]:
     """Run the test bench in a temporary folder and return its outcome and the functional coverage.
 
-    The folder is kept if the simulation ended without a result.
+    The temporary folder is kept if the simulation ended without a result.
     """
     folder = Path(tempfile.mkdtemp(dir=built.folder.parent, prefix=f"run-{built.top}-{built.simulator.name}-"))
     order.write(folder)

@@ -134,7 +134,7 @@ def _offer_headers(working: Path) -> None:
 def _headers(simulator: Simulator, working: Path) -> dict[str, str]:
     """Return environment variables that make a build use precompiled Verilator headers.
 
-    The first build compiles the headers. The result is empty if the cache cannot be written.
+    The first build compiles the headers. The returned dictionary is empty if the cache cannot be written.
     """
     include = simulator.folder.parent / "include"
     defined = ["-DVERILATOR=1", *(f"-DVM_{feature}=0" for feature in _FEATURES)]

@@ -79,12 +79,13 @@ def check_rtl(
 ) -> Verdict:
     """Simulate the operations of a third-party DUT and return the verdict.
 
-    If the number of possible operations is small enough, all operations run. Otherwise Verilator simulates the corner
-    suite and `count` random operations. Icarus is slower than Verilator, so Icarus simulates the smoke suite and
-    `count` random operations. Icarus runs all operations if at most `count` operations exist. A clocked DUT is also
-    simulated with stalls and resets, which Verilator does in a second simulation. Messages that the DUT prints go to
-    standard error. Raises SimulatorError if the simulator rejects the DUT, and MissingTool if the simulator is not
-    installed. Raises ValueError for an unknown simulator, and for ports that differ from the mapping.
+    If the number of possible operations is small enough, all operations run. If there are too many operations,
+    Verilator simulates the corner suite and `count` random operations. Icarus is slower than Verilator, so Icarus
+    simulates the smoke suite and `count` random operations. Icarus runs all operations if at most `count` operations
+    exist. A clocked DUT is also simulated with stalls and resets, which Verilator does in a second simulation. Messages
+    that the DUT prints go to standard error. Raises SimulatorError if the simulator rejects the DUT, and MissingTool if
+    the simulator is not installed. Raises ValueError for an unknown simulator, and for ports that differ from the
+    mapping.
     """
     started = time.perf_counter()
     found = tools.find(simulator)

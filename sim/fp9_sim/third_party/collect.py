@@ -115,7 +115,7 @@ def _after(path: Path, word: str, words: Iterator[str]) -> str:
 
 
 def defined(text: str) -> tuple[str, int | str | bool]:
-    """Return the name and the value of a macro given as NAME=VALUE. The value is True if only NAME is given."""
+    """Return the name and the value of a macro given as NAME=VALUE. The value of a macro given as NAME is True."""
     name, equals, value = text.partition("=")
     if not equals:
         return name, True

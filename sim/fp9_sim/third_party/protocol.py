@@ -1,8 +1,8 @@
 """Simulate a clocked third-party unit with stalls and resets.
 
 The unit must give the same results with stalls and resets as at full rate. The simulator is Icarus if Icarus can read
-the design, because Icarus simulates x values. Otherwise the simulator is Verilator, and the registers start with random
-values.
+the design, because Icarus simulates x values. If Icarus rejects the design, the simulator is Verilator, and the
+registers start with random values.
 """
 
 from __future__ import annotations

@@ -19,8 +19,8 @@ Columns = dict[str, Any]
 def operations(design: Design, suite: str, count: int, seed: int, few: int) -> VectorSet:
     """Return the test operations for a DUT, with the expected results.
 
-    If the inputs have at most `few` combinations, return all combinations. Otherwise return a suite of the
-    specification, followed by `count` random operations. An input that the DUT lacks has the fixed code that the
+    If the inputs have at most `few` combinations, return all combinations. If the inputs have more combinations, return
+    a suite of the specification and `count` random operations. An input that the DUT lacks has the fixed code that the
     mapping gives. Inputs that share one port of the DUT have equal values. Outputs that the DUT lacks are not compared,
     and flags that the DUT lacks are expected to be 0.
     """

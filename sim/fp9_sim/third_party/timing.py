@@ -16,7 +16,7 @@ from fp9_sim.third_party.mapping import Design
 def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
     """Return the Verilog lines of the wrapper's handshake logic.
 
-    The logic uses the DUT's handshake ports, the DUT's enable input, or a queue for results.
+    The handshake logic uses the DUT's handshake ports, the DUT's enable input, or a queue for results.
     """
     named = design.handshake
     if design.holds_operands:
@@ -50,7 +50,7 @@ def unclocked(kept: list[Port]) -> list[str]:
 def operand(design: Design, port: Port) -> str:
     """Return the name of the signal that drives a DUT input.
 
-    The signal is the wrapper's input port, or a register if the wrapper holds the operands.
+    A DUT input is driven by the wrapper's input port, or by a register if the wrapper holds the operands.
     """
     return f"standing_{port.name}" if design.holds_operands else port.name
 

@@ -68,7 +68,7 @@ def _svg(draw: Callable[..., None], width: float, height: float, grid: tuple[int
 def _rows(axes: Axes, names: list[str], bars: float = 0.5) -> float:
     """Make a labelled row for each name in a bar chart, and return the height of a bar.
 
-    A narrow drawing has each name above its row.
+    A narrow chart shows each name above its row.
     """
     axes.set_ylim(len(names) - 0.4, -0.8)
     axes.grid(axis="y", visible=False)

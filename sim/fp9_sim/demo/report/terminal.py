@@ -40,7 +40,7 @@ def summary_tables(summary: Summary) -> list[RenderableType]:
     """Return the demonstration's results as tables for the terminal.
 
     The tables show accuracy, errors, checked operations, mismatches and area. The last line shows the paths of the
-    files.
+    written files.
     """
     title = f"fp9 {summary['fp9']}: one layer from its formats to gates, in {summary['seconds']:.0f} s"
     parts: list[RenderableType] = [Text(title, style="bold"), _accuracy(summary), _layer(summary), _units(summary)]
