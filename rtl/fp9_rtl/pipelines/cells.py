@@ -1,7 +1,8 @@
-"""Group the cells of Yosys' JSON into operations. No register is placed inside an operation.
+"""Group the cells of a Yosys netlist into operations.
 
-A sum of three numbers is one operation, because synthesis builds it with one carry chain. A long increment is
-several operations. Its carry ripples through them, so a register can be placed between them.
+No pipeline register is placed inside an operation. A sum of three numbers is one operation, because synthesis builds it
+with one carry chain. A long increment is divided into several operations, so that a register can be placed in its carry
+chain.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ _SUMS = ("$add", "$sub")
 
 @dataclass(frozen=True)
 class Cell:
-    """A cell that operates on words, with its parameters and the bits of each port. Port `Y` is the output."""
+    """A Yosys cell that operates on words, with its parameters and the bits of each port. Port `Y` is the output."""
 
     kind: str
     parameters: Mapping[str, int]
@@ -41,7 +42,7 @@ class Cell:
         return tuple(dict.fromkeys(bit for bit in bits if isinstance(bit, int)))
 
     def to_json(self, renamed: Mapping[int, int]) -> dict[str, Any]:
-        """Return the cell in Yosys' JSON. `renamed` has new numbers for its output bits."""
+        """Return the cell in Yosys' JSON. `renamed` maps the old numbers of output bits to new numbers."""
         output = [renamed.get(bit, bit) if isinstance(bit, int) else bit for bit in self.ports["Y"]]
         return {
             "type": self.kind,
@@ -69,7 +70,7 @@ def _cell(cell: Mapping[str, Any]) -> Cell:
 
 
 def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[list[Cell]]:
-    """Yield operations. Combine two sums into one operation if the first sum drives only the second."""
+    """Yield operations. Two sums are combined into one operation if the first sum drives only the second sum."""
     readers = Counter(bit for cell in cells for bit in cell.reads) + Counter(outputs)
     sums = {cell.ports["Y"]: cell for cell in cells if cell.kind in _SUMS and {readers[b] for b in cell.drives} == {1}}
     inner = {

@@ -1,4 +1,7 @@
-"""Divide a chain of steps into stages of equal delay. A register can be placed between any two operations."""
+"""Divide a datapath into pipeline stages of equal delay.
+
+A pipeline register can be placed between any two operations.
+"""
 
 from __future__ import annotations
 
@@ -18,7 +21,7 @@ _Place = tuple[str, int]
 
 
 class Stage(Step):
-    """The operations between two registers."""
+    """A pipeline stage: the operations between two registers."""
 
     def __init__(
         self,
@@ -30,8 +33,10 @@ class Stage(Step):
         o: data.StructLayout,
         gives: Sequence[Bit],
     ) -> None:
-        """Store the operations. `reads` contains the input bits of the stage, in layout `i`. `gives` contains the
-        output bits, in layout `o`.
+        """Store the operations of the pipeline stage.
+
+        `reads` contains the input bits of the pipeline stage, in layout `i`. `gives` contains the output bits, in
+        layout `o`.
         """
         self.name = name
         self._operations, self._names, self._reads, self._gives = operations, names, reads, gives
@@ -82,9 +87,10 @@ def _by_name(bits: Iterable[int], names: Mapping[int, _Place]) -> dict[str, list
 
 
 def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
-    """Divide a chain of steps into `stages` chains, so that registers can be placed between them.
+    """Divide a chain of datapath stages into `stages` chains, so that registers can be placed between the chains.
 
-    The division minimises the delay of the slowest chain. With more than one stage, the chains consist of `Stage`.
+    The division minimises the delay of the slowest chain. If `stages` is more than 1, every chain consists of one
+    `Stage`.
     """
     if stages == 1:
         return [list(steps)]
@@ -109,7 +115,10 @@ def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
 
 
 def clock(circuit: Netlist, stages: int) -> int:
-    """Return the longest delay between the registers that `cut` places, in ps. Gate delays are those in `gates`."""
+    """Return the longest delay between the registers that `cut` places, in ps.
+
+    The gate delays come from the module `gates`.
+    """
     return longest_path(circuit, place(circuit, stages))
 
 
@@ -124,7 +133,7 @@ def _crossing(circuit: Netlist, placed: Sequence[int], boundary: int) -> set[int
 
 
 def _all_names(circuit: Netlist) -> dict[int, _Place]:
-    """Return a name for every bit. An unnamed bit is called `before_X`, where X is a signal that depends on it."""
+    """Return a name for every bit. An unnamed bit is called `before_X`, where X is a signal that depends on the bit."""
     names = dict(circuit.names)
     goes_into: dict[int, str] = {}
     taken: dict[str, int] = {}

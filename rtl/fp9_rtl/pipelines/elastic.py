@@ -1,6 +1,6 @@
 """Elastic pipelines: register stages with valid/ready handshakes.
 
-They neither lose nor repeat an operation, and can accept one in each clock cycle.
+An elastic pipeline neither loses nor repeats an operation, and can accept one operation in each clock cycle.
 """
 
 from __future__ import annotations
@@ -16,7 +16,7 @@ from fp9.units import Clocking, Handshake
 from fp9_rtl.parts.step import Step, chain
 
 AS_EVER = Clocking()
-"""Default clocking, used for specifications without register options."""
+"""Default clocking, for specifications without register options."""
 
 
 class StreamComponent(wiring.Component):
@@ -33,10 +33,10 @@ class StreamComponent(wiring.Component):
 
 
 class ElasticStage(StreamComponent):
-    """One register stage. It accepts `i` when it is empty or being emptied. It holds `o` until the receiver accepts
-    it.
+    """A register stage that accepts its input `i` when the register is empty or being emptied.
 
-    Reset empties the stage. Subclasses define what the register holds.
+    The stage holds its output `o` until the receiver accepts the output. A reset empties the stage. Subclasses define
+    what the register holds.
     """
 
     def give(self, m: Module, held: Value) -> None:
@@ -45,9 +45,9 @@ class ElasticStage(StreamComponent):
 
     @contextmanager
     def taken(self, m: Module) -> Iterator[None]:
-        """Open a context for assignments that happen when an operation is accepted.
+        """Open a context for assignments that happen when the stage accepts an operation.
 
-        While a result waits, no operation is accepted and no register changes.
+        While a result waits, the stage accepts no operation and no register changes.
         """
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
@@ -56,7 +56,7 @@ class ElasticStage(StreamComponent):
 
 
 class ElasticRegister(ElasticStage):
-    """A stage that stores its input. The stored data need no reset, because they are invalid after a reset."""
+    """A register stage that stores its input. The stored data need no reset, because they are invalid after a reset."""
 
     def __init__(self, layout: data.StructLayout, clocking: Clocking = AS_EVER) -> None:
         self._clocking = clocking
@@ -67,7 +67,7 @@ class ElasticRegister(ElasticStage):
         held = Signal(self.i.payload.shape(), reset_less=not self._clocking.reset_data)
         self.give(m, held)
         if self._clocking.handshake is Handshake.VALID:
-            # No stage ever waits: what comes is taken in every clock.
+            # Without back-pressure, the register stores its input in every clock cycle.
             m.d.sync += [self.o.valid.eq(self.i.valid), held.eq(self.i.payload)]
             return m
         with self.taken(m):
@@ -76,7 +76,7 @@ class ElasticRegister(ElasticStage):
 
 
 class Combinational(StreamComponent):
-    """A chain of steps between two streams, without a register."""
+    """A chain of datapath stages between two streams, without a register."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         super().__init__(steps[0].i.shape(), steps[-1].o.shape())
@@ -93,7 +93,10 @@ class Combinational(StreamComponent):
 
 
 class Pipeline(StreamComponent):
-    """Several chains of steps with an elastic register after each chain. The latency is the number of chains."""
+    """Several chains of datapath stages, with an elastic register after each chain.
+
+    The latency in clock cycles is the number of chains.
+    """
 
     def __init__(self, runs: Sequence[Sequence[Step]], clocking: Clocking = AS_EVER) -> None:
         super().__init__(runs[0][0].i.shape(), runs[-1][-1].o.shape())

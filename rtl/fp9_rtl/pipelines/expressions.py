@@ -40,9 +40,9 @@ _SHIFTS: dict[str, Callable[[Value, Value], Value]] = {"$shl": operator.lshift, 
 
 
 def expression(cell: Cell, operands: dict[str, Value]) -> Value:
-    """Return the output value of a cell, in the output's width. `operands` are unsigned.
+    """Return the output value of a cell, in the width of the output. The operands are unsigned.
 
-    Raises NotImplementedError for a cell that the datapaths of this package do not contain.
+    Raises NotImplementedError for a cell that the datapaths of fp9 do not contain.
     """
     kind, width = cell.kind, len(cell.ports["Y"])
     if kind in _REDUCTIONS:

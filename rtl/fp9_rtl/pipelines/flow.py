@@ -24,15 +24,16 @@ class FlowNetwork:
         return len(self._edges) - 1
 
     def edge(self, start: int, end: int, capacity: int) -> None:
-        """Add an edge with a capacity. Its reverse edge is stored next to it."""
+        """Add an edge with a capacity, and store the reverse edge next to it."""
         for node, to, left in ((start, end, capacity), (end, start, 0)):
             self._edges[node].append(len(self._to))
             self._to.append(to)
             self._left.append(left)
 
     def source_side(self) -> set[int]:
-        """Return the nodes on the source's side of a minimum cut. If there are several cuts, this set is the
-        smallest.
+        """Return the nodes on the source's side of a minimum cut.
+
+        If several minimum cuts exist, the returned set is the smallest of their source sides.
         """
         while True:
             level = self._levels()
@@ -54,7 +55,7 @@ class FlowNetwork:
         return level
 
     def _fill(self, level: dict[int, int]) -> None:
-        """Send flow along the shortest paths to the sink, until every such path has a saturated edge."""
+        """Send flow along the shortest paths to the sink, until every shortest path has a saturated edge."""
         following = [0] * len(self._edges)
         way: list[int] = []
         node = self.SOURCE

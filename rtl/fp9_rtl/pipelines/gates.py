@@ -1,7 +1,7 @@
 """Map each operation to gates, and compute the gate delays.
 
-Each operation is mapped on its own. No gate then belongs to two operations that a register may separate. ABC maps
-the operations as in delay-balanced synthesis. It uses a small built-in library with typical delays of osu018 cells.
+Each operation is mapped separately, so that no gate belongs to two operations that a register may separate. ABC maps
+the operations as in delay-balanced synthesis. ABC uses a small built-in library with typical delays of osu018 cells.
 """
 
 from __future__ import annotations
@@ -64,7 +64,10 @@ write_json gates.json
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A gate with its output net and its input nets. The delay includes the load of the gates in the same operation."""
+    """A gate with its output net, its input nets and its delay.
+
+    The delay includes the load of the gates in the same operation.
+    """
 
     output: int
     inputs: tuple[int, ...]
@@ -73,11 +76,10 @@ class Gate:
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """The gates of all operations.
+    """The gates of all operations. `drivers` maps each net to the gate that drives the net.
 
-    `drivers` maps each net to its gate. A bit of an operation can have two nets: one as an input and one as an
-    output. `read` and `driven` map bits to these nets. `load_delays` is the delay from each bit to the gates that
-    use it.
+    A bit of an operation can have one net as an input and another net as an output. `read` maps bits to input nets, and
+    `driven` maps bits to output nets. `load_delays` holds the delay that a bit's load adds: the gates that use the bit.
     """
 
     drivers: Mapping[int, Gate]
@@ -103,7 +105,7 @@ class Gates:
 
 
 def map_operations(operations: Sequence[Sequence[Cell]], folder: Path) -> Gates:
-    """Return the gates of the operations. `folder` is for temporary files.
+    """Return the gates of the operations. Temporary files are written to `folder`.
 
     In each operation, only the output of the last cell may drive other operations.
     """

@@ -1,4 +1,4 @@
-"""Convert a chain of steps to a netlist: operations on named words, and the gates of each operation."""
+"""Convert a datapath to a netlist: operations on named words, and their gates."""
 
 from __future__ import annotations
 
@@ -30,10 +30,10 @@ write_json words.json
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """Cells between which no register is placed, drivers first. The last cell drives the output of the operation.
+    """A group of cells between which no register is placed, drivers first.
 
-    `reads` and `drives` are the operation's input and output bits, without constants. `gates` are in topological
-    order.
+    The last cell drives the output of the operation. `reads` and `drives` are the operation's input and output bits,
+    without constants. `gates` are in topological order.
     """
 
     cells: tuple[Cell, ...]
@@ -44,10 +44,10 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Netlist:
-    """Operations in topological order: each bit is driven before it is read.
+    """The operations of a datapath in topological order: each bit is driven before it is read.
 
-    `inputs` are the bits of the first step's input fields. `outputs` are the bits of the last step's output fields.
-    `names` maps a bit to the name of its signal and its index in the signal.
+    `inputs` are the bits of the first datapath stage's input fields. `outputs` are the bits of the last datapath
+    stage's output fields. `names` maps a bit to the name of its signal and its index in the signal.
     """
 
     operations: tuple[Operation, ...]
@@ -58,7 +58,7 @@ class Netlist:
 
 
 def netlist(steps: Sequence[Step]) -> Netlist:
-    """Return the netlist of a chain of steps."""
+    """Return the netlist of a chain of datapath stages."""
     return _netlist(to_rtlil(_Datapath(steps), _TOP))
 
 
@@ -72,7 +72,10 @@ def leaves(layout: data.Layout, prefix: str = "") -> Iterator[tuple[str, int]]:
 
 
 class _Datapath(wiring.Component):
-    """The chain of steps. Its ports are named after the innermost fields of its first and last layouts."""
+    """A component that contains a chain of datapath stages.
+
+    The ports are named after the innermost fields of the first input layout and the last output layout.
+    """
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
@@ -141,7 +144,7 @@ def _port_bits(words: dict[str, Any], direction: str) -> tuple[Bit, ...]:
 
 
 def _names(words: dict[str, Any]) -> dict[int, tuple[str, int]]:
-    """Return the name of each named bit. An input keeps its own name. Any other bit gets its shortest name."""
+    """Return the name of each named bit. An input bit keeps its own name, and any other bit gets its shortest name."""
     named: dict[int, tuple[str, int]] = {}
     taken: set[tuple[str, int]] = set()
     wires = [(name, wire["bits"]) for name, wire in words["netnames"].items() if not name.startswith("$")]

@@ -1,9 +1,9 @@
-"""Assign operations to register stages. First minimise the clock period, then the number of registers.
+"""Assign operations to pipeline stages, for a short clock period and few registers.
 
-A path begins and ends at a port or register. Its length is the sum of its gate delays. For a given period, the
-earliest stage of an operation depends on the operations that drive its inputs. The latest stage depends on the
-operations that use its output. Between these bounds, a minimum cut places each register boundary where the fewest
-bits cross it.
+The shortest clock period has priority over the number of registers. A path begins and ends at a port or register, and
+its length is the sum of its gate delays. For a given period, the drivers of an operation determine its earliest stage.
+The readers of an operation determine its latest stage. Between the earliest and the latest stages, a minimum cut places
+each register boundary where the fewest bits cross it.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ Named bits cost less, so that registers get meaningful names.
 
 
 def place(netlist: Netlist, stages: int) -> Stages:
-    """Return a stage for every operation. The longest path within a stage is as short as possible."""
+    """Return a pipeline stage for every operation. The longest path within a stage is as short as possible."""
     anywhere = [1] * len(netlist.operations)
     low, high = 0, longest_path(netlist, anywhere)
     while low < high:
@@ -41,7 +41,7 @@ def place(netlist: Netlist, stages: int) -> Stages:
 
 
 def longest_path(netlist: Netlist, placed: Sequence[int]) -> int:
-    """Return the delay of the longest path between registers. `placed` has the stage of each operation."""
+    """Return the delay of the longest path between registers. `placed` holds the stage of each operation."""
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     longest = 0
     for operation, stage in zip(netlist.operations, placed, strict=True):
@@ -67,9 +67,9 @@ def _forward(
 
 
 def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) -> Stages | None:
-    """Return the earliest stage of every operation. Return None if `stages` stages are too few.
+    """Return the earliest stage of every operation, or None if `stages` stages are too few.
 
-    No operation gets an earlier stage than `floor` has for it.
+    No operation gets an earlier stage than its stage in `floor`.
     """
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     placed = []
@@ -87,7 +87,7 @@ def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) 
 
 
 def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
-    """Return the latest stage of every operation. The number of stages must be large enough for the period."""
+    """Return the latest stage of every operation. The number of stages must be large enough for the clock period."""
     needed: dict[int, _Time] = {bit: (stages, 0) for bit in netlist.outputs if isinstance(bit, int)}
     placed = []
     for operation in reversed(netlist.operations):
@@ -106,9 +106,7 @@ def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
 def _backward(
     netlist: Netlist, operation: Operation, stage: int, needed: Mapping[int, _Time]
 ) -> tuple[dict[int, int], int]:
-    """Return the delay from each input bit of an operation to the end of its stage. Also return the largest of these
-    delays.
-    """
+    """Return the delay from each input bit of an operation to the end of its stage, and the largest of these delays."""
     gates = netlist.gates
     times: dict[Bit, int] = {}
     for bit in operation.drives:
@@ -137,9 +135,9 @@ def _fewest_registers(netlist: Netlist, period: int, stages: int) -> Stages:
 
 
 def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
-    """Return the operations to place before a register boundary, so that few bits cross it.
+    """Return the operations to place before a register boundary, so that few bits cross the boundary.
 
-    The result contains all operations in `must` and some in `may`.
+    The result contains all operations in `must` and some operations in `may`.
     """
     network = FlowNetwork()
     node: dict[int | None, int] = {None: network.SOURCE}
@@ -151,7 +149,7 @@ def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
         network.edge(start, wire, cost)
         for end in ends:
             network.edge(wire, end, UNLIMITED)
-            network.edge(end, start, UNLIMITED)  # what is read before the boundary is driven before it
+            network.edge(end, start, UNLIMITED)  # a bit that is read before the boundary is also driven before the boundary
     before = network.source_side()
     return {index for index in may if node[index] in before}
 

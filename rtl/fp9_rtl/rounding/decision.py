@@ -10,17 +10,17 @@ from fp9.formats import Rounding
 def rounds_up_at_random(tail: Value, random: Value) -> Value:
     """Return whether a magnitude rounds up in stochastic rounding (numerics.md).
 
-    The dropped bits are added to the random bits, which are equally many. The magnitude rounds up if this sum
-    carries into the last kept place. This happens if the tail is greater than the inverted random bits. An exact
-    number, whose tail is 0, never rounds up. Dropped bits below the random bits are ignored.
+    The dropped bits are added to an equal number of random bits. The magnitude rounds up if the addition carries into
+    the last kept bit. The addition carries if the dropped bits exceed the inverted random bits. An exact number, whose
+    dropped bits are 0, never rounds up. Dropped bits below the random bits are ignored.
     """
     return tail[len(tail) - len(random) :] > ~random
 
 
 def rounds_up(rounding: Rounding, sign: ValueLike, last: ValueLike, guard: ValueLike, sticky: ValueLike) -> Value:
-    """Return whether a magnitude rounds up to the next larger one.
+    """Return whether a magnitude rounds up to the next larger magnitude.
 
-    `last` is the last kept bit, `guard` the first dropped bit, and `sticky` is 1 if any later bit is 1.
+    `last` is the last kept bit, `guard` is the first dropped bit, and `sticky` is 1 if any later bit is 1.
 
     | guard sticky | rne  | rna | rtz | rup      | rdn      | rto   |
     |--------------|------|-----|-----|----------|----------|-------|
@@ -48,7 +48,7 @@ def rounds_up(rounding: Rounding, sign: ValueLike, last: ValueLike, guard: Value
 
 
 def keeps_nonzero(rounding: Rounding, sign: Value) -> Value:
-    """Return whether a tiny number with this sign rounds to the smallest number instead of zero."""
+    """Return whether a tiny number with the given sign rounds to the smallest number instead of zero."""
     positive, negative = (rounding.keeps_nonzero(side) for side in (False, True))
     if positive == negative:
         return Const(positive)

@@ -1,4 +1,7 @@
-"""Facts about a unit's sums, derived from its operand ranges. Each fact removes hardware from later stages."""
+"""Derive facts about a unit's sums from its operand ranges.
+
+Each fact lets later datapath stages omit hardware.
+"""
 
 from __future__ import annotations
 
@@ -11,11 +14,11 @@ from fp9.units import Dot, exponent_range, product_range
 
 @dataclass(frozen=True, slots=True)
 class SumFacts:
-    """Facts about the rounded sum of the products and the addend c.
+    """Facts about the rounded sum of the products and the addend.
 
-    `products` is the range of exponents that the leading bit of a non-zero product can have. `below_normal` means
-    that a sum with a non-zero product can be below the result's normal numbers. For example, the products may
-    cancel, so that the sum is c. `overflow` means that a finite sum can round to more than the largest number.
+    `products` is the range of exponents that the leading bit of a non-zero product can have. `below_normal` means that
+    a sum with a non-zero product can be below the result's normal numbers. For example, products can cancel, so that
+    only the addend remains. `overflow` means that a finite sum can round to more than the largest number.
     """
 
     products: range
@@ -24,8 +27,9 @@ class SumFacts:
 
 
 def sum_facts(unit: Dot) -> SumFacts:
-    """Return facts about one step of an `fma`, `dot` or `mac`. If the engine has chunks, the facts hold within a
-    chunk.
+    """Return the facts about one accumulation step of an `fma`, `dot` or `mac`.
+
+    If the unit sums in chunks, the facts hold within a chunk.
     """
     a_low, a_high = exponent_range(unit.a, unit.bias_port)
     b_low, b_high = exponent_range(unit.b, unit.bias_port)
@@ -35,7 +39,7 @@ def sum_facts(unit: Dot) -> SumFacts:
 
 
 def join_facts(engine: Engine) -> SumFacts:
-    """Return facts about the sum of a chunk and the total. The chunk takes the role of the products."""
+    """Return the facts about the sum of a chunk and the running total. The chunk takes the role of the products."""
     chunk = engine.result.format
     smallest = floor_log2(chunk.value_of(chunk.smallest_code))
     exponents = range(smallest, chunk.highest_exponent + 1)
@@ -43,16 +47,16 @@ def join_facts(engine: Engine) -> SumFacts:
 
 
 def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
-    """Return facts about the sums of an engine. Products are multiples of 2^product_ulp."""
+    """Return the facts about an accumulator's sums. Products are multiples of 2^product_ulp."""
     result, addend = engine.result.format, engine.addend_format
-    # A sum that does not cancel is at least the product; one that cancels is a multiple of both terms' last places,
-    # and the addend's is then within its precision of the product's exponent.
+    # Without cancellation, the sum is at least the product. With cancellation, the sum is a multiple of both terms'
+    # last places, and the addend's last place is within the addend's precision of the product's exponent.
     smallest_sum = min(product_ulp, products[0] - 1 - addend.fraction_bits)
-    # To nearest and toward zero the largest number stays where it is while the product is below half its ulp.
+    # Rounding to nearest or toward zero keeps the largest number if the product is below half an ulp of it.
     half_ulp = result.highest_exponent - addend.fraction_bits - 1
     highest_sum = products[-1] + (engine.step.products - 1).bit_length()
     reaches = highest_sum >= half_ulp or not engine.result.rounding.grows_from_half
-    # Floor may take one unit off the largest negative number, jam may add one beyond it.
+    # Floor may subtract one unit from the largest negative number, and jam may add one unit beyond the number.
     reaches |= engine.window.truncation is not Truncation.ZERO or engine.window.interleaved is not None
     longer = rounds_addend(engine)
     reaches |= longer and engine.result.rounding is not Rounding.RTZ
@@ -68,8 +72,8 @@ def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
 def rounds_addend(engine: Engine) -> bool:
     """Return whether an addend has more fraction bits than the result.
 
-    Such an addend must be rounded even if all products are zero. The rounded addend can be a subnormal number, or can
-    overflow.
+    An addend with more fraction bits must be rounded even if all products are zero. The rounded addend can be a
+    subnormal number, or can overflow.
     """
     result, addend = engine.result.format, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

@@ -1,8 +1,8 @@
-"""HiFloat8's hybrid rounding. Near 1 it rounds to nearest; elsewhere it uses a threshold from the source's own bits.
+"""Decide whether a magnitude rounds up in HiFloat8's hybrid rounding.
 
-Near 1 (|E| < 4) ties round away. Elsewhere the tail F, the bits just below the kept bits, is compared with a
-threshold T. T consists of the last bits of the source and acts as a random number. The magnitude rounds up if F >=
-T (HiF8 section 3, CANN `Cast`).
+Near 1 (|E| < 4), hybrid rounding rounds to nearest, with ties away from zero. Elsewhere, the tail F is compared with a
+threshold T. F consists of the bits just below the kept bits. T consists of the last bits of the source and acts as a
+random number. The magnitude rounds up if F >= T (HiF8 section 3, CANN `Cast`).
 """
 
 from __future__ import annotations
@@ -16,20 +16,23 @@ from fp9.units import Cast
 HYBRID_ZONES = data.StructLayout({"nearest": 1, "certain": 1, "never": 1})
 """Ranges of numbers for which the threshold does not decide.
 
-In the range `nearest`, ties round away. In `certain`, the upper half of the top binade, every number rounds up. In
-`never`, far below the smallest number, no number rounds up.
+In the range `nearest`, ties round away from zero. In the range `certain`, the upper half of the top binade, every
+number rounds up. In the range `never`, far below the smallest number, no number rounds up.
 """
 
 
 def hybrid_bits(unit: Cast) -> int:
-    """Return the number of bits in F and in T. Return 0 if the unit does not support hybrid rounding."""
+    """Return the number of bits in the tail F and in the threshold T, or 0 for a unit without hybrid rounding."""
     if not any(mode.reads_source for mode in unit.roundings):
         return 0
     return sum(HiFloat8.threshold_bits(unit.source))
 
 
 def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
-    """Return the threshold T of `width` bits. It has the source bits given by `threshold_bits`, and ones below them."""
+    """Return the threshold T with `width` bits.
+
+    T holds the source bits that `HiFloat8.threshold_bits` counts, with ones below these bits.
+    """
     if not width:
         return Const(0, 0)
     read, ones = HiFloat8.threshold_bits(source)
@@ -37,7 +40,9 @@ def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
 
 
 def hybrid_up(zones: data.View[data.StructLayout], tail: Value, threshold: Value) -> Value:
-    """Return whether the magnitude rounds up. If T is 0, even an exact number rounds up."""
+    """Return whether a magnitude rounds up in hybrid rounding. If the threshold T is 0, even an
+    exact number rounds up.
+    """
     guard = tail[-1]
     drawn = (tail[len(tail) - len(threshold) :] >= threshold) | (zones.certain & guard)
     return (zones.nearest & guard) | (~zones.nearest & ~zones.never & drawn)

@@ -1,7 +1,6 @@
 """Round a normalised exact sum to the code of the result format, and raise the flags.
 
-A multiply-add rounds only here. After the addend is decoded, only this module uses the format's codes. `SumFacts`
-says which hardware can be omitted.
+A multiply-add rounds only in this module. `SumFacts` says which hardware the rounder can omit.
 """
 
 from __future__ import annotations
@@ -22,9 +21,10 @@ from fp9_rtl.rounding.specials import packed_magnitude
 
 
 def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data.ShapeLike]) -> data.StructLayout:
-    """Return the rounder's input layout.
+    """Return the input layout of the rounder.
 
-    It has a normalised sum in the format's precision, the bits below it, and the fields in `passed`.
+    The layout has a normalised sum in the format's precision, the guard, round and sticky bits, and the fields in
+    `passed`.
     """
     return data.StructLayout(
         {
@@ -42,7 +42,7 @@ def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data
 def drive_significand(m: Module, o: data.View[data.StructLayout], significand: Value, below: Value) -> None:
     """Drive the significand, guard, round and sticky bits of a `rounder_layout`.
 
-    `below` holds all bits below the last place.
+    `below` holds all bits below the last place of the significand.
     """
     m.d.comb += [
         o.significand.eq(significand),
@@ -53,7 +53,7 @@ def drive_significand(m: Module, o: data.View[data.StructLayout], significand: V
 
 
 class Round(Step):
-    """Round the sum once. Then handle overflow, underflow and special results."""
+    """Round the sum once, then handle overflow, underflow and special results."""
 
     name = "round"
 
@@ -120,7 +120,7 @@ class Round(Step):
         return ~i.significand[-1] & ~reaches_normal
 
     def _tiny_and_cut(self, dropped: Value) -> Value:
-        """Return whether an aligned sum is below the normal numbers, and only the alignment made it inexact."""
+        """Return whether an aligned sum is below the normal numbers and inexact only because of the alignment."""
         if not self._aligned:
             return Const(0)
         return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped
@@ -128,7 +128,7 @@ class Round(Step):
     def _instead_of_zero(self) -> Value:
         """Return the code for a sum below the smallest number.
 
-        This is the smallest number if the mode rounds away from zero, and zero otherwise.
+        The code is the smallest number if the rounding mode rounds away from zero, and zero otherwise.
         """
         if not any(self._rounding.keeps_nonzero(negative) for negative in (False, True)):
             return Const(0)
@@ -136,8 +136,9 @@ class Round(Step):
         return Mux(kept, self._format.smallest_code, 0)
 
     def _beyond(self, magnitude: Value, special: Value, overflow: Value) -> tuple[Value, Value]:
-        """Return the magnitude, and whether the result is infinite. If an overflow saturates, the magnitude is the
-        largest number.
+        """Return the magnitude after overflow handling, and whether the result is infinite.
+
+        If an overflow saturates, the magnitude is the largest number.
         """
         positive, negative = (self._policy.saturates(self._format, side) for side in (False, True))
         if not (positive or negative):
@@ -157,9 +158,9 @@ class Round(Step):
         m.d.comb += self.o.result.eq(self._named(Cat(code, sign), infinite))
 
     def _named(self, code: Value, infinite: Value) -> Value:
-        """Replace the canonical NaN by the engine's NaN code.
+        """Replace the canonical NaN by the NaN code of the accumulator model.
 
-        If no operand was NaN, use the engine's code for invalid operations.
+        If no operand was NaN, use the accumulator model's code for invalid operations.
         """
         fmt, i = self._format, self.i
         own = fmt.nan_code(False)

@@ -1,4 +1,4 @@
-"""Encode NaN and infinity."""
+"""Encode NaN and infinity in the result format."""
 
 from __future__ import annotations
 
@@ -8,11 +8,10 @@ from fp9.formats import FixedFormat
 
 
 def packed_magnitude(m: Module, fmt: FixedFormat, magnitude: Value, nan: Value, infinite: Value) -> Signal:
-    """Return a code without its sign: NaN if `nan`, infinity if `infinite`, otherwise `magnitude`.
+    """Return a result code without its sign: NaN if `nan`, infinity if `infinite`, otherwise `magnitude`.
 
-    A format without infinity uses NaN instead. If NaN has the code of -0, its magnitude code is 0, because only the
-    sign bit is 1. If `nan` is 1, then `infinite` must be 1 or `magnitude` must be 0. NaN and infinity have the same
-    exponent. Bits that are 1 in both codes are set to 1, and the others are cleared.
+    A format without infinity uses NaN instead of infinity. If NaN has the code of -0, the magnitude code of NaN is 0,
+    because only the sign bit is 1. If `nan` is 1, then `infinite` must be 1 or `magnitude` must be 0.
     """
     inf_code, nan_code = fmt.inf_code(False), fmt.nan_code(False)
     assert nan_code is not None, "a result's format has a NaN"
