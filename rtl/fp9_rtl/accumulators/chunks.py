@@ -1,10 +1,11 @@
-"""The two accumulators of a `mac` with chunks: the open chunk, then the total, in the last two register stages.
+"""Accumulators of a `mac` with chunks: the open chunk, then the total.
 
     products -> (+) -> chunk ---> (+) -> total -> result
                  ^-------'         ^-------'
 
-Each sum has its own register and a loop of one clock cycle. One stage adds the products to the chunk. The next stage
-adds a finished chunk to the total. Operations keep their order, so no operation waits for another.
+The two accumulators are the last two register stages of the unit. Each sum has its own register and a loop of one clock
+cycle. The first of the two stages adds the products to the chunk. The second stage adds a finished chunk to the total.
+Operations keep their order, so no operation waits for another operation.
 """
 
 from __future__ import annotations
@@ -21,10 +22,11 @@ from fp9_rtl.sums.chunks import join_steps
 
 
 class ChunkSum(ElasticStage):
-    """The accumulator of the open chunk. It accepts products and controls the total after each operation.
+    """The accumulator of the open chunk, which also controls what the total does after each operation.
 
-    If `joins` is 1, the chunk's sum is added to the total. If `restarts` is 1, the total is first set to `c`.
-    `flags` are the flags of this step. The chunk restarts from +0 after its sum was added to the total.
+    If the output `joins` is 1, the chunk's sum is added to the total. If the output `restarts` is 1, the total is first
+    set to `c`. The output `flags` holds the flags of the chunk's accumulation step. The chunk restarts from +0 after
+    its sum was added to the total.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
@@ -70,9 +72,9 @@ class ChunkSum(ElasticStage):
 
 
 class Total(ElasticStage):
-    """The accumulator of the total.
+    """The accumulator of the total, which accepts the outputs of `ChunkSum`.
 
-    It accepts the outputs of `ChunkSum` and outputs the total after every operation.
+    The register stage outputs the total after every operation.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

@@ -1,9 +1,9 @@
-"""Kulisch accumulator: the exact sum of the products in a fixed-point register, rounded at the output.
+"""Kulisch accumulator: an exact sum in a fixed-point register, rounded at the output.
 
     products  ->  placed, added  ->  register + sum  ->  magnitude, normalised, rounded
                                      ^________|
 
-The loop contains only one addition. The rounding after it has its own register stages.
+The accumulation loop contains only one addition. The rounding after the loop has its own register stages.
 """
 
 from __future__ import annotations
@@ -70,9 +70,9 @@ CIRCUITS = Circuits(
 
 
 def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
-    """Return the stream components of the unit.
+    """Return the stream components of a `mac` with a Kulisch accumulator, by submodule name.
 
-    The registers are placed so that the slowest stage is as fast as possible.
+    The registers are placed so that the slowest pipeline stage is as fast as possible.
     """
     front = [*product_steps(unit, ("op",))]
     front.append(PlaceProducts(unit, front[-1].o.shape()))
@@ -101,7 +101,7 @@ def _register(unit: Mac) -> data.StructLayout:
 
 
 class PlaceProducts(Step):
-    """Add the products of one step in two's complement. The remaining `carry` is added in the register."""
+    """Add the products of one accumulation step in two's complement. The register later adds the output `carry`."""
 
     name = "place"
 
@@ -119,7 +119,7 @@ class PlaceProducts(Step):
         lanes = unit.lane_names("product")
         carries = [self.i[lane].sign for lane in lanes]
         rows: list[Value] = [placed_product(m, unit, self.i[lane], self.i[lane].sign, bits, lane) for lane in lanes]
-        # An inverted row lacks 1: it comes in at the bottom of the sums that are formed of the rows.
+        # An inverted row is 1 too small; the missing 1 enters as a carry at the lowest bit of a later sum.
         while len(rows) > 2:
             sums, moved = carry_save(m, rows[:3])
             rows = [*rows[3:], sums, Cat(carries.pop(), moved[1:])]
@@ -140,9 +140,9 @@ class PlaceProducts(Step):
 
 
 class AddToRegister(Step):
-    """Compute the register's next value from an operation and `kept`.
+    """Compute the register's next value from an operation and the input `kept`.
 
-    `kept` is the register's current value, or 0 if the operation replaces the sum.
+    The input `kept` is the register's current value, or 0 if the operation replaces the sum.
     """
 
     name = "add"
@@ -160,10 +160,10 @@ class AddToRegister(Step):
 
 
 class KulischAccumulator(ElasticStage):
-    """Accept the sum of each step's products, and output the register after every operation.
+    """Register that accumulates the exact sums of products, and outputs its value after every operation.
 
-    The register changes only in a clock cycle that accepts an operation. While a result waits, no operation is
-    accepted.
+    The register changes only in a clock cycle that accepts an operation. While a result waits, the register accepts no
+    operation.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
@@ -217,7 +217,7 @@ class Magnitude(Step):
 
 
 def rounding_steps(unit: Mac, i: data.StructLayout) -> list[Step]:
-    """Return the steps that convert the register to the rounded result and its flags."""
+    """Return the datapath stages that convert the register to the rounded result and its flags."""
     fmt = unit.engine.result.format
     window = register_window(unit)
     magnitude = Magnitude(window, i)

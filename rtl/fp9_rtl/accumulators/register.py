@@ -1,4 +1,7 @@
-"""Accumulator of a `mac`. It is the last register stage. The sum loops back through the register in one clock cycle."""
+"""Accumulator register of a `mac` unit, which is the last register stage of the unit.
+
+The sum returns from the register to the adder in one clock cycle.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,7 @@ from fp9_rtl.sums.engine_step import sum_steps
 
 
 class StepLoop:
-    """The steps that add products to an addend. The accumulator is the addend of the next sum."""
+    """The datapath stages that add products to an addend. The addend of each sum is the previous accumulator value."""
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._names = tuple(name for name, _ in i if name not in ("op", "c"))
@@ -25,7 +28,7 @@ class StepLoop:
         self._steps = sum_steps(step, terms)
 
     def sum(self, m: Module, operation: data.View[data.StructLayout], addend: Value) -> data.View[data.StructLayout]:
-        """Return the result and the flags of this sum: the operation's products plus the addend."""
+        """Return the result and the flags of one sum: the operation's products plus the addend."""
         terms = Signal(self._steps[0].i.shape())
         m.d.comb += [terms[name].eq(operation[name]) for name in self._names]
         m.d.comb += terms.c.eq(addend)
@@ -33,10 +36,10 @@ class StepLoop:
 
 
 class Accumulator(ElasticStage):
-    """Accept products and operations, hold the accumulator, and output it after every operation.
+    """Register that accumulates the products of operations, and outputs its value after every operation.
 
-    The accumulator changes only in a clock cycle that accepts an operation. While a result waits, no operation is
-    accepted.
+    The register changes only in a clock cycle that accepts an operation. While a result waits, the register accepts no
+    operation.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

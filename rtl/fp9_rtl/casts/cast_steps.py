@@ -1,13 +1,13 @@
-"""Datapath of the `cast` unit: a 16- or 32-bit float to one of its 8-bit formats, rounded once.
+"""Build the datapath of the `cast` unit, from a 16- or 32-bit float to an 8-bit format.
 
-An 8-bit format keeps fewer fraction bits for very small and very large numbers. The source significand is shifted
-right, until its last kept bit is at a fixed position. This position is the same for all targets. The significand is
-rounded there:
+Each number is rounded once. An 8-bit format keeps fewer fraction bits for very small and very large numbers. The source
+significand is shifted right until its last kept bit is at a fixed position. The fixed position is the same for all
+target formats. The significand is rounded at this position:
 
     1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
 
-Normal numbers then drop the leading 1 and get an exponent field. For other numbers the kept bits are the whole
-code.
+After rounding, a normal number drops the leading 1 and gets an exponent field. For all other numbers, the kept bits are
+the whole code.
 """
 
 from __future__ import annotations
@@ -38,9 +38,9 @@ LARGEST_SCALE = 1 << (SCALE_BITS - 1)
 
 
 def cast_steps(unit: Cast) -> list[Step]:
-    """Return the stages of a cast.
+    """Return the datapath stages of a cast unit.
 
-    With several lanes, each stage contains all lanes. It also contains the fields that pass through.
+    With several lanes, each datapath stage contains all lanes and the fields that pass through unchanged.
     """
     if unit.lanes == 1 and not unit.amax:
         return lane_steps(unit)
@@ -49,7 +49,7 @@ def cast_steps(unit: Cast) -> list[Step]:
 
 
 def lane_steps(unit: Cast) -> list[Step]:
-    """Return the stages that cast one operand."""
+    """Return the datapath stages that cast one operand."""
     assert isinstance(unit.source, FixedFormat)
     targets = [cast_target(fmt, unit.source.bias, random_bits(unit) or 1) for fmt in unit.targets]
     unpack = Unpack(unit, targets)
@@ -59,14 +59,14 @@ def lane_steps(unit: Cast) -> list[Step]:
 
 
 def random_bits(unit: Cast) -> int:
-    """Return the number of random bits for stochastic rounding. Return 0 if the unit does not support this mode."""
+    """Return the number of random bits for stochastic rounding, or 0 for a unit without stochastic rounding."""
     return unit.random_bits if Rounding.SR in unit.roundings else 0
 
 
 class Unpack(Step):
-    """Unpack and scale the source.
+    """Unpack the source number, and add the scale to its exponent.
 
-    Subnormal numbers are normalised only if a target can distinguish them from zero.
+    Subnormal numbers are normalised only if a target format can distinguish them from zero.
     """
 
     name = "unpack"
@@ -116,9 +116,9 @@ class Unpack(Step):
         return m
 
     def _specials(self, fields: data.View[data.StructLayout]) -> tuple[Value, Value]:
-        """Return whether the source is NaN, and whether it is infinite.
+        """Return whether the source number is NaN, and whether the source number is infinite.
 
-        In some formats NaN has the code of -0. Its magnitude bits are then 0.
+        If the source format codes NaN as -0, the magnitude bits of NaN are 0.
         """
         source, magnitude = self._source, self.i.x[:-1]
         if source.specials is Specials.IEEE:
@@ -130,7 +130,7 @@ class Unpack(Step):
     def _normalise(self, m: Module, fields: data.View[data.StructLayout], exponent: Value) -> None:
         """Shift a subnormal number left until its leading 1 leaves the fraction.
 
-        Exponent field 0 stands for the same exponent as field 1.
+        Exponent field 0 stands for the same exponent as exponent field 1.
         """
         normalised, zeros = shift_left_normalising(m, fields.fraction, None, only_last=Const(0))
         with m.If(fields.exponent == 0):
@@ -138,7 +138,7 @@ class Unpack(Step):
 
 
 class Place(Step):
-    """Shift the significand to the rounding position, and compute the signals that rounding needs there."""
+    """Shift the significand to the rounding position, and compute the signals that the rounding needs."""
 
     name = "place"
 
@@ -190,7 +190,7 @@ class Place(Step):
         return switch(m, select, self._targets)
 
     def _place(self, m: Module, places: Signal) -> None:
-        """Drive the number of fraction bits to drop."""
+        """Drive `places` with the number of fraction bits to drop."""
         for target in self._each_target(m):
             target.places(m, self.i.exponent, self._window, places)
 
@@ -216,7 +216,7 @@ class Place(Step):
     def _near_normal(self, m: Module, target: CastTarget) -> None:
         """Drive the bits that detect tininess after rounding.
 
-        They show whether a number just below the smallest normal number becomes normal when it is rounded in full
+        The bits show whether a number just below the smallest normal number becomes normal when rounded in full
         precision.
         """
         padded = Cat(Const(0, self._tail), self.i.fraction)
@@ -228,7 +228,7 @@ class Place(Step):
             self.o.near_sticky.eq(padded[: tail_top - self._tail].any()),
         ]
         if "near_last" in self.o.shape().members:
-            # Without a fraction the code's last bit is the exponent's, and that of the place below the first is 0.
+            # Without fraction bits, the code's last bit is an exponent bit, which is 0 just below the normal numbers.
             m.d.comb += self.o.near_last.eq(target.lowest_fraction_bits > 0)
 
     def _hybrid_zones(self, m: Module, target: CastTarget) -> None:

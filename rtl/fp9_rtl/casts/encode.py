@@ -1,4 +1,7 @@
-"""Encode a cast's result: a code of the selected format, or the special code that the overflow policy requires."""
+"""Encode the result of a cast, as a number or as a special code.
+
+The overflow policy selects the code for infinity and for numbers above the largest number.
+"""
 
 from __future__ import annotations
 
@@ -30,8 +33,8 @@ class Encode(Step):
     | infinity            | largest; NaN if at "-0"  | infinity, NaN without    | invalid unless inf |
     | above the largest   | largest                  | infinity, NaN without    | overflow, inexact  |
 
-    The policy `directed` saturates numbers above the largest number if the rounding is toward zero. Otherwise it
-    acts like `inf`.
+    The policy `directed` saturates numbers above the largest number if the rounding is toward zero. With other
+    rounding, the policy `directed` acts like `inf`.
     """
 
     name = "encode"
@@ -64,8 +67,9 @@ class Encode(Step):
     def _encode(
         self, m: Module, target: CastTarget, saturates: Signal, overflow: Signal, flushed: Signal, infinite: Signal
     ) -> None:
-        """Return the code of the result in one target. Drive whether the result overflows, is flushed to zero, or is
-        infinite.
+        """Drive the code of the result in one target format.
+
+        Also drive whether the result overflows, is flushed to zero, or is infinite.
         """
         i, fmt = self.i, target.format
         finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)

@@ -1,4 +1,7 @@
-"""Several lanes in one `cast`. Each stage contains all lanes. Separate logic computes the running amax."""
+"""Place several cast lanes side by side, with a running maximum of the operands.
+
+Each datapath stage contains all lanes. Separate logic computes the running maximum of the operands' magnitudes, amax.
+"""
 
 from __future__ import annotations
 
@@ -15,7 +18,9 @@ from fp9_rtl.pipelines.elastic import ElasticStage
 
 
 def lane_layout(unit: Cast) -> data.StructLayout:
-    """Return the input layout of one lane: its operand, its random bits, and the select ports that all lanes share."""
+    """Return the input layout of one cast lane: its operand, its random bits, and the select ports that all lanes
+    share.
+    """
     return ports_layout(dataclasses.replace(unit, lanes=1, amax=False).inputs)
 
 
@@ -25,14 +30,14 @@ def lane_name(number: int) -> str:
 
 
 def beside_lanes(unit: Cast) -> dict[str, int]:
-    """Return the fields that the running amax needs. No lane uses these fields."""
+    """Return the names and widths of the fields for the running amax, which no lane uses."""
     return {"largest": unit.source.bits - 1, "amax_clear": 1} if unit.amax else {}
 
 
 class Spread(Step):
-    """Distribute the ports to the lanes, and find the largest finite magnitude among the operands.
+    """Distribute the input ports to the lanes, and find the largest finite magnitude among the operands.
 
-    The search runs in parallel with the lanes' first stages. It does not lengthen the critical path.
+    The search runs in parallel with the first stages of the lanes, so it does not lengthen the critical path.
     """
 
     name = "spread"
@@ -64,7 +69,7 @@ class Spread(Step):
 
 
 def largest(m: Module, values: Sequence[Value]) -> Value:
-    """Return the largest value, found by a tree of comparators."""
+    """Return the largest of several values, found by a tree of comparators."""
     if len(values) == 1:
         return values[0]
     half = len(values) // 2
@@ -78,7 +83,7 @@ def _larger(m: Module, a: Value, b: Value) -> Value:
 
 
 class EachLane(Step):
-    """One stage of the datapath, instantiated once for each lane. The fields in `beside` pass through."""
+    """One datapath stage, instantiated once for each lane. The fields in `beside` pass through unchanged."""
 
     def __init__(self, lanes: Sequence[Step], beside: Mapping[str, int]) -> None:
         self.name = lanes[0].name
@@ -130,11 +135,11 @@ class Join(Step):
 
 
 class RunningAmax(ElasticStage):
-    """Last register stage of a cast with `amax`. It contains the stage's logic, the results and the running maximum.
+    """Last register stage of a cast with `amax`. The stage holds the results and the running maximum.
 
-    The maximum changes in the clock cycle in which an operation enters the stage. The output maximum therefore
-    includes the operation whose result is at the output. While a result waits, no operation enters. Reset clears
-    the maximum.
+    The maximum changes in the clock cycle in which an operation enters the register stage. The output maximum therefore
+    includes the operation whose result is at the output. While a result waits, no operation enters the register stage.
+    A reset clears the maximum.
     """
 
     def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:

@@ -15,11 +15,12 @@ from fp9_rtl.rounding.hybrid import hybrid_up
 
 
 class RoundKept(Step):
-    """Round the kept bits, adjust the exponent after a carry, and report whether the tail was zero.
+    """Round the kept bits, adjust the exponent after a carry, and report whether the result is inexact.
 
-    `tiny` means that the number, rounded in full precision, would be below the normal numbers. `away` means that
-    the rounding mode rounds no non-zero number with this sign to zero. `toward_zero` means that the mode rounds all
-    numbers with this sign toward zero. This field exists only if the overflow policy needs it.
+    The output `tiny` is 1 if the number, rounded in full precision, would be below the normal numbers. The output
+    `away` is 1 if the rounding mode rounds no non-zero number with this sign to zero. The output `toward_zero` is 1 if
+    the rounding mode rounds all numbers with this sign toward zero. The output `toward_zero` exists only if the
+    overflow policy needs it.
     """
 
     name = "round"
@@ -70,7 +71,7 @@ class RoundKept(Step):
         return m
 
     def _rounded(self, up: Value) -> Value:
-        """Return the kept bits of the rounded number."""
+        """Return the kept bits after rounding."""
         return self.i.kept + up
 
     def _up(self, rounding: Rounding, last: Value, tail: Value, sticky: Value) -> Value:

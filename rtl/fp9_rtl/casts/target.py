@@ -1,4 +1,4 @@
-"""Properties of a target format that the cast datapath needs: the position of the last place, and the codes."""
+"""Properties of a cast's target format: the position of the last place, and the codes."""
 
 from __future__ import annotations
 
@@ -14,10 +14,10 @@ from fp9_rtl.parts.condition import Circuits, Condition
 
 
 class CastTarget(abc.ABC):
-    """A target format. Its exponents are biased as in the source: the true exponent plus `bias`.
+    """A target format of a cast. Exponents are biased as in the source: the true exponent plus `bias`.
 
-    `depth` is the number of bits below the last place that decide how a number rounds. It is 1, or the number of
-    random bits for stochastic rounding.
+    `depth` is the number of bits below the last place that decide how a number rounds. `depth` is the number of random
+    bits for stochastic rounding, and otherwise 1.
     """
 
     fraction_bits: int
@@ -46,14 +46,15 @@ class CastTarget(abc.ABC):
         return True
 
     def is_normal(self, exponent: Value) -> Value:
-        """Return whether a number with this exponent is normal in the target."""
+        """Return whether a number with the given exponent is normal in the target format."""
         return exponent >= self.lowest + self.bias
 
     @abc.abstractmethod
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
-        """Drive `places` with the number of fraction bits to drop from a number with this exponent.
+        """Drive `places` with the number of fraction bits to drop from a number with the given exponent.
 
-        `window` is the number of fraction bits. At most `window` + 1 + `depth` bits are dropped.
+        `window` is the largest number of fraction bits that any target format keeps. At most `window` + 1 + `depth`
+        bits are dropped.
         """
 
     def clamped(self, exponent: Value) -> Value:
@@ -61,19 +62,22 @@ class CastTarget(abc.ABC):
         return exponent
 
     def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
-        """Return the last kept bit in the form that it has in the code. This bit decides ties to even."""
+        """Return the last kept bit in the form that the bit has in the code. The last kept bit decides ties to even."""
         return kept[0]
 
     @abc.abstractmethod
     def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
-        """Return the magnitude code of a rounded number, and whether the number is too large for the target.
+        """Return the magnitude code of a rounded number, and whether the number is too large for the target format.
 
         The kept bits are right-aligned.
         """
 
 
 class FixedTarget(CastTarget):
-    """A target whose fields have fixed widths. Below its normal numbers, each binade has one fraction bit less."""
+    """A target format whose fields have fixed widths.
+
+    Below the normal numbers, each binade has one fraction bit less than the binade above it.
+    """
 
     def __init__(self, fmt: FixedFormat, bias: int, depth: int) -> None:
         super().__init__(fmt, bias, depth)
@@ -116,9 +120,9 @@ class FixedTarget(CastTarget):
 
 
 class HiFloat8Target(CastTarget):
-    """The target HiFloat8. Its precision decreases away from 1 on both sides.
+    """The target format HiFloat8, whose precision decreases away from 1 on both sides.
 
-    Its denormal numbers are the powers of two 2^(M - offset).
+    The denormal numbers of HiFloat8 are the powers of two 2^(M - offset).
     """
 
     fraction_bits = hif8.DOT_FIELDS[-1].fraction_bits
@@ -143,7 +147,7 @@ class HiFloat8Target(CastTarget):
         for row in hif8.DOT_FIELDS:
             largest = (1 << row.exponent_bits) - 1
             reached = exponent >= self.bias - largest
-            widest = row is hif8.DOT_FIELDS[0]  # what lies above it overflows, whatever it keeps
+            widest = row is hif8.DOT_FIELDS[0]  # larger numbers overflow, whichever bits they keep
             with m.If(reached if widest else reached & (exponent <= self.bias + largest)):
                 m.d.comb += places.eq(window - row.fraction_bits)
 
@@ -194,7 +198,7 @@ CIRCUITS = Circuits(
 
 
 def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:
-    """Return the target for a format and a source exponent bias.
+    """Return the cast target for a format and for the exponent bias of the source.
 
     `depth` is the number of dropped bits that decide how a number rounds.
     """

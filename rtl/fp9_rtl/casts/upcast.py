@@ -1,7 +1,7 @@
-"""Datapath of the `upcast` unit: any 8-bit code to a 16- or 32-bit float.
+"""Build the datapath of the `upcast` unit, from an 8-bit code to a 16- or 32-bit float.
 
-Every number keeps all its bits, so nothing is rounded. The decoded significand becomes the top bits of the
-fraction. Numbers above the result's largest exponent become infinity.
+Every number keeps all its bits, so nothing is rounded. The decoded significand becomes the top bits of the fraction.
+Numbers above the result's largest exponent become infinity.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fp9_rtl.rounding.specials import packed_magnitude
 
 
 class UpcastStep(Step):
-    """Decode the operand with the result's exponent bias. Then encode the result or its special code."""
+    """Decode the operand with the result's exponent bias, then encode the number or its special code."""
 
     name = "upcast"
 
@@ -52,7 +52,7 @@ class UpcastStep(Step):
     def _too_large(self, exponent: Value) -> Value:
         """Return whether a number exceeds the result's range.
 
-        The exponent alone decides this, because the operand's few significand bits always fit.
+        The exponent alone decides, because the few significand bits of an operand always fit.
         """
         fmt = self._result
         return exponent > fmt.highest_exponent + fmt.bias if self._exponents[1] > fmt.highest_exponent else Const(0)
@@ -60,7 +60,7 @@ class UpcastStep(Step):
     def _magnitude(self, m: Module, operand: data.View[data.StructLayout]) -> Value:
         """Return the fraction and the exponent field of a finite number.
 
-        The leading 1 of a subnormal result is in the fraction.
+        The fraction of a subnormal result contains the leading 1.
         """
         fmt = self._result
         room = fmt.padding + fmt.precision - len(operand.significand)
@@ -73,7 +73,7 @@ class UpcastStep(Step):
         return Mux(operand.exponent < 1, subnormal, normal)
 
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
-        """Drive the result or its special code.
+        """Drive the result, which is a number or a special code.
 
         A NaN keeps its sign if both formats have a NaN of each sign.
         """
@@ -88,9 +88,9 @@ class UpcastStep(Step):
         m.d.comb += self.o.result.eq(Cat(code, self._sign(sign, code, operand.nan, infinite)))
 
     def _sign(self, sign: Value, code: Value, nan: Value, infinite: Value) -> Value:
-        """Return the result's sign. In some formats zero or NaN has no sign.
+        """Return the sign bit of the result. In some result formats, zero or NaN has no sign.
 
-        In some operand formats NaN has the code of -0. Its sign bit is then not a sign.
+        If the result format codes NaN as -0, the sign bit of NaN is 1.
         """
         fmt = self._result
         if fmt.signed_zero:

@@ -1,4 +1,4 @@
-"""Area and delay of a matrix-product tile, in total and per element."""
+"""Measure the area and delay of a matrix-product tile, in total and per element."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fp9_rtl.synthesis.run import Progress, synthesise
 
 @dataclass(frozen=True)
 class TileArea:
-    """Area in um2 and delay in ns of a tile with one synthesis mapping.
+    """Area in um2 and delay in ns of a matrix-product tile with one synthesis mapping.
 
-    `element_um2` is the tile's area divided by its number of elements. This average includes the casts and the
-    control logic. All other figures are for the whole tile.
+    `element_um2` is the tile's area divided by its number of elements. The average per element includes the casts and
+    the control logic. All other figures are for the whole tile.
     """
 
     tile: str
@@ -42,7 +42,10 @@ def measure(
     mappings: Sequence[str] = MAPPED,
     progress: Progress | None = None,
 ) -> tuple[TileArea, ...]:
-    """Synthesise a tile with each mapping and return its area and delay. Raises the errors of `synthesise`."""
+    """Synthesise a tile with each mapping, and return the area and delay for each mapping.
+
+    Raises the same errors as `synthesise`.
+    """
     found = synthesise(
         circuit(GemmComponent(tile), tile.name), tile.name, library=library, mappings=mappings, progress=progress
     )

@@ -1,6 +1,6 @@
-"""Tile for matrix products: an output-stationary systolic array of `mac` units, with casts of its results.
+"""Matrix-product tile: an output-stationary systolic array of `mac` units with casts.
 
-With one product per clock cycle in every unit:
+The picture shows a tile whose units add one product per clock cycle:
 
           b[k][0]   b[k][1]           one step k of the sum enters per cycle; column j is delayed by j cycles
              |         |              and row i by i cycles, so that a[i][k] and b[k][j] meet in element (i, j)
@@ -9,7 +9,7 @@ a[0][k] -> mac 0,0 - mac 0,1 ->
 a[1][k] -> mac 1,0 - mac 1,1 ->
              |         |              after the last step the sums leave row by row, through one cast per column
 
-Units with G products take G columns of A and G rows of B per clock cycle.
+Units that add G products per clock cycle take G columns of A and G rows of B in each cycle.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ from fp9_rtl.components import build, check_offered
 from fp9_rtl.export.verilog import component_verilog
 
 CODE_BITS = 8
-"""Number of bits of a factor, and of a result."""
+"""Number of bits in the code of a factor or a result."""
 
 MAX_SIDE = 64
 """Largest number of rows or columns of a tile."""
@@ -89,8 +89,8 @@ class GemmTile:
     ) -> GemmTile:
         """Return a tile whose elements are `unit`. The unit is a mac, or a dot or fma that is turned into a mac.
 
-        Raises ValueError as the constructor does, and for a unit with a bias port, because a tile has no bias
-        ports.
+        Raises the same errors as the constructor. Raises ValueError for a unit with a bias port, because a tile has no
+        bias ports.
         """
         element = sum_of(unit)
         if element is None:
@@ -106,7 +106,7 @@ class GemmTile:
 
     @property
     def products(self) -> int:
-        """Return the number of products that each element adds in a step."""
+        """Return the number of products that each element of the tile adds in a step."""
         return self.engine.step.products
 
     @property
@@ -115,7 +115,7 @@ class GemmTile:
         return CODE_BITS * self.products
 
     def period(self, steps: int) -> int:
-        """Return the number of clock cycles from the start of one matrix product to the start of the next.
+        """Return the number of clock cycles between the starts of two consecutive matrix products.
 
         Each matrix product has `steps` steps. The handshake never stalls.
         """
@@ -129,9 +129,9 @@ class GemmTile:
 
     @property
     def cast(self) -> Cast:
-        """Return the cast below every column.
+        """Return the specification of the cast below every column.
 
-        Its source is the addend's format, because that format holds every result.
+        The source format of the cast is the addend's format, which holds every result.
         """
         return Cast(f"{self.name}_cast", self.engine.addend_format, (self.target,), (self.rounding,), (self.overflow,))
 
@@ -155,16 +155,16 @@ def _members(tile: GemmTile) -> dict[str, wiring.Member]:
 
 
 class GemmComponent(wiring.Component):
-    """The hardware of a tile.
+    """The hardware of a matrix-product tile.
 
-    Inputs: a step is accepted when `in_valid` and `in_ready` are both 1. `a` holds G columns of A. The codes of row
-    i begin at bit 8Gi, in the order of the columns. `b` holds G rows of B, and the codes of column j begin at bit
-    8Gj. `a_format` and `b_format` select the formats if there are several. `in_last` marks the last step. Pauses
-    between steps are allowed.
+    A step is accepted in a clock cycle in which `in_valid` and `in_ready` are both 1. The input `a` holds G columns of
+    A. The codes of row i begin at bit 8Gi, in the order of the columns. The input `b` holds G rows of B, and the codes
+    of column j begin at bit 8Gj. The inputs `a_format` and `b_format` select the formats of operands that have several.
+    The input `in_last` marks the last step. Pauses between steps are allowed.
 
-    Outputs: a row of results is transferred when `out_valid` and `out_ready` are both 1. `result` holds the row,
-    with column j in bits 8j to 8j + 7. Row 0 comes first. `out_last` marks the last row. The next matrix product
-    begins after it.
+    A row of results is transferred in a clock cycle in which `out_valid` and `out_ready` are both 1. The output
+    `result` holds the row, with column j in bits 8j to 8j + 7. Row 0 comes first. The output `out_last` marks the last
+    row of results. The next matrix product begins after the last row.
     """
 
     def __init__(self, tile: GemmTile) -> None:
@@ -189,9 +189,9 @@ class GemmComponent(wiring.Component):
         return m
 
     def _array(self, m: Module, taken: Value, begins: Value) -> tuple[list[list[Value]], Value]:
-        """Build the elements.
+        """Build the elements of the tile.
 
-        Return their sums, and a signal that is 1 when the last step has reached the last element.
+        Return the sums of all elements, and a signal that is 1 when the last step has reached the last element.
         """
         ports: Any = self
         tile = self._tile
@@ -225,8 +225,9 @@ class GemmComponent(wiring.Component):
         return token
 
     def _operate(self, m: Module, mac: Any, a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> None:
-        """Connect one element. The first step replaces the sum by the element's products, and later steps add
-        products.
+        """Connect one `mac` of the tile to its operands.
+
+        In the first step, the products replace the sum. In later steps, the products are added to the sum.
         """
         if not self._tile.engine.step.exact:
             m.d.comb += mac.c.eq(0)
@@ -242,7 +243,7 @@ class GemmComponent(wiring.Component):
                 m.d.comb += getattr(mac, f"{operand}_format").eq(token.format)
 
     def _drain(self, m: Module, taken: Value, arrived: Value, drains: Signal) -> Signal:
-        """Accept steps until the last one, then output the sums row by row. Return the number of the current row."""
+        """Accept steps until the last step, then output the sums row by row. Return the number of the current row."""
         ports: Any = self
         rows = self._tile.rows
         waits, row = Signal(), Signal(range(rows))
@@ -279,7 +280,10 @@ def ports(tile: GemmTile) -> tuple[str, ...]:
 
 
 def gemm_verilog(tile: GemmTile) -> str:
-    """Return the Verilog of a tile, with its parameters in the header. The text is deterministic."""
+    """Return the Verilog of a matrix-product tile, with its parameters in the header comment.
+
+    The text is deterministic.
+    """
     fields = {
         "rows": tile.rows,
         "columns": tile.columns,

@@ -1,4 +1,7 @@
-"""Unpack 16- or 32-bit addends without shifting. Flush subnormal addends to zero if the engine does so."""
+"""Unpack 16- or 32-bit addends, and flush subnormal addends to zero.
+
+Addends are unpacked without shifting. Subnormal addends are flushed only if the accumulator model requires it.
+"""
 
 from __future__ import annotations
 
@@ -12,7 +15,7 @@ from fp9_rtl.parts.step import Step, forward
 
 
 def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend") -> data.View[data.StructLayout]:
-    """Unpack the code of an addend to its fields. The signal of the fields is named `name`."""
+    """Return the fields of an addend's code, in a new signal called `name`."""
     fields = data.View(fields_layout(fmt), code[fmt.padding :])
     addend = Signal(addend_layout(fmt), name=name)
     lowest = fields.exponent == 0
@@ -34,16 +37,16 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
 
 
 def flush_addend(engine: Engine, i: data.StructLayout) -> list[Step]:
-    """Return the step that flushes subnormal addends to zero.
+    """Return the datapath stage that flushes subnormal addends to zero, in a list.
 
-    The list is empty if the engine or the format needs none.
+    The list is empty if the engine keeps subnormal addends, or if the format has no subnormals.
     """
     fmt = engine.addend_format
     return [FlushAddend(fmt, i)] if engine.result.flush_addend and fmt.subnormals else []
 
 
 class FlushAddend(Step):
-    """Flush a subnormal addend `c` to a zero of the same sign. All other fields pass unchanged."""
+    """Replace a subnormal addend `c` by a zero of the same sign. All other fields pass unchanged."""
 
     name = "flush"
 

@@ -1,4 +1,7 @@
-"""Decode operands of at most 8 bits to sign, exponent and significand. Each operation can select another format."""
+"""Decode operands of at most 8 bits to sign, exponent and significand.
+
+Each operation can select a different operand format.
+"""
 
 from __future__ import annotations
 
@@ -18,18 +21,19 @@ from fp9_rtl.parts.select import switch
 def places_above_exponent(formats: Sequence[Format]) -> int:
     """Return the number of bits that an aligned significand has above the weight of its exponent.
 
-    The number is 1 for integers, because -128 needs the bit of weight 2, and otherwise 0.
+    The number is 1 for integer formats, because -128 needs the bit of weight 2. The number is 0 for all other formats.
     """
     return int(any(isinstance(fmt, ScaledInteger) for fmt in formats))
 
 
 class OperandDecoder(wiring.Component):
-    """Decode one code, right-aligned in eight bits, to the fields of an operand. The logic is combinational.
+    """Combinational decoder from one code, right-aligned in eight bits, to the fields of an operand.
 
-    `select` chooses the format if there are several. `extra_bias` exists with a bias port, and is the extra bias of
-    hfp8_143. The exponent has the offset that saves the most adders. Subnormal numbers are normalised only if a
-    later stage needs it. Otherwise they keep the lowest exponent of their format and their leading zeros. Exponent
-    and significand have no meaning if a special flag is set.
+    The input `select` chooses the format if there are several formats. In a unit with a bias port, the input
+    `extra_bias` is the extra bias of hfp8_143. The exponent has an offset that saves adders in later stages. Subnormal
+    numbers are normalised only if a later stage needs normalised numbers. A subnormal number that is not normalised
+    keeps its leading zeros and the lowest exponent of its format. Exponent and significand have no meaning if a special
+    flag is set.
     """
 
     code: Signal
@@ -49,9 +53,9 @@ class OperandDecoder(wiring.Component):
 
         The exponent of `operand` is the true exponent plus `offset`. `operand_layout` lists the fields.
 
-        With `aligned` and without `normalise`, `operand` has the exponent at which an engine aligns the number. For
-        subnormal numbers, this is the lowest exponent of the format. All integers of a format have the same
-        exponent. The significand has `places_above_exponent` extra bits in front.
+        With `aligned` and without `normalise`, `operand` has the exponent at which an accumulator aligns the number.
+        The alignment exponent of a subnormal number is the lowest exponent of its format. All integers of a format have
+        the same alignment exponent. An aligned significand has `places_above_exponent` extra bits in front.
         """
         low, high = exponent_range(tuple(formats), bias_port)
         self._fraction_bits = significand_bits(formats) - 1
@@ -83,7 +87,7 @@ class OperandDecoder(wiring.Component):
         return m
 
     def _spread(self, m: Module) -> Value:
-        """Return the code with its sign in the top bit. A narrower format has zeros below the sign."""
+        """Return the code with its sign in the top bit. The code of a narrower format has zeros below the sign."""
         if all(fmt.bits == len(self.code) for fmt in self._formats):
             return self.code
         spread = Signal(len(self.code))
@@ -142,11 +146,11 @@ class OperandDecoder(wiring.Component):
     def _unpack_integer(
         self, m: Module, fmt: ScaledInteger, fraction: Signal, exponent: Signal, subnormal: Signal
     ) -> None:
-        """Decode an integer as a float whose normal numbers all have one exponent. Smaller integers are subnormal.
+        """Decode an integer like a floating-point number. All integers with the top magnitude bit share one exponent.
 
-        -128 is the next power of two above these normal numbers. If the significand has a bit above the weight of
-        its
-        exponent, -128 has the same exponent and sets this bit.
+        Smaller integers count as subnormal numbers. The integer -128 is the next power of two above the normal numbers.
+        If the significand has a bit above the weight of its exponent, -128 keeps the shared exponent and sets the extra
+        bit.
         """
         code, magnitude, beyond = self.code[: fmt.bits], Signal(fmt.bits, name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1
@@ -171,7 +175,7 @@ class OperandDecoder(wiring.Component):
     def _normalise(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
         """Shift the leading 1 of a subnormal number out of the fraction.
 
-        Exponent field 0 has the same exponent as field 1.
+        Exponent field 0 stands for the same exponent as exponent field 1.
         """
         normalised = Signal.like(fraction)
         bits = self._fraction_bits
@@ -198,9 +202,9 @@ class OperandDecoder(wiring.Component):
 def connect_ports(
     m: Module, decoder: OperandDecoder, ports: data.View[data.StructLayout], code: str, name: str
 ) -> None:
-    """Connect a decoder to the unit's ports.
+    """Connect an operand decoder to the ports of its unit.
 
-    `code` names the port with the code. `name` names the operand to which the format and bias ports belong.
+    `code` is the name of the port with the code. `name` is the operand whose format and bias ports are connected.
     """
     m.d.comb += decoder.code.eq(ports[code])
     if f"{name}_format" in ports.shape().members:
@@ -210,7 +214,7 @@ def connect_ports(
 
 
 def is_nan(fmt: Format, code: Value) -> Value:
-    """Return whether a code is NaN or NaN-Inf. The code has its sign in the top bit."""
+    """Return whether a code is NaN or NaN-Inf. The top bit of the code is its sign."""
     if isinstance(fmt, FixedFormat) and fmt.specials in (Specials.NAN_ONLY, Specials.MERGED):
         return code[:-1] == fmt.magnitude_mask
     if isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE:

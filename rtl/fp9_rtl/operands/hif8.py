@@ -1,4 +1,4 @@
-"""HiFloat8's prefix code in hardware (HiF8 sections 2.1 and 2.2).
+"""Decode and encode HiFloat8's prefix code in hardware (HiF8 sections 2.1 and 2.2).
 
 dot 11    s eee f    |E| = 8..15   E's magnitude with its leading 1 hidden, s its sign
 dot 10    s ee  ff   |E| = 4..7
@@ -30,30 +30,34 @@ EXPONENT_SIZE_BITS = 4
 
 @dataclass(frozen=True)
 class DotField:
-    """One row of the prefix code. Its exponent has `exponent_bits` bits, including the exponent's sign."""
+    """One row of HiFloat8's prefix code. The row has `exponent_bits` exponent bits, including the exponent's sign."""
 
     prefix: str
     exponent_bits: int
 
     @property
     def fraction_bits(self) -> int:
-        """Return the number of fraction bits: those that remain after the dot field and the exponent."""
+        """Return the number of fraction bits that remain after the dot field and the exponent."""
         return MAGNITUDE_BITS - len(self.prefix) - self.exponent_bits
 
     @property
     def pattern(self) -> str:
-        """Return the row as a switch case for the 7 magnitude bits."""
+        """Return the pattern of the row, for a switch on the 7 magnitude bits."""
         return self.prefix.ljust(MAGNITUDE_BITS, "-")
 
     @property
     def size_pattern(self) -> str:
-        """Return a switch case for the exponent's magnitude. The magnitude's leading 1 is not stored in the code."""
+        """Return the pattern of the exponent's magnitude in this row, including the leading 1 that a code does not
+        store.
+        """
         leading = "1".ljust(self.exponent_bits, "-") if self.exponent_bits else ""
         return leading.rjust(EXPONENT_SIZE_BITS, "0")
 
     @property
     def layout(self) -> data.StructLayout:
-        """Return the fields of the 7 magnitude bits. `size` is the exponent's magnitude without its leading 1."""
+        """Return the layout of the 7 magnitude bits. The field `size` is the exponent's magnitude without its leading
+        1.
+        """
         exponent = {"size": self.exponent_bits - 1, "negative": 1} if self.exponent_bits else {}
         return data.StructLayout({"fraction": self.fraction_bits, **exponent, "dot": len(self.prefix)})
 
@@ -62,7 +66,7 @@ DOT_FIELDS = (DotField("11", 4), DotField("10", 3), DotField("01", 2), DotField(
 
 
 def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: Value) -> None:
-    """Decode a finite, non-zero magnitude code. Drive the exponent (plus `offset`) and the left-aligned fraction."""
+    """Decode a finite, non-zero magnitude code. Drive the exponent plus `offset`, and the left-aligned fraction."""
     size = Signal(range(HiFloat8.DENORMAL_OFFSET + 1))
     negative = Signal()
     denormal = Signal()
@@ -79,7 +83,7 @@ def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: 
         if row.exponent_bits:
             sizes.append(Cat(fields.size, Const(1, 1)) & here.replicate(row.exponent_bits))
     # Bit 4 is the exponent's sign in rows 11, 10 and 01. In the codes 001s, 0001 and 0000 the exponent is negative
-    # just where bits 4 and 3 are equal.
+    # exactly if bits 4 and 3 are equal.
     m.d.comb += [
         denormal.eq(magnitude[DENORMAL_BITS:] == 0),
         size.eq(any_of(sizes)),
@@ -90,15 +94,17 @@ def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: 
 
 
 def _signed(size: Signal, negative: Value) -> Value:
-    """Return `size`, negated if `negative`. XOR gates invert the bits above the lowest 1, which needs no adder."""
+    """Return `size`, negated if `negative` is 1. XOR gates invert the bits above the lowest 1, so
+    no adder is needed.
+    """
     inverted = [negative & (size[:place].any() if place else 0) for place in range(len(size) + 1)]
     return (Cat(size, Const(0, 1)) ^ Cat(inverted)).as_signed()
 
 
 def encode(m: Module, exponent: Value, kept: Value) -> Signal:
-    """Return the magnitude code of a number. `kept` is its fraction, right-aligned.
+    """Return the magnitude code of a number with the given exponent. `kept` is the fraction, right-aligned.
 
-    `exponent` is from -23 (zero) to 15.
+    The exponent ranges from -23, which stands for zero, to 15.
     """
     code = Signal(MAGNITUDE_BITS)
     size = Signal(EXPONENT_SIZE_BITS)

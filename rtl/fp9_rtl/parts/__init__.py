@@ -1,5 +1,6 @@
 """Shared parts of all units.
 
-A datapath is a chain of steps (`step`: `Step`, `Beside`, `chain`, `forward`). Steps pass layouts of named fields
-(`layouts`). They use selection (`select`), shifters (`shifters`) and one's complement sums (`end_around`).
+A datapath is a chain of combinational stages (module `step`). Datapath stages pass layouts of named fields to each
+other (`layouts`). The other modules contain shared logic: selection (`select`), shifters (`shifters`) and one's
+complement sums (`end_around`). `condition` states which specifications have hardware.
 """

@@ -1,7 +1,7 @@
-"""Conditions on specification fields. A unit has hardware only if it meets all conditions of its kind.
+"""Conditions on specification fields, which decide whether a unit has hardware.
 
-Each condition is about one field and is stated once. It decides whether the unit has hardware, words the error
-message, and is a row of the table in docs/units/conditions.md.
+A unit has hardware only if it meets all conditions of its kind. Each condition is about one field and is stated once. A
+condition also supplies the words of its error message, and is a row of the table in docs/units/conditions.md.
 """
 
 from __future__ import annotations
@@ -17,8 +17,9 @@ Kind = TypeVar("Kind", bound=Unit)
 
 @dataclass(frozen=True)
 class Condition(Generic[Kind]):
-    """The values that the hardware accepts for one field. If a field is a list, every value in the list must be
-    accepted.
+    """The values that the hardware accepts for one field of a specification.
+
+    If a field is a list, the hardware must accept every value in the list.
     """
 
     field: str
@@ -40,7 +41,7 @@ class Condition(Generic[Kind]):
 
 @dataclass(frozen=True)
 class Circuits(Generic[Kind]):
-    """A set of units, and the conditions under which they have hardware."""
+    """A set of units, and the conditions under which these units have hardware."""
 
     units: str
     """The units in words, for example "a cast" or "a mac with chunks"."""

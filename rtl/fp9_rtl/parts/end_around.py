@@ -1,7 +1,7 @@
-"""Adder with end-around carry, for one's complement sums. The carry-out is added to the lowest bit.
+"""Add with end-around carry, for sums in one's complement.
 
-A tree of (generate, propagate) pairs computes the carry out of the whole word. The same tree then distributes
-this carry to every bit. No second adder is needed.
+The carry-out is added at the lowest bit. A tree of (generate, propagate) pairs computes the carry-out of the whole
+word. The same tree distributes the carry-out to every bit, so no second adder is needed.
 """
 
 from __future__ import annotations
@@ -12,9 +12,9 @@ _NEVER = Const(0, 1)
 
 
 def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_in: Value = _NEVER) -> Value:
-    """Return x + y plus the carry-out of x + y, as wide as x and y.
+    """Return x + y plus the carry-out of x + y, in the width of x and y.
 
-    If `plain` is 1, return x + y + carry_in instead.
+    If `plain` is 1, return x + y + `carry_in` instead.
     """
     width = len(x)
     generate, propagate = Signal(width), Signal(width)
@@ -29,7 +29,7 @@ def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_i
 
 
 class _Tree:
-    """A node of the carry tree: the bits from `first` to `end` - 1, and the node's two halves."""
+    """A node of the carry tree: the bits from `first` to `end` - 1, and the two halves of the node."""
 
     def __init__(self, m: Module, generate: Value, propagate: Value, first: int, end: int) -> None:
         self._halves: tuple[_Tree, _Tree] | None = None
@@ -47,7 +47,7 @@ class _Tree:
         self._middle_name = f"carry_{middle}"
 
     def carries(self, m: Module, carry: Value) -> list[Value]:
-        """Return the carry into every bit of the node. `carry` is the carry into its first bit."""
+        """Return the carry into every bit of the node. `carry` is the carry into the node's first bit."""
         if self._halves is None:
             return [carry]
         low, high = self._halves

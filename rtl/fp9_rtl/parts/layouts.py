@@ -20,11 +20,11 @@ PRODUCT_SIGNIFICAND_BITS = 2 * OPERAND_SIGNIFICAND_BITS
 
 
 SPECIAL = {"inf": 1, "nan": 1, "invalid": 1}
-"""Flags of a sum. If one is set, the sum's number has no meaning."""
+"""Flags of a sum. If a flag is set, the number in the other fields has no meaning."""
 
 
 def operand_layout(exponents: range, significand_bits: int = OPERAND_SIGNIFICAND_BITS) -> data.StructLayout:
-    """Return the layout of an 8-bit operand. Its value is (-1)^sign * significand * 2^exponent.
+    """Return the layout of a decoded 8-bit operand, whose value is (-1)^sign * significand * 2^exponent.
 
     The first bit of the significand has weight 1.
     """
@@ -34,9 +34,9 @@ def operand_layout(exponents: range, significand_bits: int = OPERAND_SIGNIFICAND
 
 
 def product_layout(exponents: range, significand_bits: int = PRODUCT_SIGNIFICAND_BITS) -> data.StructLayout:
-    """Return the layout of an exact product. `invalid` marks 0 x Inf; `nan` marks a NaN operand.
+    """Return the layout of an exact product. The flag `invalid` marks 0 x Inf, and the flag `nan` marks a NaN operand.
 
-    The exponent is the weight of the significand's first bit.
+    The exponent gives the weight of the significand's first bit.
     """
     return data.StructLayout(
         {
@@ -52,12 +52,14 @@ def product_layout(exponents: range, significand_bits: int = PRODUCT_SIGNIFICAND
 
 
 def fields_layout(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of a code's fields. The fraction comes first."""
+    """Return the layout of a code's fields, with the fraction in the lowest bits."""
     return data.StructLayout({"fraction": fmt.fraction_bits, "exponent": fmt.exponent_bits, "sign": 1})
 
 
 def addend_layout(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of an addend: biased exponent (1 for subnormals), full significand, special flags."""
+    """Return the layout of an addend: biased exponent (1 for subnormals), significand with leading
+    bit, special flags.
+    """
     return data.StructLayout(
         {
             "significand": fmt.precision,

@@ -1,4 +1,4 @@
-"""Logic that selects a format, a rounding or a policy by a port, and the OR of several values."""
+"""Select a format, a rounding mode or a policy by a port, and OR several values."""
 
 from __future__ import annotations
 
@@ -26,5 +26,5 @@ def at_most(select: Value, last: int) -> Value:
 
 
 def any_of(values: Iterable[Value]) -> Value:
-    """Return the bitwise OR of values. For single bits, it is 1 if any bit is 1."""
+    """Return the bitwise OR of several values. The OR of single bits is 1 if any bit is 1."""
     return functools.reduce(operator.or_, values)

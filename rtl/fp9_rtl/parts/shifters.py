@@ -1,4 +1,4 @@
-"""Shifters of a floating-point adder: right shift with a sticky bit, and left shift that normalises."""
+"""Shifters for floating-point sums: right shift with sticky bit, and normalising left shift."""
 
 from __future__ import annotations
 
@@ -8,7 +8,10 @@ from fp9_rtl.parts.select import any_of
 
 
 def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
-    """Return `value` shifted right by `distance`, and whether any lost bit was 1. A large distance gives 0."""
+    """Return `value` shifted right by `distance`, and whether any lost bit was 1.
+
+    A distance beyond the width of `value` gives 0.
+    """
     stages = min((len(value) - 1).bit_length(), len(distance))
     shifted, sticky = value, Const(0, 1)
     for stage in reversed(range(stages)):
@@ -64,8 +67,8 @@ def _limited(m: Module, value: Value, limit: Value) -> tuple[Value, Value]:
 def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, name: str) -> tuple[Value, Value]:
     """Place `value` at the top of `width` bits and shift it right. Return the result, and whether any lost bit was 1.
 
-    The shift has two stages. The first stage shifts the narrow value by the low bits of the distance. The second
-    stage places the shifted value at a multiple of a power of two, with gates instead of multiplexers.
+    The shifter has two stages. The first stage shifts the narrow value by the low bits of the distance. The second
+    stage places the shifted value at a multiple of a power of two, with AND and OR gates instead of multiplexers.
     """
     fine = min(len(distance), (len(value) - 1).bit_length())
     step = 1 << fine
@@ -98,9 +101,10 @@ def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, nam
 def shift_left_narrow(m: Module, value: Value, kept: int, furthest: int) -> tuple[Value, Value, Value]:
     """Shift `value` left until its top bit is 1. Return its first `kept` bits, a sticky bit, and the distance.
 
-    The sticky bit is 1 if any bit after the kept bits is 1. The distance is at most `furthest`. Each stage drops
-    the bits that no later stage can move into the kept bits. `bounded` is 1 while the distance so far equals the
-    upper bits of `furthest`. A stage then shifts only if `furthest` has a 1 there.
+    The sticky bit is 1 if any bit after the kept bits is 1. The distance is at most `furthest`. Each shifter stage
+    drops the bits that no later stage can move into the kept bits. The variable `bounded` is 1 while the distance so
+    far equals the upper bits of `furthest`. While `bounded` is 1, a shifter stage shifts only if its bit of `furthest`
+    is 1.
     """
     taken: list[Value] = []
     sticky: Value = Const(0, 1)

@@ -1,4 +1,4 @@
-"""Steps of a datapath. A step is combinational, and registers can be placed between steps."""
+"""Stages of a datapath: combinational logic between which registers can be placed."""
 
 from __future__ import annotations
 
@@ -10,7 +10,10 @@ from amaranth.lib.wiring import In, Out
 
 
 class Step(wiring.Component):
-    """Combinational logic from the fields `i` to the fields `o`. `name` is the name of the submodule."""
+    """A datapath stage: combinational logic from the fields `i` to the fields `o`.
+
+    `name` is the name of the submodule.
+    """
 
     name: str
     i: data.View[data.StructLayout]
@@ -27,7 +30,7 @@ def forward(m: Module, source: data.View[data.StructLayout], sink: data.View[dat
 
 
 class Beside(Step):
-    """A step with additional fields that pass through unchanged."""
+    """A datapath stage with additional fields that pass through unchanged."""
 
     def __init__(self, step: Step, beside: dict[str, data.ShapeLike]) -> None:
         self.name = step.name
@@ -46,7 +49,7 @@ class Beside(Step):
 
 
 def chain(m: Module, steps: Sequence[Step], value: data.View[data.StructLayout]) -> data.View[data.StructLayout]:
-    """Place steps in series as submodules of `m`. Return the output of the last step."""
+    """Place datapath stages in series as submodules of `m`, and return the output of the last stage."""
     for step in steps:
         m.submodules[step.name] = step
         m.d.comb += step.i.eq(value)

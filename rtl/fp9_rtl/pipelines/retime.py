@@ -149,7 +149,7 @@ def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
         network.edge(start, wire, cost)
         for end in ends:
             network.edge(wire, end, UNLIMITED)
-            network.edge(end, start, UNLIMITED)  # a bit that is read before the boundary is also driven before the boundary
+            network.edge(end, start, UNLIMITED)  # a bit is driven before it is read
     before = network.source_side()
     return {index for index in may if node[index] in before}
 
