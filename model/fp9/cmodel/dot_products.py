@@ -81,7 +81,7 @@ def function_name(engine: Engine, operands: Sequence[Format]) -> str:
 
 
 def takes(engine: Engine, fmt: Format) -> bool:
-    """Return whether an engine accepts operands of the format.
+    """Return whether an engine accepts operands in the given format.
 
     An engine that scales groups of products accepts only formats that `check_grouped` allows.
     """

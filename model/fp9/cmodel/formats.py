@@ -12,7 +12,7 @@ from fp9.formats import FixedFormat, Format, HiFloat8, Kind, PowerOfTwo, ScaledI
 class Layout(NamedTuple):
     """Constants of a format in the order of the C struct `fp9_layout`.
 
-    A special code is -1 if the format does not have this code.
+    The value -1 stands for a special code that the format does not have.
     """
 
     bits: int

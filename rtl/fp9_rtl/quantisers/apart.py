@@ -42,7 +42,6 @@ class _Nearest:
     high: Fraction
 
     def meets(self, other: _Nearest) -> bool:
-        """Return whether the intervals of two representable numbers overlap."""
         return max(self.low, other.low) <= min(self.high, other.high)
 
 

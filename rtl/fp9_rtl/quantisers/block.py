@@ -1,10 +1,9 @@
 """Buffer for a block that arrives in several operations, until the block's scale is known.
 
-The stored block and the next block share one set of registers. Two separate buffers would need twice as many registers.
-A register becomes free when the operation that it holds leaves the buffer. In the same clock cycle, the register can
-receive an operation of the next block. A block therefore takes as many clock cycles as it has operations. The last
-operation of a new block is accepted when the last operation of the stored block leaves. At the same time, the scale of
-the new block replaces the stored scale.
+The stored block and the next block share one set of registers. A register becomes free when the operation that it holds
+leaves the buffer. In the same clock cycle, the register can receive an operation of the next block. A block therefore
+takes as many clock cycles as it has operations. The last operation of a new block is accepted when the last operation
+of the stored block leaves. At the same time, the scale of the new block replaces the stored scale.
 
     | register of the next operation | operation that leaves next | stored                                 |
     |--------------------------------|----------------------------|----------------------------------------|

@@ -2,8 +2,8 @@
 
 Let s be the block's scale and t the array's scale. The element for a number x is the element nearest to x / (s t).
 Instead of dividing x, the circuit compares x with the midpoints between elements, multiplied by s t. The products of
-midpoint and s t are computed exactly, once for each block, and converted to source codes. The circuit then compares the
-code of each number with the limit codes:
+the midpoints with s t are computed exactly, once for each block, and converted to codes of the source format. The
+circuit then compares the code of each number with the limit codes:
 
     midpoint s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r      r: OR of all bits of the rest
     x reaches it if  x 0 > limit (ties down), or  x 1 > limit (ties up, to the even element)
@@ -121,9 +121,9 @@ def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
 def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
     """Return the number of limits that `x` reaches, which equals the code of the element without its sign.
 
-    `x` is a source code without its sign bit. The circuit does a binary search, in which every comparison with a middle
-    limit gives one bit of the code. In every comparison except the last, the code below the limit is odd, so a tie goes
-    up.
+    `x` is a code of the source format without its sign bit. The circuit does a binary search, in which every comparison
+    with a middle limit gives one bit of the code. In every comparison except the last, the code below the limit is odd,
+    so a tie goes up.
     """
     bits: list[Value] = []
     while limits:

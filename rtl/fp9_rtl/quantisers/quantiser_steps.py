@@ -66,7 +66,7 @@ def beside_scale(unit: Quantiser) -> dict[str, int]:
 
 
 def scales_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> dict[str, Value]:
-    """Return the code of each candidate scale, computed by the operation's rule.
+    """Return the code of each candidate scale, computed by the scale rule that the operation selects.
 
     The code is NaN if the largest magnitude is infinite or NaN, or if the array's scale is not usable.
     """

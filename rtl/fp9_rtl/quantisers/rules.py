@@ -16,10 +16,13 @@ def tries(unit: Quantiser) -> tuple[Fraction, ...]:
 
 
 def scale_names(unit: Quantiser) -> tuple[str, ...]:
-    """Return the names of the fields that hold a block's candidate scales, in the order of the tries."""
+    """Return the names of the fields that hold a block's candidate scales, in the order of `tries`."""
     return _NAMES if tries(unit) else _NAMES[:1]
 
 
 def divisor_of(unit: Quantiser, rule: ScaleRule, turn: int) -> Fraction:
-    """Return the divisor of amax in try number `turn`. A rule with a single scale has the same divisor in every try."""
+    """Return the number by which amax is divided for candidate scale number `turn`.
+
+    A scale rule with a single scale has the same divisor for every candidate scale.
+    """
     return Fraction(rule.tries[turn]) if rule.tries else unit.block.divisor(rule)

@@ -61,10 +61,7 @@ _MIXED = Medians(
 
 
 def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Quantiser]:
-    """Return one variant of a quantiser for each scale rule, then a variant that supports every rule.
-
-    Each variant quantises `lanes` numbers per operation.
-    """
+    """Return one variant of a quantiser for each scale rule, then a variant that supports every rule."""
     every = quantiser_of(CATALOGUE[name])
     assert every is not None
     every = dataclasses.replace(every, lanes=lanes)

@@ -1,8 +1,7 @@
 """Measure a unit's LUTs, flip-flops and clock frequency on an FPGA.
 
 Place and route uses a fixed seed. A wrapper adds a register to every input and output of the unit, even if the unit has
-pipeline stages. Every path through the unit then starts and ends at a register, and limits the clock frequency. The
-flip-flops of the wrapper are counted separately from the flip-flops of the unit.
+pipeline stages. Every path through the unit then starts and ends at a register, and limits the clock frequency.
 """
 
 from __future__ import annotations

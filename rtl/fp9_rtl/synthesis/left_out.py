@@ -25,7 +25,7 @@ from fp9_rtl.synthesis.run import Progress, synthesise_unit
 class LeftOut(NamedTuple):
     """One value of a specification field, with synthesis results for the unit with and without the value.
 
-    `whole` holds the results of the full unit, and `rest` the results of the unit without the value.
+    `whole` holds the results of the full unit, and `rest` holds the results of the unit without the value.
     """
 
     field: str

@@ -130,8 +130,7 @@ def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool 
 def shuffle(prepared: Path, seed: int) -> None:
     """Shuffle the cells of a prepared netlist, so that the synthesis variability can be measured.
 
-    The shuffled netlist has the same function. ABC's result depends on the order of the cells, so ABC returns another
-    mapped netlist.
+    ABC's result depends on the order of the cells, so ABC returns another mapped netlist.
     """
     file = prepared / "prepared.il"
     text = file.read_text()

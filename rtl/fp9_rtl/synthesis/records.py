@@ -21,8 +21,8 @@ class Estimate:
     """Synthesis results of one mapping: areas in um2, delay in ns, leakage in nW.
 
     `script_areas_um2` are the areas of all ABC scripts of the mapping. `flip_flop_um2` is the total area of the
-    flip-flops, and `flip_flops` is their number. `leakage_nw` is the total leakage of all cells. The library states a
-    cell's leakage for each input state, and the mean over these states is used.
+    flip-flops, and `flip_flops` is their number. `leakage_nw` is the total leakage of all cells. The leakage of a cell
+    is the mean over its input states, as the library states it.
     """
 
     mapping: str
@@ -79,7 +79,7 @@ class Synthesis:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Synthesis:
-        """Return the record that `to_dict` converted to a dictionary. The dictionary may have been stored as JSON."""
+        """Return the record that `to_dict` converted to a dictionary."""
         values = {name: value for name, value in record.items() if name != "note"}
         estimates = [Estimate(**{**e, "script_areas_um2": tuple(e["script_areas_um2"])}) for e in values["estimates"]]
         return cls(**{**values, "estimates": tuple(estimates)})

@@ -121,7 +121,7 @@ def _is_kept(final: Path) -> bool:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Return whether a cached library is undamaged. A damaged library could crash the Python process."""
+    """Return whether the files of a cached library are undamaged."""
     try:
         return (folder / _DIGEST).read_text() == _digest(folder / LIBRARY)
     except (OSError, UnicodeDecodeError):

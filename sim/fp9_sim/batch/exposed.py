@@ -57,7 +57,7 @@ NO_REGISTERS = Exposed("", (), ())
 
 
 def recipe() -> list[str]:
-    """Return the parts of the cache key on which the exposed Verilog depends, without the unit's Verilog."""
+    """Return the parts of the cache key that determine the exposed Verilog, apart from the unit's Verilog."""
     return [_FLATTEN, _BACK, str(_PIECE), yosys_version()]
 
 

@@ -32,7 +32,7 @@ class Field:
 
     @property
     def differs(self) -> bool:
-        """Return whether both circuits have the field, with different values."""
+        """Return whether both circuits have the signal, with different values."""
         return self.given is not None and self.given != self.model
 
 
