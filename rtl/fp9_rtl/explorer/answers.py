@@ -1,6 +1,6 @@
 """Answer the explorer's requests for the data sheet or the area of a unit.
 
-`sheet` answers immediately. `area` returns the result of a measurement, or its progress.
+`sheet` answers immediately. `area` returns the area and delay of a unit, or the progress of their measurement.
 """
 
 from __future__ import annotations

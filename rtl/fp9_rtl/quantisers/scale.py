@@ -42,7 +42,7 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 def _reaches_both_ends(block: BlockFormat) -> bool:
     """Return whether a subnormal amax and a scale above the largest scale need special handling.
 
-    Both cases matter only if all elements are below 2.
+    Special handling is needed only if all elements of the block format are below 2.
     """
     return block.power < 2
 

@@ -44,7 +44,7 @@ def yosys_version() -> str:
 
 
 def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
-    """Run a Yosys script in `folder`. Yosys writes its messages to `yosys.log` in the same folder.
+    """Run a Yosys script in `folder`. Yosys writes its messages to the file `yosys.log` in `folder`.
 
     The script must use file names relative to `folder`, because Yosys runs with a private /tmp. Raises YosysError if
     Yosys fails, and subprocess.TimeoutExpired if the run takes more than `timeout` seconds.

@@ -65,7 +65,7 @@ def _loop(unit: Unit, exposed: Exposed | None) -> str:
 
 
 def _stream(unit: Unit) -> str:
-    """Return the loop for a pipelined unit. Operations come without pauses, and results are taken immediately."""
+    """Return the loop for a pipelined unit. The loop offers operations without pauses and takes results immediately."""
     return _filled(_STREAM, _control(unit))
 
 

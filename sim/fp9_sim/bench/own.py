@@ -19,8 +19,8 @@ class Bench:
 
     `seed` and `stalls` determine the pauses of driver and monitor. `names` maps a port of the specification to the name
     of the DUT's port, if the names differ. `latency` is the number of clock cycles from operation to result, by default
-    the latency in the specification. With `elastic`, a result may come in any later clock cycle. A combinational unit
-    needs no `start` and no `reset`.
+    the latency in the specification. With `elastic`, a result may come in any clock cycle after its operation. A
+    combinational unit needs no `start` and no `reset`.
     """
 
     def __init__(

@@ -127,8 +127,8 @@ class Stream:
     """Run driver and monitor of one unit clock by clock, and check the time and the order of the results.
 
     Without stalls, a result must come `latency` clock cycles after its operation. With stalls and back-pressure, a
-    result may come later. An `elastic` unit may give a result in any later clock cycle. Without `stalls`, the unit must
-    take one operation in each clock cycle.
+    result may come later than `latency` clock cycles after its operation. An `elastic` unit may give a result in any
+    clock cycle after its operation. Without `stalls`, the unit must take one operation in each clock cycle.
     """
 
     def __init__(
