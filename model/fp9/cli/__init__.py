@@ -1,4 +1,4 @@
-"""Command `fp9`, and all commands that need only the model."""
+"""The command `fp9`, and its subcommands that need only the model."""
 
 from fp9.cli import accuracy, cache, cmodel, explore, listing, model, topics
 from fp9.cli.entry import main

@@ -67,8 +67,8 @@ class _Packages(Commands):
 def main() -> None:
     """Model, verify and generate 8-bit floating-point hardware.
 
-    One specification of a unit gives a bit-accurate model, golden vectors, Verilog, a regression on two simulators,
-    and estimates of area and delay. Start with:
+    One unit specification gives a bit-accurate model, golden vectors, Verilog, a regression on two simulators, and
+    estimates of area and delay. Start with:
 
     \b
       fp9 formats                  list the number formats

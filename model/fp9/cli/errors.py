@@ -50,7 +50,7 @@ class Interrupted(UserError):
 def keeps(sentence: str) -> None:
     """Set the sentence that Ctrl-C prints.
 
-    The sentence says which results of the command are stored, and how to continue.
+    The sentence tells which results of the command are stored, and how to continue.
     """
     click.get_current_context().meta[_KEPT] = sentence
 
@@ -60,7 +60,7 @@ _NOTHING_KEPT = "files are written whole or not at all; run the same command to 
 
 @contextlib.contextmanager
 def one_sentence(ctx: click.Context | None) -> Iterator[None]:
-    """Context that replaces a user error by one sentence, and Ctrl-C by a line about the stored results."""
+    """Context manager that turns a user error into one sentence, and Ctrl-C into a line about the stored results."""
     try:
         yield
     except click.UsageError as error:
@@ -106,7 +106,7 @@ def sentence(error: Exception) -> str:
 def _drop_output() -> None:
     """Redirect standard output to the null device.
 
-    Otherwise Python would write the buffered output at exit and fail.
+    Without the redirection, Python would fail when it writes the buffered output at exit.
     """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
@@ -124,7 +124,7 @@ def need_standard_output() -> None:
 
 @contextlib.contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Context for imports of optional packages that belong to the extra `name`.
+    """Context manager for imports of optional packages that belong to the extra `name`.
 
     A missing package raises a one-sentence error.
     """

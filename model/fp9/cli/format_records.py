@@ -167,10 +167,10 @@ def cast_records(
 ) -> Record:
     """Cast numbers, given as text, to the format `target`, and return codes, numbers and errors.
 
-    If `source` is None, the numbers are float64. With hybrid rounding the numbers are fp32, because hybrid rounding
-    takes random bits from the source. If `source` is given, a text that starts with 0x is a code. Any other number is
-    first rounded to the source format. `random_bits` has one integer of `random_width` bits for each value, if the
-    rounding mode needs random bits.
+    If `source` is None, the numbers are float64. Without a source format, hybrid rounding starts from fp32, because
+    hybrid rounding takes random bits from the source. If `source` is given, a text that starts with 0x is a code. A
+    text without 0x is a number, which is first rounded to the source format. If the rounding mode needs random bits,
+    `random_bits` has one integer of `random_width` bits for each value.
 
     Raises ValueError for texts that are not numbers, for invalid policies, and for a wrong number of random bits.
     """

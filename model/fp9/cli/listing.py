@@ -27,7 +27,7 @@ Record = dict[str, Any]
 def formats(name: str | None, codes: bool, papers: bool, out: Path | None, as_json: bool) -> None:
     """List the number and block formats, or show one.
 
-    NAME may carry parameters, describe a format by its exponent and fraction bits, or be another package's name:
+    NAME may have parameters, give the exponent and fraction bits of a format, or be a name from another package:
 
     \b
       fp9 formats hif8 --codes

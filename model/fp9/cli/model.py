@@ -207,8 +207,9 @@ def export(
     """Write golden vectors of UNIT... as files.
 
     The suite smoke has a few hundred operations, and the suite corner has systematic corner cases. The suite random
-    has COUNT random operations. The suite full has every input if there are few inputs, else corner and random. File
-    formats: vec (a line of hex for each operation), memh (for $readmemh), csv, npz (for NumPy), parquet.
+    has COUNT random operations. The suite full has every input if there are few inputs, and otherwise the corner and
+    random operations. File formats: vec (a line of hex for each operation), memh (for $readmemh), csv, npz (for
+    NumPy), parquet.
 
     \b
       fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors

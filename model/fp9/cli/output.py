@@ -34,7 +34,7 @@ _BEFORE = "fp9.before_output"
 
 
 def at_show(call: Callable[[], None]) -> None:
-    """Register a function to call before the current command prints results."""
+    """Register a function that fp9 calls before the current command prints results."""
     click.get_current_context().meta[_BEFORE] = call
 
 

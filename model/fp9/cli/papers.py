@@ -9,10 +9,10 @@ from fp9.cli.support import extra, show, table
 
 
 def show_papers(pictures: Path | None, as_json: bool) -> None:
-    """Print tables of papers, with each computed figure beside the printed figure.
+    """Print the tables of several papers, with each computed figure beside the printed figure.
 
     The tables are Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8. If a folder is given, the
-    function draws pictures: precision over exponent (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.
+    function draws precision over exponent (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.
     """
     from fp9.studies import papers as paper_tables  # slow to load
 

@@ -1,8 +1,8 @@
 """Progress display of commands on standard error: current work, finished steps and time.
 
-Commands that end within a second show no progress. The option `--quiet` disables the display, and so does a standard
-error that is not a terminal. A command reports its steps with `progress_bar` or its current work with `doing`. If the
-command reports no steps, the display shows the duration of the last run.
+Commands that end within a second show no progress. The option `--quiet` disables the display. No progress appears if
+standard error is not a terminal. A command reports its steps with `progress_bar` or its current work with `doing`. If
+a command reports no steps, the display shows the duration of the last run.
 """
 
 from __future__ import annotations
@@ -115,7 +115,7 @@ class _Compiling(logging.Handler):
 
 @contextlib.contextmanager
 def under_way(ctx: click.Context) -> Iterator[None]:
-    """Context that shows a command's progress until the command prints results.
+    """Context manager that shows a command's progress until the command prints results.
 
     The context also records the command's duration.
     """
@@ -164,11 +164,11 @@ def doing(what: str) -> None:
 
 @contextlib.contextmanager
 def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
-    """Context with a function that shows the progress of a command's steps.
+    """Context manager with a function that shows the progress of a command's steps.
 
-    The function takes a text about the last step, the number of finished steps, and the number of all steps. With
-    `keep`, each finished step stays on the screen as a line. The line also appears without a terminal, but not with
-    `--quiet`.
+    The arguments of the function are a text about the last step, the number of finished steps, and the number of all
+    steps. With the argument `keep`, each finished step stays on the screen as a line. The lines of finished steps also
+    appear without a terminal, but not with `--quiet`.
     """
     work = _work()
 

@@ -46,7 +46,7 @@ def topics() -> dict[str, str]:
 def _pages(folder: Traversable, inside: tuple[str, ...] | None = None) -> Iterator[Traversable]:
     """Yield the documentation pages of a folder, then the pages of its subfolders.
 
-    `inside` limits the subfolders to some names, in the given order.
+    The argument `inside` limits the subfolders to some names, in the given order.
     """
     entries = sorted(folder.iterdir(), key=lambda path: path.name)
     yield from (path for path in entries if path.name.endswith(".md") and path.name != FRONT)
@@ -67,10 +67,10 @@ def _key(title: str) -> str:
 def matching(words: str) -> list[str]:
     """Return the help topics that match the given words.
 
-    A topic with exactly the given name is the only result. Otherwise, topics match whose names contain all the words.
-    If no name matches, topics match whose texts contain the words. Topics with the words in a heading come first, then
-    topics that contain the words most often. British and American spellings match each other, and a synonym of a
-    catalogue entry matches the entry's name.
+    A topic with exactly the given name is the only result. Otherwise, the function returns the topics whose names
+    contain all the words. If no name matches, the function returns the topics whose texts contain the words. Topics
+    with the words in a heading come first, then topics that contain the words most often. British and American
+    spellings match each other. A synonym of a catalogue entry matches the entry's name.
     """
     key, texts = _key(words), topics()
     if key in texts:
@@ -83,8 +83,7 @@ def matching(words: str) -> list[str]:
 def mentioning(words: str) -> list[str]:
     """Return the help topics whose texts contain the given words.
 
-    If no text contains the words, and the words are a synonym of a catalogue entry, return the topics that contain the
-    entry's name.
+    If no text contains the words, a synonym of a catalogue entry finds the topics that contain the entry's name.
     """
     texts = topics()
     patterns = [re.compile(_pattern(part), re.IGNORECASE) for part in _key(words).split("-")]
@@ -96,7 +95,7 @@ def mentioning(words: str) -> list[str]:
 
 
 def other_names(words: str) -> dict[str, list[str]]:
-    """Return the catalogue entries that have the given synonym, as a dictionary from kind of entry to names."""
+    """Return the names of catalogue entries that have the given synonym, by kind of entry."""
     from fp9.engines.devices import DEVICE_NAMES  # slow to load
     from fp9.formats import BLOCK_NAMES, FORMAT_NAMES
     from fp9.formats.rounding import OVERFLOW_NAMES, ROUNDING_NAMES

@@ -20,10 +20,10 @@ if TYPE_CHECKING:
 
 
 class Operand(NamedTuple):
-    """Operands of a `MultiFpu` as arrays of shape (n,), in formats that may differ from operation to operation.
+    """Operands of `MultiFpu` operations as arrays of shape (n,), in possibly different formats.
 
-    `signaling` masks signalling NaN. `sign` is the format's sign bit. `nan_code` is the canonical NaN. `one_zero` and
-    `one_nan` are true if zero and NaN have no sign. `normal` is the smallest normal magnitude.
+    `signaling` masks signalling NaN. `sign` is the format's sign bit. `nan_code` is the canonical NaN. The masks
+    `one_zero` and `one_nan` mark formats in which zero or NaN has no sign. `normal` is the smallest normal magnitude.
     """
 
     codes: Codes

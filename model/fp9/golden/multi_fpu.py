@@ -1,8 +1,9 @@
 """Golden results of a `MultiFpu`: sums rounded to odd in float64, then to the result format.
 
-A float64 number holds every product of two operands exactly. Knuth's TwoSum adds product and addend and gives the
-rounded sum and its error. The sum rounded to odd follows from both. A result has at most 24 significand bits.
-Therefore rounding the odd sum equals rounding the exact sum once (Boldo and Melquiond, IEEE ToC 2008).
+A float64 number holds every product of two operands exactly. Knuth's TwoSum adds product and addend, and returns the
+rounded sum and the rounding error. The sum rounded to odd follows from the rounded sum and the rounding error. A
+result of a `MultiFpu` has at most 24 significand bits. Rounding the sum that was rounded to odd equals rounding the
+exact sum once (Boldo and Melquiond, IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -154,9 +155,9 @@ def _operation(
 def _divided(op: MultiFpuOp, operands: dict[str, Operand]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
     """Return the quotient or square root in float64, and the flags `invalid` and `divide_by_zero`.
 
-    Operands and results have at most 15 significand bits. An inexact quotient or root is then at least 2^-32 away from
-    every number and midpoint of the result format, relative to its size. Therefore the rounding to float64 does not
-    change the final result.
+    Operands and results have at most 15 significand bits. An inexact quotient or root then differs by at least 2^-32,
+    relative to its size, from every number and midpoint. Therefore the rounding to float64 does not change the final
+    result.
     """
     a = operands["a"]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -252,7 +253,7 @@ def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 def _classified(a: Operand) -> Codes:
     """Return class masks like the RISC-V instruction `fclass`.
 
-    The classes from bit 0 are -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN and quiet
+    From bit 0, the classes are -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN, quiet
     NaN.
     """
     magnitude = np.abs(a.numbers)

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 def chosen(inputs: Columns, port: str, count: int) -> NDArray[Any] | int:
     """Return the values of a select port, or one integer if all operations have the same value.
 
-    A missing port gives 0. A value that is too large selects the last choice.
+    A missing port gives 0. A value beyond the last choice selects the last choice.
     """
     values = inputs.get(port, _NO_CHOICE)
     if values.size and (values == values[0]).all():
@@ -36,7 +36,7 @@ _NO_CHOICE = np.zeros(1, dtype=np.uint8)
 def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
     """Yield each distinct value, and the indices of the operations that have the value.
 
-    If `values` is an integer, all operations have the same value. Values must not be negative.
+    If the argument `values` is an integer, all operations have the same value. Values must not be negative.
     """
     if isinstance(values, int):
         yield values, slice(None)
@@ -46,9 +46,9 @@ def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
 
 
 def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iterator[tuple[Format, Where]]:
-    """Yield each format that an operand has in some operation, and the indices of the operations with the format.
+    """Yield each format that an operand has, and the indices of the operations with the format.
 
-    The extra bias is already applied to the format.
+    The yielded format already includes the extra bias.
     """
     bias = inputs.get(f"{operand}_bias")
     for i, here in places(chosen(inputs, f"{operand}_format", len(formats))):
@@ -63,7 +63,7 @@ def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iter
 
 
 def _within(here: Where, among: Where) -> Where:
-    """Combine two selections, where `among` selects from the elements that `here` selects."""
+    """Combine two selections of operations, where `among` selects from the elements that `here` selects."""
     if isinstance(here, slice) or isinstance(among, slice):
         return among if isinstance(here, slice) else here
     inside = here.copy()

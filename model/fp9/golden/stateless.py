@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Unpacked(NamedTuple):
-    """The fields of every code of a format, shape (2**bits,) each."""
+    """The decoded fields of every code of a format, as arrays of shape (2**bits,)."""
 
     sign: NDArray[np.uint8]
     exponent: NDArray[np.int64]
@@ -43,7 +43,7 @@ class Unpacked(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def unpacked(fmt: Format, significand_bits: int) -> Unpacked:
-    """Return the fields of every code, computed from the format's exact values."""
+    """Return the decoded fields of every code, computed from the format's exact values."""
     rows = [_unpack(fmt, code, significand_bits) for code in range(1 << fmt.bits)]
     sign, exponent, significand, zero, inf, nan = np.array(rows, dtype=np.int64).T
     return Unpacked(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Terms(NamedTuple):
     """Numbers of shape (n, terms), and the powers of two that align the numbers.
 
-    The power of a zero is 0. `powers` is empty if the engine has no window.
+    The power of a zero is 0. The array `powers` is empty if the accumulator has no alignment window.
     """
 
     numbers: Floats
@@ -29,7 +29,7 @@ class Terms(NamedTuple):
 
 
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
-    """Return two factors for each term of each operation.
+    """Return two factors for each term that an accumulator adds in each operation.
 
     For a group of products, the factors are the scaled sum of the group and 1.
     """

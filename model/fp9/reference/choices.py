@@ -16,9 +16,9 @@ Row = dict[str, int]
 
 
 def chosen(offered: tuple[Any, ...], row: Row, port: str) -> Any:
-    """Return the choice that a select port selects, or the only choice if there is no port.
+    """Return the choice that a select port selects, or the only choice if the unit has no such port.
 
-    A value that is too large selects the last choice.
+    A value beyond the last choice selects the last choice.
     """
     return offered[min(row.get(port, 0), len(offered) - 1)]
 
@@ -37,6 +37,6 @@ def operand_format(row: Row, name: str, formats: tuple[Format, ...]) -> Format:
 
 
 def operands(unit: Dot, row: Row, name: str) -> tuple[list[int], Format]:
-    """Return the operand's code in each lane, cut to the format's width, and the operand format."""
+    """Return the operand's code in each lane, without bits above the format's width, and the operand format."""
     fmt = operand_format(row, name, unit.a if name == "a" else unit.b)
     return [row[lane] & ((1 << fmt.bits) - 1) for lane in unit.lane_names(name)], fmt

@@ -39,7 +39,7 @@ _SIGNS = {  # whether the product and the addend are negated
 
 
 def multi_fpu(unit: MultiFpu, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the result, flags and tag of each operation."""
+    """Yield the result, flags and tag of each `MultiFpu` operation."""
     for row in rows:
         vector = unit.lanes > 1 and bool(row["vector"])
         code, flags = _lanes(unit, row) if vector else _compute(unit, row)
@@ -57,7 +57,7 @@ def _lanes(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
 
 
 class _Number:
-    """An operand of a `MultiFpu`: format, code cut to the format's width, and exact number."""
+    """An operand of a `MultiFpu` operation: format, code and exact number."""
 
     def __init__(self, unit: MultiFpu, code: int, fmt: Format) -> None:
         self.fmt, ones = fmt, (1 << fmt.bits) - 1
@@ -144,7 +144,7 @@ def _encoded(unit: MultiFpu, value: Exact, result: Format, policy: CastPolicy) -
 
 
 def _dot(unit: MultiFpu, row: Row, products: int, c: _Number, result: Format) -> tuple[int, Flags]:
-    """Return the exact sum of the products and c, rounded once."""
+    """Return the exact sum of the products and the addend c, rounded once."""
     formats = [chosen(unit.narrow, row, unit.format_port(name)) for name in "ab"]
     terms, read, invalid = [c.exact], [c], False
     for shift in range(0, products * _LANE, _LANE):
@@ -190,7 +190,7 @@ def _quotient(a: Exact, b: Exact) -> Exact:
 
 
 def _root(a: Exact) -> Exact:
-    """Return the square root, with a slightly larger or smaller fraction in place of an irrational root."""
+    """Return the square root as a fraction, which is slightly too large or too small if the root is irrational."""
     if a.kind is Kind.NAN or (a.negative and a.kind is not Kind.ZERO):
         return Exact(Kind.NAN)
     if a.kind is not Kind.FINITE:
@@ -208,7 +208,7 @@ def _integer(unit: MultiFpu, row: Row) -> Exact:
 
 
 def _to_integer(unit: MultiFpu, row: Row, a: _Number) -> tuple[int, Flags]:
-    """Return the nearest integer in the range of the integer format.
+    """Return the rounded integer, limited to the range of the integer format.
 
     NaN becomes the highest integer (RISC-V, F extension).
     """
@@ -224,7 +224,7 @@ def _to_integer(unit: MultiFpu, row: Row, a: _Number) -> tuple[int, Flags]:
 
 
 def _whole(value: Fraction, rounding: Rounding) -> int:
-    """Return one of the two integers around a number, as the rounding mode selects."""
+    """Return a number rounded to an integer by the given rounding mode."""
     below, above = math.floor(value), math.ceil(value)
     toward_zero, away = (below, above) if value > 0 else (above, below)
     match rounding:

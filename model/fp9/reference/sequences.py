@@ -22,8 +22,8 @@ if TYPE_CHECKING:
 def mac(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the results of an accumulator.
 
-    Each step's result is the addend of the next step. With chunks, the steps of a chunk add up separately. An exact
-    engine sums all products.
+    The result of each accumulator step is the addend of the next step. If the accumulator has chunks, the steps of a
+    chunk add up separately. An exact engine sums all products.
     """
     if unit.engine.step.exact:
         return _whole(unit, rows)
@@ -78,9 +78,9 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
-    """Return the term that reduces an overflowing sum modulo the size of the register.
+    """Return a list of the term that reduces an overflowing sum modulo the size of the register.
 
-    The list is empty if the sum fits into the register.
+    The returned list is empty if the sum fits into the register.
     """
     size = pow2(unit.sum_bits + product_range(unit.a, unit.b, unit.bias_port).ulp)
     total = sum((term.value.value for term in terms if term.value.kind is Kind.FINITE), Fraction(0))

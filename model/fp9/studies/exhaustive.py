@@ -45,7 +45,7 @@ Answer = Callable[["NDArray[np.uint32]"], "NDArray[Any]"]
 class Check:
     """A cast to check on all float32 numbers.
 
-    `beside` names the package or oracle with which the cast is compared.
+    The field `beside` names the package or oracle with which the cast is compared.
     """
 
     fmt: str
@@ -82,7 +82,7 @@ def _answer(check: Check) -> Answer:
 def _package(check: Check) -> Answer:
     """Return a function that casts float32 patterns with another package.
 
-    fp9's NaN code replaces all NaN codes of the other package.
+    In the results, fp9's NaN code replaces all NaN codes of the other package.
     """
     module = importlib.import_module(check.beside)
     alias = next(a for a, name in ALIASES.items() if name == check.fmt and hasattr(module, a))
@@ -140,7 +140,8 @@ def _thresholds(check: Check) -> Answer:
 def _fields(check: Check) -> Answer:
     """Return a function that casts float32 patterns with hybrid rounding.
 
-    In stochastic binades, a number rounds up if F >= T. In other binades, numbers round to nearest.
+    In stochastic binades, a number rounds up if its bit field F is at least its bit field T. In other binades, numbers
+    round to nearest.
     """
     nearest = _thresholds(Check(check.fmt, Rounding.RNA, check.overflow, "thresholds"))
     sides = [_hybrid_side(check, negative) for negative in (False, True)]
@@ -212,7 +213,7 @@ def _work(task: tuple[Check, int]) -> tuple[str, int, int]:
 def run(folder: Path, show: Callable[[str], None], processes: int | None = None) -> dict[str, int]:
     """Run all shards that the folder's file does not list as finished, and return the number of patterns per check.
 
-    Raises ValueError at a difference. Earlier finished shards stay in the list of finished shards.
+    Raises ValueError at a difference. After an error, the file still lists all shards that finished earlier.
     """
     folder.mkdir(parents=True, exist_ok=True)
     listed = folder / "done.json"

@@ -58,7 +58,7 @@ def dynamic_range(fmt: FixedFormat) -> float:
 def signal_to_noise(fmt: FixedFormat) -> float:
     """Return Graphcore's asymptotic signal-to-noise ratio 7.44 + 6.02 p', in dB.
 
-    The precision p' includes the hidden bit.
+    The precision p' counts the hidden bit.
     """
     return 7.44 + 6.02 * (fmt.fraction_bits + 1)
 

@@ -2,10 +2,10 @@
 
 Every suite is derived from the unit's specification alone.
 
-* `corner` is systematic and follows the coverage models of floating-point verification (IBM FPgen).
-* `smoke` selects a few hundred corner-case operations that hit every class of operation.
-* `random` holds random operations, half of which have a product and an addend with close exponents.
-* `full` holds every input if there are at most `FULL_LIMIT` inputs, and otherwise the corner and random suites.
+* The suite `corner` is systematic and follows the coverage models of floating-point verification (IBM FPgen).
+* The suite `smoke` selects a few hundred corner-case operations that hit every class of operation.
+* The suite `random` holds random operations, half of which have a product and an addend with close exponents.
+* The suite `full` holds every input if there are few, and otherwise the corner and random suites.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
     """Return the input columns of a test suite, each of shape (n,).
 
     Equal arguments give equal columns. `count` is the number of random operations. The smoke and corner suites have a
-    fixed size. Raises ValueError for an unknown suite, and for a count outside 1 to `most_drawn`. Raises ValueError
-    for a count if the suite has a fixed size.
+    fixed size. Raises ValueError for an unknown suite, and for a count outside 1 to `most_drawn`. Raises ValueError if
+    a count is given for a suite of fixed size.
     """
     if suite not in SUITES:
         raise ValueError(f"unknown suite {suite!r}; choose one of {', '.join(SUITES)}")
@@ -101,7 +101,7 @@ def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> In
     """Return random operations of an accumulator.
 
     Units with chunks use `random_chunks`, and units with a fixed-point register use `random_kulisch`. In all other
-    units, three of four operations add to the accumulator.
+    accumulators, three of four operations add to the running sum.
     """
     if unit.engine.step.exact:
         return random_kulisch(unit, count, rng)

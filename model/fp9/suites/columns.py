@@ -139,8 +139,8 @@ _CROSSED = 512
 def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
     """Return positive magnitudes in ascending order, to combine with the magnitudes of another operand.
 
-    A format of at most 8 bits gives all magnitudes. A wider format gives the 16 smallest, the 16 largest, and walking
-    fractions at evenly spaced exponents.
+    A format of at most 8 bits gives all positive magnitudes. A wider format gives the 16 smallest, the 16 largest, and
+    walking fractions at evenly spaced exponents.
     """
     every = fmt.ordered_magnitudes()[1:]
     if fmt.bits <= FEW_BITS:
@@ -179,7 +179,7 @@ def signed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def crossed_codes(fmt: Format) -> NDArray[Any]:
-    """Return operand codes that a suite tests one by one.
+    """Return operand codes for tests that vary a single operand.
 
     A format of at most 8 bits gives all codes. A wider format gives walking fractions at every exponent.
     """
@@ -191,7 +191,7 @@ def addend(
 ) -> NDArray[np.uint32]:
     """Return addends whose exponent exceeds the product's exponent by `difference`.
 
-    The exponent is clipped to the range of the result format.
+    The addend's exponent is clipped to the range of the result format.
     """
     finite = np.where(np.isfinite(product) & (product > 0), product, 1.0)
     field = np.floor(np.log2(finite)).astype(np.int64) + difference + result.bias

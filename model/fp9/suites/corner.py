@@ -101,7 +101,7 @@ def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return the corner-case sequences of an accumulator.
 
     Accumulators with chunks use `chunk_corner`, and fixed-point registers use `kulisch_corner`. All other accumulators
-    use `STEP_FAMILIES` and then `LOADED_FAMILIES`.
+    use the corner cases in `STEP_FAMILIES` and `LOADED_FAMILIES`.
     """
     if unit.engine.step.exact:
         return kulisch_corner(unit, rng)
@@ -115,7 +115,7 @@ def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _shuffled(columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the operations in random order, so that alternating properties do not depend on the position."""
+    """Return the operations of a corner case in random order."""
     order = rng.permutation(len(columns["c"]))
     return {name: column[order] for name, column in columns.items()}
 
@@ -142,7 +142,7 @@ def _packed(lanes: Inputs) -> Inputs:
 def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the columns of all ports for FPU operations of one kind.
 
-    Ports that the operation does not read hold random values and some special codes.
+    Ports that the FPU operation does not read hold random values and some special codes.
     """
     count = len(next(iter(columns.values())))
     ports = {port.name: drawn_port(port, count, rng) for port in unit.inputs}

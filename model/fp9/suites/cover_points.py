@@ -50,8 +50,9 @@ def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
 def _ways(unit: Dot, columns: Inputs) -> Numbers:
     """Return cover points that combine the result's class and sign with the classes of special operands.
 
-    Ordinary results give 0. In an accumulator, LOAD and ACCUMULATE have different cover points, and all other
-    operation codes give 0. With several products, operations with more than one kind of special operand give 0.
+    Ordinary results give the cover point 0. The accumulator operations LOAD and ACCUMULATE have different cover
+    points, and all other operations give 0. With several products, operations with more than one kind of special
+    operand give 0.
     """
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
@@ -69,10 +70,10 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
-    """Yield the special class of the factors, the scales and the addend, in one array each.
+    """Yield the special class of the factors, of the scales and of the addend, in one array each.
 
-    The class is 0 if all values are finite, 1 for an infinity, and 2 for a NaN. An accumulator with chunks yields
-    nothing, because its result also depends on other operations.
+    The special class is 0 if all values are finite, 1 for an infinity, and 2 for a NaN. An accumulator with chunks
+    yields no classes, because its result also depends on other operations.
     """
     if unit.has_state and unit.engine.chunk.length:
         return
@@ -99,7 +100,7 @@ def _specials(values: NDArray[np.float64]) -> Numbers:
 def _reads_addend(columns: Inputs) -> NDArray[np.bool_]:
     """Return a mask of the operations that read the addend.
 
-    An accumulator reads the addend only for LOAD.
+    An accumulator reads the addend only in a LOAD operation.
     """
     return np.asarray(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, dtype=np.bool_)
 
@@ -152,8 +153,8 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
     """Return the number of leading bits that cancellation removes from a sum.
 
-    The number is relative to the larger of addend and products. Operations with a zero or special term give 0, and so
-    do operations that do not load the addend.
+    The number counts from the leading bit of the larger term, which is the addend or the sum of products. Operations
+    with a zero or special term give 0, and so do operations that do not read the addend.
     """
     output, total = fixed(unit.engine.output), fixed(unit.engine.addend_format)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
@@ -185,7 +186,7 @@ def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
     """Yield the cover points of each lane and target of a cast.
 
-    The cover points combine `_sides` and `_ties` with each rounding mode, and special source classes with each
+    Positions near target boundaries are combined with each rounding mode, and special source classes with each
     overflow policy.
     """
     source, count = fixed(unit.source), len(columns[unit.lane_names("x")[0]])
@@ -239,7 +240,7 @@ def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
 
 
 def _ties(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """Return 1 for a midpoint above a number with even index, 2 for odd index, and 0 for other values."""
+    """Return 1 for a tie above an even target code, 2 for a tie above an odd code, and 0 otherwise."""
     magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2
     place = np.minimum(np.searchsorted(middles, values), len(middles) - 1)

@@ -1,9 +1,10 @@
 """Corner-case and random operations of a `multi_fpu` unit.
 
-The results are next to every rounding boundary of the result format. Cancellations and all operand classes occur too.
-The operations are grouped in blocks with equal operation code and equal formats. Each operation code occurs with many
-combinations of formats. In a block, the last operand is computed from the other operands and a wanted exact result.
-The wanted result is a code of the result format, a midpoint between codes, or a value next to a code or midpoint.
+The operations have results next to every rounding boundary of the result format. Cancellations and all operand classes
+occur too. All operations in a block have the same operation code and the same formats. Each operation code occurs with
+many combinations of formats. The last operand of an operation is computed from the other operands and a wanted exact
+result. The wanted result is a code of the result format, a midpoint between codes, or a value next to a code or
+midpoint.
 """
 
 from __future__ import annotations
@@ -95,7 +96,7 @@ def _operands(
 ) -> dict[str, NDArray[np.uint32]]:
     """Return the operands of all operations in a block.
 
-    A conversion multiplies its operand by 2^scale, so the operand is divided by 2^scale in advance.
+    The unit multiplies the operand of a conversion by 2^scale, so the function divides the operand by 2^scale.
     """
     rows = len(scales)
     codes = {name: rng.choice(_pool(formats[name]), rows).astype(np.uint32) for name in unit.operands}
@@ -214,7 +215,8 @@ def _boxed(
 ) -> Inputs:
     """Fill the bits above each operand code with ones (NaN boxing) or random bits.
 
-    Without NaN boxing, all upper bits are random. With NaN boxing, a small share of operations has random upper bits.
+    Without NaN boxing, all bits above the operand code are random. With NaN boxing, a small share of operations has
+    random bits above the operand code.
     """
     columns = {}
     for name, column in codes.items():

@@ -20,7 +20,7 @@ _EACH = 4
 def product_corner(unit: Mul, rng: np.random.Generator) -> Inputs:
     """Return products of every code with every class of the second factor, and products of every rounding class.
 
-    The function uses all pairs of operand formats.
+    The products cover all pairs of operand formats.
     """
     return concatenated(
         [columns for pair in np.ndindex(len(unit.a), len(unit.b)) for columns in _pair(unit, pair, rng)]

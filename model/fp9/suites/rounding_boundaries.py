@@ -24,8 +24,8 @@ def thresholds(source: FixedFormat, target: Format) -> Codes:
 def outside(source: FixedFormat, target: Format) -> Codes:
     """Return source magnitudes in the binades just outside the target's range.
 
-    The magnitudes are around the first number and the first midpoint of a binade. The binades are the two above the
-    largest number, and all below the smallest number down to half the target's last bit.
+    The magnitudes are around the first number and the first midpoint of a binade. The function covers two binades
+    above the largest number, and binades below the smallest number down to half an ulp.
     """
     smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
     exponents = [*range(target.quantum(smallest) - 1, smallest), largest + 1, largest + 2]
@@ -44,7 +44,7 @@ def _around(points: NDArray[np.float64], source: FixedFormat) -> Codes:
 def special_codes(fmt: FixedFormat) -> Codes:
     """Return the magnitudes of zero, infinity and NaN, and the limits of the subnormal and finite ranges.
 
-    Each NaN has a single fraction bit set, except for a NaN with all bits set.
+    Each NaN code has a single fraction bit set, except for the NaN with all bits set.
     """
     top, hidden = fmt.max_code, 1 << fmt.fraction_bits
     nans = [top + 1 + (1 << i) for i in range(fmt.fraction_bits)]

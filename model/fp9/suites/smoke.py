@@ -4,7 +4,7 @@ The suite first takes one operation for each rare cover point of module `cover_p
 equally from all classes of operations. Select values, flags and the upper result bits determine the class of an
 operation. Among a few dozen candidates, the suite takes the operation with the rarest combinations of two bits
 (pairwise coverage). Half of the choices count all bits, and half count only bits whose inversion changes the golden
-result. The choice does not depend on any circuit.
+result. The choice of operations does not depend on any circuit.
 """
 
 from __future__ import annotations
@@ -88,7 +88,8 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
 def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
     """Return the position of the leading bit of each subnormal result, and 0 for other results.
 
-    Only stateless units with power-of-two scales have classes of leading positions. Accumulators would have too many.
+    Only stateless units with power-of-two scales use these positions as classes of operations. Accumulators would have
+    too many.
     """
     if unit.scale is None or unit.scale.precision > 1 or unit.has_state:
         return []
@@ -125,7 +126,7 @@ def _bits(column: NDArray[np.unsignedinteger], width: int) -> NDArray[np.uint8]:
 
 
 def _spread(classes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the indices of `count` groups, sampled equally from all classes that have groups left."""
+    """Return the indices of `count` operation groups, sampled equally from all classes."""
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]
     sizes = np.bincount(classes)
@@ -163,7 +164,7 @@ def _take_best(rows, counts, worth):
     """Return the index of the row with the most valuable bit pairs, and reduce the worth of the row's pairs.
 
     The element `worth[i, v, w, j]` is the worth of value v in bit i together with value w in bit j. Separate sums for
-    each j fill vector lanes, and give the same result on every machine.
+    each bit j use the processor's vector lanes, and give the same result on every machine.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

@@ -1,7 +1,7 @@
 """Cache folder of limited size, for results that can be recomputed, such as compiled units.
 
 The folder is `$FP9_CACHE` if set, else `~/.cache/fp9`, with a subfolder for each kind of result. A cache entry is a
-file or folder that is written atomically. Names that start with a dot are incomplete entries.
+file or folder that is written atomically. Names that start with a dot belong to incomplete cache entries.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ _ANEW: ContextVar[bool] = ContextVar("fp9 measures again", default=False)
 class Entry:
     """Cache entry with path, size in bytes and time of last use.
 
-    `used` is the time of creation or last use, in seconds since the epoch.
+    The field `used` is the time of creation or last use, in seconds since the epoch.
     """
 
     path: Path
@@ -123,7 +123,7 @@ def keep_within_bound() -> list[Entry]:
 
 
 def _remove(path: Path) -> None:
-    """Remove a cache entry, which is renamed first so that no process reads an incomplete entry."""
+    """Rename and remove a cache entry, so that no process reads an incomplete entry."""
     gone = path.with_name(f".{path.name}.{os.getpid()}.gone")
     with contextlib.suppress(FileNotFoundError):
         path.rename(gone)
@@ -138,7 +138,7 @@ def _remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def recomputing(wanted: bool = True) -> Iterator[None]:
-    """Context in which cached results are not read, but recomputed and replaced."""
+    """Context manager in which fp9 recomputes and replaces cached results."""
     token = _ANEW.set(wanted)
     try:
         yield
@@ -147,5 +147,5 @@ def recomputing(wanted: bool = True) -> Iterator[None]:
 
 
 def is_anew() -> bool:
-    """Return whether the current context ignores cached results and recomputes them."""
+    """Return whether the current context recomputes results that are in the cache."""
     return _ANEW.get()

@@ -12,8 +12,7 @@ from typing import Any
 def named(name: str) -> Callable[..., Any]:
     """Return the function that `module:function` names, where the module may be in the working folder.
 
-    Raises ValueError if the name has another form, the module cannot be imported, or the function is missing or cannot
-    be called.
+    Raises ValueError if the name has another form, or if the module or the function cannot be loaded.
     """
     module, colon, path = name.partition(":")
     if not (module and colon and path):

@@ -54,7 +54,7 @@ def _write_to_standard_output(data: bytes) -> None:
 
 
 def _is_written_through(path: Path) -> bool:
-    """Return whether the path is a pipe, device or descriptor, which a rename would replace by a regular file."""
+    """Return whether the path is a pipe, device or descriptor, which must be written directly."""
     try:
         mode = path.stat().st_mode
     except OSError:

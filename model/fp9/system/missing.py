@@ -11,7 +11,7 @@ DISTRIBUTION = "fp9"
 
 
 class MissingTool(RuntimeError):
-    """Error: a program, package or data file is not installed.
+    """Error for a program, package or data file that is not installed.
 
     The message is one sentence that says how to install the missing tool.
     """
@@ -20,7 +20,7 @@ class MissingTool(RuntimeError):
     def what(self) -> str:
         """Return what is missing, without the install command.
 
-        Published pages use this text, because the install command would show a local path.
+        The install command would show a local path on published pages.
         """
         return str(self).partition(";")[0]
 
@@ -38,7 +38,7 @@ def install_hint(extra: str) -> str:
 def _origin() -> tuple[bool, str]:
     """Return whether fp9 is an editable installation, and its source folder or wheel.
 
-    The folder is `.` if the source is unknown or missing.
+    The source folder is `.` if the installation source is unknown or missing.
     """
     try:
         recorded = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")

@@ -1,6 +1,6 @@
 """Work in parts on several threads, with progress, that Ctrl-C can interrupt.
 
-Ctrl-C takes effect after the parts that threads are working on.
+After Ctrl-C, each thread finishes its current part.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Parts(Generic[Part]):
-    """Parts of a task that several threads take one by one.
+    """The parts of a task, which several threads process one by one.
 
     The first exception ends the work of all threads.
     """
@@ -104,9 +104,9 @@ def run_parts(
 ) -> None:
     """Call `work` for every part, on `threads` threads, where None means one thread for each core.
 
-    The calling thread works too, so that nested calls and busy thread pools cannot block. `work` must release the GIL
-    to gain from threads. Raises ValueError for less than one thread. An exception from `work` is raised after the
-    current parts have ended.
+    The calling thread also takes parts, so that nested calls and busy thread pools cannot cause a deadlock. The
+    function `work` must release the GIL to run faster on several threads. Raises ValueError for less than one thread.
+    An exception from `work` is raised after the current parts have ended.
     """
     slices = list(parts)
     count = _count(threads, len(slices))
@@ -130,7 +130,7 @@ def run_parts(
 class Rates:
     """Measured processor seconds per product, for each kind of work.
 
-    The rates decide how many threads a call uses.
+    The measured rates decide how many threads a call uses.
     """
 
     SMALLEST = 1 << 17

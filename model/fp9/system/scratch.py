@@ -1,8 +1,8 @@
 """Pool of reused memory for large NumPy arrays.
 
 The operating system clears each page of a new array, which takes about 1.5 us for 4 KiB in a virtual machine. For a
-matrix product of 512 x 512 x 512, clearing takes as long as the sums. Without reuse, every array is cleared, because
-the C library returns freed memory to the system.
+matrix product of 512 x 512 x 512, clearing memory takes as long as the sums. Without reuse, every array is cleared,
+because the C library returns freed memory to the system.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _UNUSED = _references([np.empty(1, dtype=np.uint8)], 0)
 
 
 class _Slabs:
-    """Pool of memory slabs, with the most recently used slab last."""
+    """Pool of memory blocks (slabs), with the most recently used slab last."""
 
     def __init__(self) -> None:
         self._slabs: list[NDArray[np.uint8]] = []

@@ -1,4 +1,4 @@
-"""Digests of Python sources, which invalidate a stored result when its code changes."""
+"""Digests of Python source files, which show whether a stored result is still valid."""
 
 from __future__ import annotations
 
@@ -26,8 +26,8 @@ def digest(package: Path, sources: Iterable[Path]) -> str:
 def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
     """Return the files of a module and of all modules that it imports directly or indirectly, by module name.
 
-    The result covers only modules of the given packages. Imports inside functions count. Imports that serve only type
-    checking, and imports of a module named by a string, do not count.
+    The returned dictionary covers only modules of the given packages. Imports inside functions count. Imports for type
+    checking alone, and imports of a module that is named by a string, do not count.
     """
     folders = {name: Path(spec.origin).parent for name in packages if (spec := find_spec(name)) and spec.origin}
     found: dict[str, Path] = {}

@@ -18,7 +18,7 @@ from fp9.vectors.sets import VectorSet, form_of, from_inputs, read
 class WrongValue:
     """A result in a vector file that differs from the golden model's result.
 
-    The fields are the operation's index from 0, the port, the value in the file, and the model's value.
+    The fields are the operation's index from 0, the port name, the value in the file, and the model's value.
     """
 
     vector: int
@@ -48,9 +48,9 @@ class Checked:
 def check(path: Path | str, unit: Unit | None = None) -> Checked:
     """Check a vector file's digest, manifest, inputs and results against the golden model.
 
-    If the inputs come from a suite, the check generates the suite again and compares the inputs. The manifest names
-    the catalogue unit unless `unit` is given. Raises ValueError if the file does not hold vectors of the unit. Raises
-    OSError if the file is missing.
+    If the inputs come from a suite, the check generates the suite again and compares the inputs. Without the argument
+    `unit`, the manifest names a unit of the catalogue. Raises ValueError if the file does not hold vectors of the
+    unit. Raises OSError if the file is missing.
     """
     path = Path(path)
     vectors = read(path, unit)

@@ -75,7 +75,7 @@ def hex_digits(port: Port) -> int:
 def word_places(ports: tuple[Port, ...]) -> dict[str, int]:
     """Return the lowest bit position of each port in a word of a memory file.
 
-    The first port is in the highest bits of the word. Each port takes whole hex digits.
+    The first port is in the highest bits of the memory word. Each port takes whole hex digits.
     """
     places, above = {}, 4 * sum(map(hex_digits, ports))
     for port in ports:
@@ -128,8 +128,8 @@ def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: s
 def hex_columns(rows: Mapping[int, list[str]], ports: tuple[Port, ...]) -> Columns:
     """Return the columns of a vector file from hex values, given by line number.
 
-    The value `x` marks an output that is not meaningful. Raises ValueError with the line number for a wrong number of
-    values, an invalid number, or a number that is too wide for its port.
+    The value `x` marks an output that is not meaningful. Raises ValueError, with the line number, for a wrong number
+    of values or a number that does not fit its port.
     """
     return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: set(cell) == {"x"})
 

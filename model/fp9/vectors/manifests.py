@@ -41,12 +41,12 @@ def manifest(
 
 
 def columns(unit: Unit) -> list[dict[str, Any]]:
-    """Return the ports in the order of a line, and how to interpret the values of each port.
+    """Return a description of each port in the order of a vector file's columns.
 
-    - `values` lists the value names of a select or operation port. Higher values mean the last name.
-    - `formats` lists the formats of a code. The value of the port `select` chooses the format.
-    - `bits` names the bits of flags.
-    - `signed` ports are two's complement.
+    - The field `values` lists the value names of a select or operation port. Higher values mean the last name.
+    - The field `formats` lists the formats of a code. The port named in the field `select` chooses the format.
+    - The field `bits` names the bits of flags.
+    - The field `signed` marks two's complement ports.
     """
     return [_column(port, "in") for port in unit.inputs] + [_column(port, "out") for port in unit.outputs]
 

@@ -8,7 +8,7 @@ or `NAME.csv.json` and so on for other file formats. A manifest holds:
 - the columns with their widths and value names,
 - the layout of the file, the number of operations, and the file's SHA-256,
 - the origin of the inputs, from which module `checks` can generate them again,
-- the suite's mutation score, if measured (module `mutation_scores`).
+- the suite's mutation score, if measured.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, s
     - `smoke`: a few hundred operations.
     - `corner`: systematic operations.
     - `random`: `count` operations, 10,000 by default.
-    - `full`: every input if there are few, else corner and random.
+    - `full`: every input, or corner and random.
 
     Equal arguments give equal vectors. Raises ValueError for an unknown unit or suite.
     """
@@ -176,8 +176,8 @@ def form_of(path: Path) -> FileFormat:
 def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
     """Return the vectors of a file that `export` wrote, with the expected results from the file.
 
-    The manifest names the catalogue unit unless `unit` is given. Raises ValueError if the contents do not match the
-    file format, OSError if the file cannot be read.
+    Without the argument `unit`, the manifest names a unit of the catalogue. Raises ValueError if the contents do not
+    match the file format, OSError if the file cannot be read.
     """
     path = Path(path)
     form = form_of(path)

@@ -34,7 +34,7 @@ _FORM = FILE_FORMATS["vec"]
 
 
 def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = False) -> Iterator[bytes]:
-    """Yield the operations of a level and their results, in strings of many lines.
+    """Yield the operations of a test level with their results, in byte strings of many lines.
 
     With `forever`, random operations follow without end. Equal arguments give equal lines. Raises ValueError for an
     unknown level. Raises ValueError for an endless stream of a unit with state, whose operations are one sequence from
@@ -84,8 +84,8 @@ class Verdict:
 def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
     """Compare lines of operands and results with the golden model, except for outputs that are not meaningful.
 
-    For a unit with state, the lines are one sequence from reset, and the comparison starts after the last line. Raises
-    ValueError with the line number for an invalid line.
+    For a unit with state, all lines are one sequence from reset and are read before the comparison. Raises ValueError
+    with the line number for an invalid line.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#")
     counted = wrong = 0

@@ -46,7 +46,7 @@ MODULE = Path(__file__).with_name("module.wasm")
 def page() -> str:
     """Return the explorer's page as HTML.
 
-    The page works without a server. If `fp9 explore` serves the page, areas of units appear too.
+    The page works without a server. If `fp9 explore` serves the page, the page also shows areas of units.
     """
     data = {"tables": tables(), "module": base64.b64encode(MODULE.read_bytes()).decode()}
     script = f"const FP9 = {json.dumps(data, separators=(',', ':'))};\n"

@@ -32,7 +32,7 @@ class _Quiet(WSGIRequestHandler):
 def application() -> Bottle:
     """Return a WSGI application that serves the page at `/`, and data about units as JSON under `/api/`.
 
-    The address `/api/` lists the names of all requests.
+    The address `/api/` returns the names of all requests.
     """
     app = Bottle()
     text, points = page(), entry_points(group=ANSWERS)

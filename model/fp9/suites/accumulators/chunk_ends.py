@@ -1,6 +1,6 @@
 """Corner-case operations of accumulators with chunks.
 
-The sequences sum across chunk boundaries, and end a chunk in every way.
+The operation sequences sum across chunk boundaries, and end a chunk in every way.
 """
 
 from __future__ import annotations
@@ -52,7 +52,7 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
     - the product becomes a chunk, which is added to the addend,
     - two products are added within one chunk,
-    - the product is added to a chunk with a long significand.
+    - the product is added to a chunk whose partial sum has a long significand.
 
     Further operations are:
 
@@ -76,7 +76,7 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return pairs of LOAD and FOLD operations, with two corner cases in each group.
 
-    LOAD computes the product of a corner case, and FOLD adds the product to the addend.
+    The LOAD operation computes the product of a corner case, and FOLD adds the product to the addend.
     """
     first, second = ({name: column[half::2] for name, column in step.items()} for half in range(2))
     count = len(second["c"])
@@ -86,10 +86,10 @@ def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return sequences that add two products in one chunk.
+    """Return operation sequences that add two products in one chunk.
 
-    A sequence consists of LOAD, ACCUMULATE, FOLD and a random operation. The second product comes from the next corner
-    case, or nearly cancels the first product.
+    Each sequence consists of the operations LOAD, ACCUMULATE, FOLD and a random operation. The second product comes
+    from the next corner case, or nearly cancels the first product.
     """
     following = {name: np.roll(column, -1) for name, column in step.items()}
     opposite = _opposites(unit, step, rng)
@@ -104,7 +104,8 @@ def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield chunks of two products in the first lane, with zeros in all other lanes.
 
-    Both operands of the first product have the same class. The operands of the second product have any class.
+    Both operands of the first product belong to the same class, such as zero or NaN. The operands of the second
+    product belong to any class, such as zero or NaN.
     """
     zeros = {name: 0 for operand in ("a", "b") for name in unit.lane_names(operand)}
     first_a, first_b = unit.lane_names("a")[0], unit.lane_names("b")[0]
@@ -121,14 +122,14 @@ def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield every pair of successive operations, between a LOAD and a FOLD."""
+    """Yield every pair of successive accumulator operations, between a LOAD and a FOLD."""
     for first, second in itertools.product(unit.operations, repeat=2):
         operations = (MacOp.LOAD, first, second, MacOp.FOLD)
         yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
 
 
 def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, length: int = GROUP) -> Inputs:
-    """Return `count` groups of `length` operations, which are random except for the `given` operations."""
+    """Return `count` groups of `length` operations, where all operations except the `given` ones are random."""
     places = [random_chunks(unit, count, rng) for _ in range(length)]
     for place, (operation, columns) in given.items():
         places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}
@@ -138,8 +139,8 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
 def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return chunks that sum three of the smallest products.
 
-    FOLD adds the chunk to a total of zero. Some products nearly cancel, so that the sum of a chunk can be smaller than
-    each of its products.
+    The operation FOLD adds the chunk to a total of zero. Some products nearly cancel, so that the sum of a chunk can
+    be smaller than each of its products.
     """
     nothing = {"c": np.zeros(_SMALLEST, dtype=np.uint32)}
     first, second, third = (smallest_factors(unit, _SMALLEST, rng) | nothing for _ in range(3))
@@ -148,11 +149,11 @@ def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:
-    """Return sequences that end a chunk after every number of steps, up to one more than a full chunk.
+    """Return operation sequences that end a chunk after every number of steps, up to one more than a full chunk.
 
-    FOLD, LOAD, CLEAR or HOLD ends the chunk, and further steps follow. Port values above FOLD also occur, and mean
-    FOLD. The last sequence fills a chunk. All products are finite, because an infinity or NaN would hide the later
-    results.
+    The operation FOLD, LOAD, CLEAR or HOLD ends the chunk, and further steps follow. Some values of the operation port
+    exceed the code of FOLD and also mean FOLD. The last sequence fills a chunk. All products are finite, because an
+    infinity or NaN would hide the later results.
     """
     sequences = []
     last = (1 << unit.inputs[0].width) - 1
@@ -171,8 +172,8 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return random operations in which a sum takes about one and a half chunks.
 
-    Some products negate the previous product. Infinities and NaN are rare, because special values would end nearly
-    every sum.
+    Some products negate the previous product. Infinities and NaN are rare, because frequent special values would spoil
+    nearly every sum.
     """
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):

@@ -21,11 +21,11 @@ _TOP = 8
 
 
 def full_chunks(unit: Mac, group: int) -> Inputs:
-    """Return sequences in which the first lane sums powers of two, with lengths that are multiples of `group`.
+    """Return operation sequences in which the first lane sums powers of two.
 
-    Some chunks reach a significand of all ones, and the next power of two cancels all bits except the last bit. Both
-    signs occur. If the products allow, other chunks reach the largest number, and a product of any class is added.
-    FOLD then adds the chunk to a total of any class.
+    The length of each sequence is a multiple of `group`. Some chunks reach a significand of all ones, and the next
+    power of two cancels all bits except the last bit. Both signs occur. Other chunks reach the largest number, before
+    a product of any class is added. The operation FOLD then adds the chunk to a total of any class.
     """
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)

@@ -25,10 +25,10 @@ _JOINED = 5000
 
 
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add a product to a chunk with a long significand, and the number of sequences.
+    """Return operation sequences that add a product to a chunk with a long significand, and their number.
 
-    The product comes from every second corner case. The chunk is a sum of two products, and is close to the corner
-    case's addend. FOLD then adds the chunk to a total of zero.
+    Every second corner case provides a product for a sequence. The partial sum in the chunk consists of two products
+    and is close to the corner case's addend. The operation FOLD then adds the chunk to a total of zero.
     """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
@@ -44,10 +44,10 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
 
 
 def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add a zero product to a chunk, and the number of sequences.
+    """Return operation sequences that add a zero product to a chunk, and their number.
 
-    The chunk is a sum of four products whose code differs in one bit from a special code. FOLD then adds the chunk to
-    zero.
+    The partial sum of four products has a code that differs in one bit from a special code. The operation FOLD then
+    adds the chunk to zero.
     """
     chunk = fixed(unit.engine.result.format)
     codes = np.repeat(beside_special(chunk), 8)
@@ -78,7 +78,7 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 
 
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add a chunk of two products to a total, and the number of sequences.
+    """Return operation sequences that add a chunk of two products to a total, and their number.
 
     The exponent difference and the signs of the two products vary. The total is near the chunk, nearly cancels the
     chunk, or moves the sum to a rounding boundary.

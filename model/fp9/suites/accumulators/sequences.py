@@ -1,6 +1,6 @@
 """Corner-case operations of accumulators without chunks.
 
-Each sequence is a LOAD and one further operation.
+Each operation sequence is a LOAD and one further operation.
 """
 
 from __future__ import annotations
@@ -30,9 +30,10 @@ _SUCCESSIONS = 0.15
 def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return corner-case operations of an accumulator without chunks, in pairs.
 
-    Half of the corner cases in `step` become a LOAD, followed by a random operation. The other half become an
-    ACCUMULATE, after a LOAD of their addend with zero products. Further pairs add products of every class to an
-    ordinary product. The last pairs combine every two successive operations.
+    Half of the corner cases in `step` become a LOAD operation, followed by a random operation. The remaining corner
+    cases become an ACCUMULATE operation, after a LOAD of the addend with zero products. Further operation pairs add
+    products of every class to an ordinary product. The last operation pairs cover all combinations of two successive
+    operation codes.
     """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
@@ -60,8 +61,9 @@ def loaded(unit: Mac, step: Inputs) -> Inputs:
 def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations that combine every class of both factors and the addend, for units with several products.
 
-    One random lane holds the product, and all other lanes are zero. Signs are random, and scales are 1. The factor
-    formats are the pair with the most classes. Units with one product have the same operations in module `sum_corner`.
+    In each operation, one random lane holds the product, and all other lanes are zero. Signs are random, and scales
+    are 1. The factors have the pair of formats with the most operand classes. Units with one product have the same
+    operations in module `sum_corner`.
     """
     if unit.products == 1:
         return
@@ -97,9 +99,9 @@ def _zeros(unit: Mac, columns: Inputs) -> Inputs:
 def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return pairs of an ordinary product and a product of any class.
 
-    The first operation loads zero, or an addend near its product. The second operation mostly adds to the accumulator
-    or loads an addend. In the second operation, one lane holds operands of any class, mostly with a zero factor. All
-    other lanes hold zeros of either sign.
+    The first operation of a pair loads zero, or an addend near its product. The second operation of a pair mostly adds
+    to the accumulator or loads an addend. In the second operation of a pair, one lane holds operands of any class,
+    mostly with a zero factor. All other lanes hold zeros of either sign.
     """
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}
@@ -122,7 +124,7 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _every_pair(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return every pair of successive operations, with operands from random corner cases.
+    """Return every pair of successive accumulator operations, with operands from random corner cases.
 
     All factors are zero in one eighth of the operations.
     """

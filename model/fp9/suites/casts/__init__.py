@@ -1,1 +1,1 @@
-"""Corner operations of casts: rounding boundaries, ties, saturation and scaled sources."""
+"""Corner-case operations of casts: rounding boundaries, ties, saturation and scaled sources."""

@@ -34,9 +34,9 @@ _REACHING = 1500
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return all corner-case operations of a cast, then sequences for the running maximum.
 
-    Each corner case is combined with the select values that affect the case. Each lane carries the operations of the
-    previous lane, one step later. The scale is random. If possible, the source's exponent compensates for the scale,
-    so that the scaled source stays at a rounding boundary.
+    Each corner case is combined with the select values that affect the case. Each lane of the cast carries the
+    operations of the previous lane, one step later. The scale is random. If possible, the source's exponent
+    compensates for the scale, which keeps the scaled source at a rounding boundary.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)
@@ -113,10 +113,10 @@ def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return small target numbers and midpoints with one additional lower bit set.
+    """Return source numbers that are a small target number or midpoint with one additional lower bit set.
 
-    Every lower source bit is set once under each rounding mode. The shift for subnormal results discards the
-    additional bit, but the bit must still affect the rounding.
+    Every lower bit of the source is set once under each rounding mode. The shift for subnormal results discards the
+    additional bit, which must still affect the rounding.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits)
@@ -136,7 +136,8 @@ def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fam
 def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return walking fractions at every exponent of a target and in the source's subnormal range.
 
-    Exponents outside the target's range have only a few fractions. Both signs occur, and select values are random.
+    Source exponents outside the target's range occur with only a few fractions. Both signs occur, and select values
+    are random.
     """
     source = fixed(unit.source)
     low = min(fmt.smallest for fmt in unit.targets) / 8
@@ -157,10 +158,11 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources with random bits whose sum just carries out, or just fails to carry out, in every binade.
+    """Return source numbers and random bits whose sum just carries out, or just fails to carry out.
 
-    The tail of a source is the part below the target's last bit, which is longer for a subnormal result. Some tails
-    are walking patterns, combined with every type of random bits. Some tails start with several zeros or ones.
+    Every binade occurs. The tail of a source number is the part below the target's last bit. Some tails are
+    walking-bit patterns, combined with every type of random bits. Some tails of source numbers start with several
+    zeros or ones.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []
@@ -192,7 +194,7 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield sources just below each target's normal range, under each rounding mode.
 
-    Adding the random bits just reaches a normal number, or just fails to reach a normal number. The carry decides the
+    The sum of source and random bits just reaches a normal number, or just fails to reach one. The carry decides the
     underflow flag.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
@@ -212,8 +214,8 @@ def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iter
 def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return pairs of magnitudes that differ in one bit or by one, to test the comparison of magnitudes.
 
-    The two magnitudes occur in successive operations, and in different lanes of one operation. Further magnitudes
-    agree in all bits above a given bit, for each bit.
+    The two magnitudes of a pair occur in successive operations, and in different lanes of one operation. For each bit
+    position, further magnitudes agree in all higher bits.
     """
     source = fixed(unit.source)
     rows, clear = [], []

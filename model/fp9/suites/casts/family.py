@@ -20,8 +20,8 @@ Choices = Mapping[str, ArrayLike]
 class Family:
     """Operations of one lane of a cast.
 
-    Each row of `choices` holds one value for each select port. If `random` or `scale` is None, the suite chooses the
-    values.
+    Each row of the field `choices` holds one value for each select port. If the field `random` or `scale` is None, the
+    suite chooses the values of the port.
     """
 
     codes: Codes
@@ -33,7 +33,7 @@ class Family:
 def rows(selects: Sequence[Port], chosen: Choices, count: int) -> NDArray[np.uint32]:
     """Return values of the select ports, shape (count, ports).
 
-    Select ports without a chosen value get 0.
+    Select ports without a chosen value have the value 0.
     """
     columns = [np.broadcast_to(np.asarray(chosen.get(port.name, 0)), count) for port in selects]
     return np.stack(columns, axis=1).astype(np.uint32) if columns else np.zeros((count, 0), dtype=np.uint32)

@@ -1,6 +1,6 @@
 """Corner-case operations of quantisers, at which the scale or an element changes.
 
-Each case is derived from the specification alone:
+Each corner case is derived from the unit specification alone:
 
 - amax at, just below or just above a threshold of the scale rule, at every exponent and in every lane,
 - numbers at and next to every element times the scale, and the midpoints of elements times the scale,
@@ -90,10 +90,10 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 
 
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
-    """Return random blocks of a corner suite, in suite order.
+    """Return random blocks of a corner suite, in the order of the suite.
 
-    In a third of the blocks, subnormal numbers decide elements. With power-of-two scales, up to half of the blocks
-    would get another scale from their second largest number.
+    In a third of the blocks, subnormal source numbers affect the quantised elements. With power-of-two scales, up to
+    half of the blocks have a scale that depends on the largest number alone.
     """
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]
@@ -218,7 +218,7 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
 def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks whose amax is a scale threshold with one additional bit set, for every lane and bit.
 
-    All other numbers have the same upper bits as amax, a 0 at the additional bit, and random lower bits.
+    All numbers except amax have the upper bits of amax, a 0 at the additional bit, and random lower bits.
     """
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
@@ -235,9 +235,9 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose amax is the lowest magnitude with its scale, while all other magnitudes are one less.
+    """Return blocks whose amax is the lowest magnitude with a given scale, while all other magnitudes are one less.
 
-    Every lane and every rule occur. A circuit that selects another number as amax gives another scale.
+    Every lane and every rule occur. A circuit that selects a wrong number as amax therefore gives a wrong scale.
     """
     length = unit.block.length
     amax = np.concatenate([rng.choice(_firsts(unit, rule), _REACHED * length) for rule in unit.rules])
@@ -261,7 +261,8 @@ def _beside(amax: Codes, others: Codes, places: Codes, length: int) -> Codes:
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks in which one bit of amax decides the scale, for each bit and each lane.
 
-    All other numbers equal amax without the deciding bit. Further blocks hold only numbers without the deciding bit.
+    Every number except amax equals amax without the deciding bit. In further blocks, all numbers lack the deciding
+    bit.
     """
     length = unit.block.length
     lasts = [_firsts(unit, rule) - 1 for rule in unit.rules]
@@ -312,7 +313,7 @@ def _tiny(unit: Quantiser, rng: np.random.Generator) -> _Family:
 def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks with special codes among ordinary numbers, among zeros, and in all lanes.
 
-    Every scale rule occurs, and an infinity occurs in every lane.
+    The blocks cover every scale rule, and an infinity in every lane.
     """
     length, codes = unit.block.length, special_codes(unit.source)
     special = np.append(codes, np.full(length, unit.source.inf_code(False)))

@@ -1,7 +1,8 @@
 """Corner-case blocks of quantisers with a tensor scale t.
 
-A small change to a corner-case block changes the scale, an element, or the choice between two scales. Some rules try
-two divisors of amax and take the divisor with the smaller error. Each case is derived from the specification alone:
+A small change to a corner-case block changes the scale, an element, or the choice between two scales. Some scale rules
+try two divisors of amax and take the divisor with the smaller error. Each corner case is derived from the unit
+specification alone:
 
 - for every scale and rule, the amax and t at which the scale begins, decided by the last bits of t,
 - numbers at and next to element midpoints times both scales,
@@ -73,7 +74,7 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
-    """Return random blocks, with most numbers within the range of the elements.
+    """Return random blocks of numbers, most of which are within the range of the elements.
 
     One sixteenth of the blocks hold arbitrary codes.
     """
@@ -117,7 +118,7 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks in which each bit of amax decides the block scale, in every lane.
 
-    All other numbers equal amax without the deciding bit, or amax minus one.
+    Every number except amax equals amax without the deciding bit, or amax minus one.
     """
     length, width = unit.block.length, unit.source.bits - 1
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(width), np.arange(length)))
@@ -203,9 +204,9 @@ def _alone(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield numbers that are 2^-bit quanta below a scaled midpoint, with block scale and tensor scale.
 
-    For a number x, the scaled midpoint is the odd integer x 2^bit + 1 times a power of two. The odd integer is a
-    multiple of the odd part of (midpoint times block scale), and the quotient is the tensor scale's significand. The
-    number x is `shift` bits shorter than a normal source number.
+    For a number x, the scaled midpoint is the odd integer x 2^bit + 1 times a power of two. The quotient of the odd
+    integer and the odd part of (midpoint times block scale) is the tensor scale's significand. The number x is `shift`
+    bits shorter than a normal source number.
     """
     digits = unit.source.precision - shift + bit
     quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)
@@ -230,7 +231,7 @@ def _alone(
 def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks with tensor scales near both ends of FP32's range, and blocks with random tensor scales.
 
-    Amax is below, near or above the tensor scale.
+    The largest magnitude (amax) of a block is below, near or above the tensor scale.
     """
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = rng.choice(walking_fractions(TENSOR_SCALE), count)
@@ -281,7 +282,7 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks for which the two tried divisors have nearly equal errors.
 
-    The tensor scale is the last value before the better divisor changes, or the first value after the change. In a
+    Each tensor scale is the last value before the better divisor changes, or the first value after the change. In a
     third of the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all numbers
     are near amax, so that the error sum has many bits. A third of the scales are among the lowest, and a third are
     among the largest.

@@ -1,15 +1,16 @@
 """Corner-case operations with a single bit below the last bit of the alignment window.
 
-The bit belongs to a product, to the addend, or to the sum of products. If the window discards the bit, only the flag
-`inexact` changes. Every other bit is inside the window, because any discarded bit sets the flag. A large term sets the
-window's position. Lanes without a product multiply zero by a random factor. In some operations the bit is inside the
-window, and the sum is exact. In some operations a further term cancels the large term.
+The tested bit belongs to a product, to the addend, or to the sum of products. If the window discards the tested bit,
+only the flag `inexact` changes. All other bits are inside the window, because any discarded bit sets the flag
+`inexact`. A large term sets the window's position. Product lanes that are not tested multiply zero by a random factor.
+In some operations the tested bit is inside the window, and the sum is exact. In some operations a further term cancels
+the large term that positions the window.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
 
-If the products are summed first, carries can produce the discarded bit. The figure shows two products whose sum has
-exactly two 1 bits.
+If the products are summed first, carries can produce the discarded bit. The figure below shows two products whose sum
+has exactly two 1 bits.
 
     addend       1 x x x x x x x |
     product                    1 | 0 1 1
@@ -45,9 +46,9 @@ _DEEPEST, _ABOVE = 8, 4
 def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose window discards one bit of a product, for every pair of operand formats.
 
-    The unit must sum several products in a window that is no wider than the result. Windows that sum even and odd
-    products separately are included. Wider windows are excluded, because other corner cases test the rounding that
-    follows a wider window.
+    The unit must sum several products in a window that is no wider than the result. Accumulators that sum even and odd
+    products in separate windows are included. Accumulators with wider windows are excluded, because other corner cases
+    test their rounding.
     """
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
@@ -84,9 +85,10 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     """Return operations in which the lowest bit of one product is near the window's last bit.
 
     The lane of the tested product changes from operation to operation. Half of the tested products are powers of two.
-    The large term is the addend or another product. In half of the operations with a large product, the addend cancels
-    the large product. If even and odd products have separate windows, the large product is in the window of the tested
-    product. With separate windows, the distance of the two products is random in half of the operations.
+    The large term that positions the window is the addend or another product. In half of the operations with a large
+    product, the addend cancels the large product. If even and odd products have separate windows, the large product is
+    in the window of the tested product. With separate windows, the exponent difference of the two products is random
+    in half of the operations.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT
@@ -165,8 +167,9 @@ class _Pairs(NamedTuple):
 def _sums_of_two_bits(a: Format, b: Format, window: int) -> _Pairs:
     """Return pairs of products whose sum is 2^i + 2^j, with i > j.
 
-    The first product is positive and takes every size. The second product has either sign. The exponent i exceeds the
-    first product's exponent by at most two. The exponent j is lower than i by at most `window`.
+    The first product of a pair is positive and takes every size. The second product has either sign. The exponent i
+    exceeds the first product's exponent by at most two. The exponent j is lower than the exponent i by at most
+    `window`.
     """
     x, y, products = by_size(a, b)
     sizes, first = np.unique(products, return_index=True)

@@ -27,7 +27,7 @@ _COUNT = 1500
 
 
 def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which a single bit far below the result decides the result.
+    """Yield operations in which a single bit far below the result's last bit decides the result.
 
     Scales must be powers of two, because a scale with a fraction would turn single bits into several bits.
     """
@@ -39,7 +39,7 @@ def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs
 
 
 def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return sums of an addend and two powers of two, of which rounding discards only the lower power.
+    """Return sums of an addend and two powers of two, where rounding discards only the lower power of two.
 
     The higher power of two is one product, or the sum of all products but one. The higher power of two takes every bit
     position of the addend. The exponent difference between the two powers of two takes every value.
@@ -69,9 +69,9 @@ def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
 def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield sums that differ slightly from a rounding tie.
 
-    The products are a power of two, half an ulp of the power, and two much smaller powers of two. The addend cancels
-    the two smaller products and slightly exceeds their sum. In half of the operations the addend is reduced by half
-    the lowest power of two. Operand formats with a narrow range yield no operations.
+    The four products are a power of two, half an ulp of this power, and two much smaller powers of two. The addend
+    cancels the two smaller products and slightly exceeds their sum. In half of the operations, the addend is smaller
+    by half the lowest power of two. Operand formats with a narrow range yield no operations.
     """
     result, (x, y, exponents) = fixed(unit.engine.output), powers(unit.a[first], unit.b[second])
     farthest, places = len(x) - 1, result.fraction_bits

@@ -1,7 +1,8 @@
 """Corner-case operations in which two products cancel within one step or across two steps.
 
-The exponents of the remaining products differ by at most eight. The accumulator rounds or truncates the partial sum
-after each step. A cancellation across two steps therefore keeps only the bits that fit into the first partial sum.
+All products that do not cancel have exponents that differ by at most eight. An accumulator rounds or truncates the
+partial sum after each step. A cancellation across two steps therefore keeps only the bits that fit into the first
+partial sum.
 """
 
 from __future__ import annotations

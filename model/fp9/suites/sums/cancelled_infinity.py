@@ -1,8 +1,8 @@
 """Corner-case operations of an infinite product and a finite product with opposite bits.
 
-A circuit may add an infinity like a number, namely the power of two above the largest number. The circuit then ignores
-the sum and returns infinity. The ignored sum is zero if a finite product cancels the bits of the infinity. Errors in
-the handling of a zero sum then become visible.
+A circuit may add an infinity like a number, namely the power of two above the largest number. A correct circuit
+ignores this sum and returns infinity. A finite product that cancels the bits of the infinity makes the ignored sum
+zero. The operations thus reveal errors in the handling of a zero sum.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[I
 def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:
     """Return operations with an infinite product and a finite product that cancels the infinity's bits.
 
-    The infinite product is infinity times a finite y, in a random lane. The finite product is -2y times the format's
-    highest power of two. `place` is the index of the infinite factor: 0 for a, 1 for b. Lanes without a product hold
-    zeros of either sign. Addends are of every class.
+    The infinite product is infinity times a finite number y, in a random lane. The finite product is -2y times the
+    highest power of two in the format. `place` is the index of the infinite factor: 0 for a, 1 for b. Lanes without a
+    product hold zeros of either sign. Addends are of every class.
     """
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)

@@ -1,13 +1,13 @@
 """Corner-case operations whose carry decides whether the sum is normal or subnormal.
 
-All products have the same sign. The sum of the products just carries to a bit near the smallest normal number.
+All products have the same sign. The sum of the products just carries to a bit at or near the smallest normal number.
 
     product       1 0 1 . 1 0
     product       1 1 0 . 1 0
     product         1 1 . 0 1
     sum         1 0 0 0 . 0 1
 
-The carry also decides which bits of the sum remain.
+The carry also decides which bits of the sum the result keeps.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Corner-case operations in which the addend makes the sum carry out.
 
 All products have the largest significands and equal exponents. The sum of the products is just below a power of two.
-The addend makes the sum reach the power of two and carry out.
+The addend makes the sum reach a power of two and carry out.
 
     four products   1 1 1 0 . 0 0 0 1
     addend                1 . 1 1 1 1 x x x
@@ -48,7 +48,7 @@ def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Genera
     """Return products and an addend of equal sign whose sum carries out.
 
     `lacks` is the distance from the sum of products to the next power of two. The addend's significand is at least
-    `lacks`. The addend's exponent is one too high or one too low in a third of the operations.
+    `lacks`. In a third of the operations, the addend's exponent is one too high or too low for the carry.
     """
     result = fixed(unit.engine.output)
     (x, largest_a), (y, largest_b) = (_largest_significands(fmt) for fmt in (a.format, b.format))

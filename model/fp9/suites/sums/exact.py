@@ -12,7 +12,7 @@ The cases for a fixed-point register are:
 - a 1 at every bit position with a borrow and a carry,
 - ties at every bit position,
 - special products and the operations after them,
-- sums of the largest product beyond the range.
+- sums beyond the register's range.
 """
 
 from __future__ import annotations
@@ -138,7 +138,7 @@ def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return corner-case sequences of a fixed-point register.
 
-    Each sequence begins with LOAD and has an even number of operations.
+    Each operation sequence begins with LOAD and has an even number of operations.
     """
     parts = [
         _places(unit),
@@ -157,7 +157,7 @@ Product = tuple[int, int, int, int]
 def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
     """Return operations that have the same product in each of the first `lanes` lanes.
 
-    All further lanes are zero. A row without a product has zeros in all lanes.
+    All further lanes are zero. A row of the table without a product has zeros in all lanes.
     """
     table = np.array([product or (0, 0, 0, 0) for _, product in rows], dtype=np.uint32)
     columns: Inputs = {port.name: np.zeros(len(rows), dtype=np.uint32) for port in unit.inputs}
@@ -176,7 +176,7 @@ def negated(unit: Mac, product: Product) -> Product:
 
 
 def power_products(unit: Mac) -> dict[int, Product]:
-    """Return a dictionary from exponents to power-of-two products."""
+    """Return power-of-two products as a dictionary, with the product's exponent as key."""
     found: dict[int, Product] = {}
     for i, a in enumerate(unit.a):
         for j, b in enumerate(unit.b):
@@ -196,10 +196,10 @@ def _powers_of_two(fmt: Format) -> list[int]:
 
 
 def _places(unit: Mac) -> Inputs:
-    """Return sequences that set every bit position of a fixed-point register, with both signs.
+    """Return operation sequences that set every bit position of a fixed-point register, with both signs.
 
-    Each sequence loads a power of two, and adds or subtracts the smallest product. The subtraction makes a borrow
-    ripple through the register. A product of half the result's last bit makes a tie.
+    Each sequence loads a power of two, and adds or subtracts the smallest product. The subtraction of the smallest
+    product makes a borrow ripple through the register. A product of half the result's last bit makes a tie.
     """
     powers = power_products(unit)
     smallest = powers[min(powers)]
@@ -216,11 +216,11 @@ def _places(unit: Mac) -> Inputs:
 
 
 def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return sequences with the product of every pair of operand classes.
+    """Return operation sequences for the products of every pair of operand classes.
 
     A sequence loads the product, holds the sum, adds another product, adds the negated product, and clears the
     register. If the tested product is in the first lane, all other lanes are zero. If the tested product is in a later
-    lane, a third of the sequences have finite products in the remaining lanes.
+    lane, the remaining lanes are zero or hold finite products.
     """
     first = _in_first_lane(unit, rng)
     parts = [first]
@@ -249,7 +249,7 @@ def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
 def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return zero products with every pattern of signs.
 
-    The zero products are loaded, accumulated, and accumulated again after CLEAR.
+    The zero products are loaded, accumulated, and accumulated again after a CLEAR operation.
     """
     lanes = unit.products
     patterns = rng.permutation(np.arange(1 << lanes)) if lanes <= 8 else rng.integers(0, 1 << lanes, 256)
@@ -288,7 +288,7 @@ def _largest(unit: Mac) -> Product:
 
 
 def _beyond(unit: Mac, negative: bool) -> Inputs:
-    """Return a sequence that adds the largest product in every lane until the register wraps around.
+    """Return an operation sequence that adds the largest product in every lane until the register wraps around.
 
     Subtractions of the same product then bring the sum back into the register's range.
     """
@@ -310,7 +310,7 @@ def _largest_step(unit: Mac) -> Fraction:
 
 
 def _lowest_sum(unit: Mac) -> Inputs:
-    """Return a sequence that reaches the register's lowest sum, holds the sum and leaves it.
+    """Return an operation sequence that reaches the register's lowest sum, holds the sum, and adds a product.
 
     The register cannot hold the negation of its lowest sum.
     """

@@ -1,7 +1,8 @@
 """Corner-case operations of chunks in which an early step discards bits.
 
-The products of one step are next to the window's last bit or the rounding position. All other steps add nothing or
-cancel the large term. The last kept bits of the step then decide the result, and the discarded bits decide the flags.
+In one step, the products are next to the window's last bit or the rounding position. The remaining steps of the chunk
+add nothing or cancel the large term. The last kept bits of a step then decide the result, and the discarded bits
+decide the flags.
 """
 
 from __future__ import annotations
@@ -44,8 +45,8 @@ def _ends(engine: Engine) -> list[int]:
 def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
     """Return operations in which one step of a chunk discards bits and most other steps add nothing.
 
-    Some steps cancel the large product, and some steps discard bits as well. Addends are zero, random codes, or the
-    negated sum, exactly or within one ulp.
+    Some steps of a chunk cancel the large product, and some steps discard bits as well. Addends are zero, random
+    codes, or the negated sum, exactly or within one ulp.
     """
     steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
     every = [_step(unit, a, b, end, rng) for _ in range(steps)]
@@ -70,8 +71,8 @@ def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generato
 def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> tuple[_Codes, _Codes]:
     """Return the factors of the products of one step, shape (n, products).
 
-    The first product is large. The second product is zero or cancels the first product. Half of the further products
-    are zero, and half are near the position `end` bits below the first product.
+    The first product is large. The second product of a step is zero or cancels the first product. Half of the further
+    products are zero, and half lie about `end` bits below the first product.
     """
     shape, sign = (_COUNT, unit.engine.step.products), 1 << (a.format.bits - 1)
     exponents = several_products.by_exponent(a.format, b.format)[2]

@@ -1,8 +1,8 @@
 """Corner-case operations whose products exceed the largest result.
 
-A narrow result format, such as FP16 with e5m2 factors, cannot hold the largest products. The largest products give a
-finite result only if the products cancel. A circuit needs extra bits for the largest products, and few other
-operations use the extra bits.
+A narrow result format, such as FP16 with e5m2 factors, cannot hold the largest products. The sum of the largest
+products is finite only if they cancel. A circuit needs extra bits for the largest products, and few other operations
+use these bits.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ _COUNT = 1000
 
 
 def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose products can exceed the largest result, for every such pair of operand formats.
+    """Yield operations for every pair of operand formats whose products can exceed the largest result.
 
     The largest product must exceed the largest result by more bits than the result has. Some bits of the sum then
     never appear in a finite result. Units with one product yield no operations, because no second product can cancel

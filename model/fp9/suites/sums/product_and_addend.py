@@ -1,7 +1,7 @@
 """Corner-case operations with one product and an addend.
 
-The cases follow IBM FPgen's coverage models of sums. Each function returns the codes of a, b and c, shape (n,) each,
-for one pair of operand formats and a result format. The functions combine the properties that decide a sum:
+The corner cases follow IBM FPgen's coverage models of sums. Each function returns the codes of a, b and c, shape (n,)
+each, for one pair of operand formats and a result format. The functions combine the properties that decide a sum:
 
 - the classes of all operands,
 - exponent difference and fraction,
@@ -47,7 +47,7 @@ _END_PRODUCTS = 64
 def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return operands that combine every class of a with every class of b, and random classes of c.
 
-    A large enough `count` gives all combinations of the three classes.
+    A large enough `count` gives all combinations of three operand classes.
     """
     x, y = crossed(classes(a), classes(b))
     pairs, few = _grid(rng, count, len(x), len(classes(result)))
@@ -102,8 +102,8 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
     """Return addends that put the sum at or next to a number, a midpoint or a quarter point.
 
     The sums have walking fractions and both signs. Half of the sums take every exponent difference from the product,
-    from full cancellation to a negligible product. In the other half, the product's lowest bit is at or just below the
-    last bit of the sum.
+    from full cancellation to a negligible product. For the remaining sums, the product's lowest bit is at or just
+    below the last bit of the sum.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
@@ -118,7 +118,7 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
 def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return operations whose sum is near the smallest or the largest numbers of the result format.
 
-    Both signs occur. Products for large sums are large, and products for small sums are small.
+    Both signs occur. Large sums have large products, and small sums have small products.
     """
     all_x, all_y = crossed(*(signed_magnitudes(fmt) for fmt in (a, b)))
     products = product(all_x, all_y, a, b)
@@ -168,8 +168,8 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
     """Return the magnitudes of factors with a small product that is not below `least`.
 
-    The product is the smallest possible if both operands have at most 8 bits. Otherwise the wider operand is rounded
-    up to reach `least`.
+    The product is the smallest possible if both operands have at most 8 bits. With wider operands, the wider operand
+    is rounded up to reach `least`.
     """
     x, y, sizes = by_size(a, b)
     at = np.minimum(np.searchsorted(sizes, least), len(sizes) - 1)
@@ -216,7 +216,7 @@ def addends(
 ) -> Triple:
     """Return addends with walking fractions at every exponent, and zero, unit, smallest and random products.
 
-    The calls for all pairs of operand formats share the addends: one call returns share `number` of `pairs`.
+    Each pair of operand formats gets a part of the addends, selected by `number` and `pairs`.
     """
     codes = walking_codes(result)
     codes = codes[number::pairs] if pairs > 1 else codes
@@ -246,8 +246,8 @@ ADDENDS_SHARE = 0.2
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
     """Return NaN addends with walking-bit payloads, combined with products of every class.
 
-    The calls for all pairs of operand formats together return about `count` operations. One call returns share
-    `number` of `pairs`.
+    All pairs of operand formats together get about `count` operations. Each pair gets a part of the payloads, selected
+    by `number` and `pairs`.
     """
     codes = walking_codes(result)
     payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
@@ -272,7 +272,7 @@ def crossed(*axes: Any) -> tuple[Codes, ...]:
 def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np.int64], ...]:
     """Return `count` points of a grid, in which all points occur equally often.
 
-    Points of the last, incomplete round are sampled without repetition.
+    A remainder of grid points is sampled without repetition.
     """
     total = int(np.prod(sizes))
     rest = rng.permutation(total)[: count % total]
@@ -292,7 +292,7 @@ def _factors(a: Format, b: Format, count: int, rng: np.random.Generator) -> tupl
 def _moved(codes: Codes, steps: Codes, result: FixedFormat) -> NDArray[np.uint32]:
     """Return the codes moved by `steps` codes away from zero.
 
-    The result is clipped to zero and the largest number. Infinities and NaN stay unchanged.
+    The moved codes are clipped to zero and the largest number. Infinities and NaN stay unchanged.
     """
     magnitudes = codes.astype(np.int64) & result.magnitude_mask
     inside = magnitudes <= result.max_code

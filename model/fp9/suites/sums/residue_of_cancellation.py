@@ -2,7 +2,7 @@
 
 The bits of an exact sum range from several of the largest products down to the smallest product. Scales move the sum
 to any exponent. After the addend cancels the large products, the small product alone decides the result. If the addend
-is far larger than the products, the small product decides the rounding.
+is far larger than the products, the small product decides how the sum is rounded.
 
     products     x x x x x
                                x x x
@@ -75,7 +75,7 @@ def _large(a: Format, b: Format, products: int, rng: np.random.Generator) -> tup
     - no large products,
     - products near a random exponent,
     - products near the highest exponent, most with the same sign,
-    - one of the largest products in every lane, all with the same sign.
+    - largest products in every lane, all with one sign.
     """
     shape, kind = (_COUNT, products), rng.choice(4, (_COUNT, 1), p=(0.1, 0.3, 0.3, 0.3))
     exponents, (x, y, _) = by_exponent(a, b)[2], by_size(a, b)
@@ -103,8 +103,8 @@ def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes
 def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
     """Return the sum of both scale exponents for each operation.
 
-    In half of the operations, the scales move the small product to the subnormal results or below. In the other half,
-    the exponents are random.
+    In half of the operations, the scales move the small product to the subnormal results or below. In the remaining
+    operations, the scale exponents are random.
     """
     result, (lowest, highest) = fixed(unit.engine.output), reach_of_scales(unit)
     normal = result.min_normal_exponent

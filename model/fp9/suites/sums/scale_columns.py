@@ -68,8 +68,8 @@ def reach_of_scales(unit: Dot) -> tuple[int, int]:
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
     """Return power-of-two scales whose two exponents add up to the given exponent.
 
-    The first scale is random, within the range in which the second scale can complete the sum. The nearest possible
-    sum replaces an impossible sum. All blocks of an operand have equal scales.
+    The first scale is random, as long as the second scale can complete the sum of exponents. If no scales have the
+    given sum of exponents, the nearest possible sum is used. All blocks of an operand have equal scales.
     """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
@@ -117,8 +117,8 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return the addends multiplied by a power of two, to match the scaled products.
 
-    The power of two is the largest that does not exceed the product of the first scales. The addend's exponent is
-    limited to the format's range. Zeros, subnormals and special codes stay unchanged.
+    The factor is the largest power of two that does not exceed the product of the first scales. The addend's exponent
+    is limited to the format's range. Zeros, subnormals and special codes stay unchanged.
     """
     if unit.scale is None:
         return c

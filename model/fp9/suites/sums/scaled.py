@@ -1,6 +1,6 @@
 """Corner-case operations of scaled dot products.
 
-The generators put single bits at every position to which scales can move a product. The generators also combine
+The operations put single bits at every position to which scales can move a product. The operations also combine
 special scales with extreme scales.
 """
 
@@ -74,8 +74,8 @@ def _ends(scale: Format) -> list[int]:
 def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose scaled sum lies below the smallest normal result.
 
-    The operations come from `_lone_bits` and `_borrowed`. Engines without chunks yield no operations, nor do scales
-    that have a fraction.
+    The operations come from `_lone_bits` and `_borrowed`. Accumulators without chunks yield no operations, nor do
+    units whose scales have a fraction.
     """
     scale = unit.scale
     if unit.engine.chunk.length is None or scale is None or scale.precision > 1:
@@ -96,9 +96,9 @@ def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
 def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None) -> Inputs:
     """Return operations with one or two power-of-two products, and zeros in the remaining lanes.
 
-    The exponent difference of the two products takes every value. The addend is zero, cancels one or both products
-    exactly or within one ulp, or is a distant multiple of the first product. `reach` is the range of the sum of both
-    scale exponents.
+    The exponent difference between the two products takes every value. The addend is zero, cancels one or both
+    products exactly or within one ulp, or is a distant multiple of the first product. `reach` is the range of the sum
+    of both scale exponents.
     """
     rows, lanes = np.arange(COUNT), unit.products
     x, y, exponents = powers(unit.a[first], unit.b[second])
@@ -125,9 +125,9 @@ def _borrowed(
 ) -> Iterator[Inputs]:
     """Yield sums in which one product borrows from the sum of all other products.
 
-    The sum of the other products is a power of two above every product. The borrow ripples through all bits between
-    the sum and the borrowing product. The addend often cancels every bit except the borrowed bit. Units with two
-    products, or with a separate scale for each block, yield no operations.
+    All products except the borrowing product add up to a power of two above every product. The borrow ripples through
+    all bits from the borrowing product up to the sum. The addend often cancels every bit except the borrowed bit.
+    Units with two products, or with a separate scale for each block, yield no operations.
     """
     formats, lanes = (unit.a[first], unit.b[second]), unit.products
     full = full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []

@@ -1,6 +1,6 @@
-"""Corner-case operations in which the addend cancels one scaled block and leaves another.
+"""Corner-case operations in which the addend cancels one of several scaled blocks.
 
-The remaining block is smaller than the cancelled block by any number of bits.
+The remaining block sum is any number of bits smaller than the cancelled block sum.
 
     one block    x x x x x x
     another                          x x x
@@ -42,8 +42,8 @@ def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]
 def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
     """Return operations with a few products in two random blocks, and zeros in all other blocks.
 
-    The two block sums differ by about a random number of bits. The scales with the best distance are chosen from a
-    random sample.
+    The two block sums differ by about a random number of bits. From a random sample of scales, the function chooses
+    the scales with the best distance of block sums.
     """
     assert unit.scale is not None
     formats, rows, numbers = (unit.a[first], unit.b[second]), np.arange(_COUNT), unit.scale.ordered_magnitudes()[1:]

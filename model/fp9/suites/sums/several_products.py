@@ -1,6 +1,6 @@
 """Corner-case operations for units with several products.
 
-Some cases use a single lane, and some cases combine lanes. The cases that combine lanes are:
+Some corner cases use a single product lane, and some combine several lanes. The cases that combine lanes are:
 
 - products that cancel fully or except for one bit,
 - products with every exponent difference to the largest product,
@@ -8,7 +8,7 @@ Some cases use a single lane, and some cases combine lanes. The cases that combi
 - zeros of every sign,
 - several infinities and NaN in one operation.
 
-The addends are near the sum of the products. Operations with few terms have the addend alone, one product and the
+Most addends are near the sum of the products. Operations with few terms have the addend alone, one product and the
 addend, two products, or one special operand.
 """
 
@@ -188,7 +188,7 @@ def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArr
 def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.Generator) -> Lanes:
     """Return random factors whose product has the wanted exponent.
 
-    If no product has such a low exponent, return the smallest factors.
+    If the wanted exponent is below all products, return the smallest factors.
     """
     x, y, exponents = by_exponent(a, b)
     first, after = np.searchsorted(exponents, wanted, "left"), np.searchsorted(exponents, wanted, "right")
@@ -232,8 +232,8 @@ def _powers_around(
 def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
     """Return two products in random lanes, and zeros in all other lanes.
 
-    Every exponent difference occurs, until the smaller product is lost. In every third operation, a third product
-    cancels the larger product, so that the smaller product decides the result.
+    Every exponent difference of the two products occurs, until rounding discards the smaller product. In every third
+    operation, a third product cancels the larger product, so that the smaller product decides the result.
     """
     x, y = _lone(a, b, engine.step.products, count, rng)
     rows, sign = np.arange(count), 1 << (a.bits - 1)
@@ -285,7 +285,7 @@ def _magnitude(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> Lanes:
     """Return every infinity and NaN of one factor, combined with every class of the other factor.
 
-    Every lane is tested. Lanes without the special product are zero, or finite in a third of the operations.
+    Every lane is tested. All lanes without the special product are zero, or finite in a third of the operations.
     """
     parts = []
     for mine, fmt, its in ((0, a, b), (1, b, a)):
@@ -312,7 +312,7 @@ def _meeting(
 ) -> Codes:
     """Return addends near the products, addends that nearly cancel the sum, and addends for a rounding boundary.
 
-    Addends for a rounding boundary put the total at or next to the boundary.
+    An addend for a rounding boundary puts the total at or next to the boundary.
     """
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)

@@ -183,7 +183,7 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
     """Return products of every operand code with 1, and products of two numbers near 1.
 
-    The addend is zero. The calls for all pairs of formats divide the codes of a format among themselves.
+    The addend is zero. Each pair of formats gets a part of the operand codes.
     """
     one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
     near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))
@@ -202,7 +202,7 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
 def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
     """Return the columns of all input ports for given operands and addends.
 
-    Operands have shape (n, products), and addends have shape (n,). Select ports also take unused values, which select
+    Operands have shape (n, products), and addends have shape (n,). Select ports also get unused values, which select
     the last choice.
     """
     count = len(c)

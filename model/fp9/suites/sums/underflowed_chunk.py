@@ -1,8 +1,8 @@
 """Chunks whose partial sum rounds to zero but is inexact, added to an addend of every class.
 
 The accumulator rounds a chunk of one step before the chunk is added to the total. A jamming window replaces the
-discarded bits of a product by a 1 in the window's last bit. If the large products cancel, two small products with
-opposite signs also add up to zero, although their exact sum is not zero.
+discarded bits of a product by a 1 in the window's last bit. If the large products cancel, two different small products
+with opposite signs also add up to zero.
 
     product      x x x x x |
     product    - x x x x x |
@@ -37,8 +37,8 @@ _BEFORE = 2
 def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose chunk rounds to zero but is inexact, for every pair of operand formats.
 
-    A chunk must be one step. With a window, the window must jam, and products must reach below the window's last bit.
-    Without a window, scales must be powers of two.
+    A chunk must be one step. An accumulator with a window must jam, and products must reach below the window's last
+    bit. A unit without a window must have power-of-two scales.
     """
     engine = unit.engine
     if engine.steps_of_chunk != 1:

@@ -28,8 +28,8 @@ from fp9.suites.sums.product_and_addend import (
 def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> Triple:
     """Return the corner-case operations of one product whose operands and addend have the same wide format.
 
-    Half of the `operations` have walking significands or selected last product bits, because a circuit multiplies and
-    shifts all bits of a product.
+    Half of the `operations` have walking significands or selected last product bits, to test the multiplier and the
+    shifters.
     """
     share = operations // 16
     parts = [family(fmt, fmt, fmt, share, rng) for family in (class_cross, alignments, residues, boundaries)]
@@ -65,7 +65,8 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return products whose last bits are zero, a tie, or a power of two away from zero or a tie.
 
-    The number of these last bits varies from 2 upwards. The addend's last bit is just above the product's last bits.
+    The number of considered last bits varies from 2 upwards. The addend's last bit is just above the product's last
+    bits.
     """
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     length = rng.integers(2, 2 * p + 3, count)
@@ -133,7 +134,7 @@ def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return operations with one operand that is the largest number or differs in one bit from a special code.
 
-    All other operands are chosen to keep product and sum finite.
+    The remaining operands are chosen to keep product and sum finite.
     """
     p, bias = fmt.fraction_bits, fmt.bias
     codes = rng.choice(beside_special(fmt), count)
