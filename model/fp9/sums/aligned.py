@@ -25,7 +25,7 @@ from fp9.system.scratch import scratch
 
 
 class Aligned(Tiled):
-    """Strategy for steps whose alignment window includes the addend.
+    """Matrix product strategy for accumulators whose alignment window includes the addend.
 
     Alignment truncates toward zero. The sums are computed in float64.
     """
@@ -76,7 +76,8 @@ class Aligned(Tiled):
     def has_flags(self) -> bool:
         """Return whether the strategy can compute exception flags.
 
-        Flags need the lowest bit of every product. The exponent byte of a zero product must lie above every window.
+        To detect inexact sums, the kernels compare the lowest bit of every product with the alignment window. The
+        exponent byte of a zero product's lowest bit must lie above every alignment window.
         """
         zero = -NO_EXPONENT - 1
         return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)
@@ -100,7 +101,7 @@ class AlignedNarrow(Aligned):
 
 
 class Joined(Aligned):
-    """Strategy for steps that sum even and odd products separately."""
+    """Matrix product strategy for accumulators that sum even and odd products separately."""
 
     _is_often_whole = False
 
@@ -142,7 +143,7 @@ class Joined(Aligned):
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether the kernels support the window of an engine and the exponent ranges of two operands.
+    """Return whether the kernels support an accumulator's alignment window and the exponent ranges of two operands.
 
     All exponents must fit in bytes. A product with a zero factor must have a lower exponent than all other products.
     """
@@ -169,7 +170,7 @@ def _holds(engine: Engine, precision: int) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _numbers(engine: Engine, carrier: type[np.floating[Any]], zero_exponent: int) -> Any:
-    """Return the parameters of an engine with a window, in the form that the kernels need."""
+    """Return the parameters of an accumulator with an alignment window, in the form that the kernels need."""
     assert isinstance(engine.result.format, FixedFormat) and engine.window.width is not None
     lowest, truncates = engine.result.format.lowest_exponent, engine.result.rounding is Rounding.RTZ
     safe = 2.0**-SAFE_EXPONENT if truncates or lowest < -SAFE_EXPONENT else 0.0

@@ -51,7 +51,7 @@ class Exact(FastSums):
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         """Return whether the strategy is exact for two operands.
 
-        Operands that must be split into ranges must be finite.
+        Operands that are split into exponent ranges must be finite.
         """
         return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
 
@@ -111,8 +111,8 @@ MAX_PARTS = 4
 def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
     """Return the number of exponent ranges for each of two operands.
 
-    The product of the two numbers is as small as possible. Return None if an operand needs more than `MAX_PARTS`
-    ranges.
+    The chosen numbers of ranges have the smallest possible product. Return None if an operand needs more than
+    `MAX_PARTS` ranges.
     """
     counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)
     for count_a, count_b in sorted(counts, key=math.prod):

@@ -46,7 +46,7 @@ def _is_in_float32(a: Span, b: Span) -> bool:
 class Chain(FastSums):
     """Strategy for FP32 fused multiply-adds whose products are exact in float32.
 
-    Each step is then an ordinary float32 addition.
+    With exact products, each multiply-add is an ordinary float32 addition.
     """
 
     carrier = np.float32
@@ -115,7 +115,10 @@ class _Marked(FastSums):
 
 
 class RoundedChain(_Marked):
-    """Strategy for steps of one product, computed in float32. The result format has at most 11 significand bits."""
+    """Strategy for accumulators that add one product per step, computed in float32.
+
+    The result format has at most 11 significand bits.
+    """
 
     carrier = np.float32
 
@@ -144,7 +147,10 @@ class RoundedChain(_Marked):
 
 
 class RoundedPairs(_Marked):
-    """Strategy for steps of one or two products. The sum of products and addend is rounded to odd in float64."""
+    """Strategy for accumulators that add one or two products per step.
+
+    The sum of products and addend is rounded to odd in float64.
+    """
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -170,7 +176,7 @@ class RoundedPairs(_Marked):
 
 
 class Windowed(FastSums):
-    """Strategy for steps with an alignment window."""
+    """Strategy for accumulators with an alignment window."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -182,10 +188,11 @@ class Windowed(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for an engine and the exponent ranges of two operands.
+        """Return whether the kernel is bit-exact for an accumulator model (engine) and the exponent ranges of two
+        operands.
 
-        The kernel ignores zeros when it finds the largest exponent of a step. The kernel is wrong for an engine that
-        aligns a zero with a higher exponent than a nonzero number.
+        The kernel ignores zeros in the search for the largest exponent of an accumulation step. The kernel is wrong for
+        an engine that aligns a zero with a higher exponent than a nonzero number.
         """
         return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 
@@ -204,7 +211,9 @@ STRATEGIES: tuple[type[FastSums], ...] = (Chain, RoundedChain, RoundedPairs, Win
 def fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int
 ) -> tuple[type[FastSums], ...]:
-    """Return the strategies that are bit-exact for an engine and the exponent ranges of two operands."""
+    """Return the strategies that are bit-exact for an accumulator model (engine) and the exponent ranges of two
+    operands.
+    """
     bypasses = engine.nan.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.step.exact or can_round(engine.result.format, engine.result.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
@@ -222,7 +231,7 @@ def fitting(
 def first_fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Side, b: Side, joins: bool, flags: bool
 ) -> FastSums | None:
-    """Return the first strategy that is bit-exact for an engine and two operands, or None if there is no such strategy.
+    """Return the first strategy that is bit-exact for an accumulator model (engine) and two operands, or None.
 
     With `flags`, the strategy must also compute exception flags.
     """

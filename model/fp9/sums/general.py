@@ -1,4 +1,4 @@
-"""Compute dot products with the general kernel, which supports every engine and option."""
+"""Compute dot products with the general kernel, which supports every accumulator model (engine) and option."""
 
 from __future__ import annotations
 
@@ -60,7 +60,7 @@ The rounding consists of a table of binades, an array, a record of constants, an
 
 
 def step_rounding(engine: Engine) -> KernelRounding:
-    """Return the rounding after each step of an engine, and the table that decodes the rounded codes."""
+    """Return the rounding after each accumulation step of an engine, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, *engine.nans_of_steps)
     return _rounding(engine.result.format, engine.result.rounding, *ends)
 
@@ -90,10 +90,10 @@ def _rounding(
 
 @functools.lru_cache(maxsize=256)
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
-    """Return the parameters of an engine for the kernels, and the number of limbs for exact sums.
+    """Return the parameters of an accumulator model for the kernels, and the number of integer limbs of an exact sum.
 
-    `products` is the range of exponents that the bits of products can have. The parameters assume that chunks are added
-    to a total and that the engine has no zero bypass.
+    `products` is the range of exponents that the bits of products can have. The parameters assume that the sums of
+    chunks are added to a total, and that 0 * NaN gives NaN.
     """
     addend_lowest, addend_highest = bit_range(engine.addend_format)
     base = min(products.start, addend_lowest)

@@ -56,7 +56,7 @@ class Factor(NamedTuple):
     lead: tuple[int, ...] | None
 
     def item(self, number: int, engine: Engine) -> Side:
-        """Return matrix `number` of the batch as one side of a product."""
+        """Return matrix `number` of the batch as a factor of a matrix product."""
         scale = None if self.scales is None else self.scales.each(lambda array: array[number])
         return side(self.operand, self._view(number), self.operand.shape[-1], engine, scale, self.block)
 
@@ -176,7 +176,7 @@ def _slow_to_load() -> tuple[Any, Any]:
 
 
 def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | GroupedSums:
-    """Return the general kernel for an engine and two sides of a product."""
+    """Return the general kernel for an accumulator model and the two factors of a product."""
     from fp9.sums.general import GeneralSums  # slow to load
     from fp9.sums.groups import GroupedSums  # slow to load
 

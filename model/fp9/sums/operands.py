@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """A format with bounds on its numbers after scaling.
+    """A number format with bounds on the exponents of its scaled numbers.
 
     `lowest` and `highest` bound the exponents of all bits of all numbers. `precision` is the number of significand
     bits.
@@ -39,7 +39,7 @@ class Span(NamedTuple):
     precision: int
 
     def scaled(self, low: int, high: int, bits: int = 0) -> Span:
-        """Return the span of the numbers after multiplication by other factors.
+        """Return the exponent range (span) of the numbers after multiplication by other factors.
 
         The bit exponents increase by `low` to `high`, and the significand becomes up to `bits` bits longer.
         """
@@ -90,8 +90,8 @@ class Operand:
 
     An operand can be the left or the right factor of a product, and can be transposed. Arrays that the kernels need are
     computed on first use, and are cached while the operand or its transpose exists. A code takes 4 bytes in float32 or
-    8 bytes in float64, and 8 more bytes for engines with a window. An operand that is used both directly and transposed
-    needs twice the memory.
+    8 bytes in float64, and 8 more bytes for accumulators with an alignment window. An operand that is used both
+    directly and transposed needs twice the memory.
     """
 
     __slots__ = ("_kept", "_swapped")
@@ -106,12 +106,12 @@ class Operand:
 
     @property
     def span(self) -> Span:
-        """Return the span of all numbers of the operand's format."""
+        """Return the exponent range (span) of all numbers in the operand's format."""
         return self._kept.span
 
     @property
     def met_span(self) -> Span:
-        """Return the span of the numbers that occur in the operand."""
+        """Return the exponent range (span) of the numbers that occur in the operand."""
         return self._kept.met_span
 
     @property
@@ -199,9 +199,9 @@ def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
 def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
     """Return an operand whose elements along an axis are in the order in which the engine adds products.
 
-    If the engine does not interleave, the operand itself is returned. Elements that are missing in the last chunk are
-    filled with +0, or with the smallest number if the format has no zero. If an operand's format has no zero,
-    `check_filled` ensures that the other operand is filled with +0.
+    If the engine does not interleave products, the given operand is returned unchanged. Elements that are missing in
+    the last chunk are filled with +0, or with the smallest number if the format has no zero. If an operand's format has
+    no zero, `check_filled` ensures that the other operand is filled with +0.
     """
     if engine.chunk.interleave is None or not x.codes.size:
         return x
@@ -215,7 +215,7 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
 
 
 def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
-    """Raise ValueError if the last chunk of an interleaving engine needs zeros and neither operand format has a
+    """Raise ValueError if an engine must fill the last chunk of products with zeros and neither operand format has a
     zero.
     """
     if (

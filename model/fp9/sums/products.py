@@ -1,4 +1,4 @@
-"""Compute dot products and matrix products of codes, rounded after every step of the engine.
+"""Compute dot products and matrix products of codes with an accumulator's roundings.
 
 docs/reference/numerics.md defines the sums.
 """
@@ -47,9 +47,7 @@ class SumOptions(TypedDict, total=False):
 
 
 class EngineKernel:
-    """The parameters that kernels for single steps of an engine need: rounding table, rounding mode and decode
-    table.
-    """
+    """The rounding table, rounding mode and decode table that kernels need for single accumulation steps."""
 
     def __init__(self, engine: Engine) -> None:
         from fp9.sums.general import step_rounding  # slow to load
@@ -120,8 +118,8 @@ def dot(
 
     `a` and `b` hold codes of a format, in shapes that broadcast against each other and have equal last axes. Arrays
     that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch) and operands (`fp9.operand`) need no format
-    argument. `c` holds codes of the format `Engine.addend_format`, in the shape without the last axis. The default of
-    `c` is +0. `format_c` names the format of `c` if `c` is an array of plain codes.
+    argument. `c` holds codes of the format `Engine.addend_format`, in the operands' shape without the last axis. The
+    default of `c` is +0. `format_c` names the format of `c` if `c` is an array of plain codes.
 
     `scale_a` and `scale_b` hold exponents of powers of two, -127 to 127, which multiply an operand. Give a single
     scale, or a scale for each vector. With `block`, give a scale for every `block` products of a vector, in the last
@@ -131,8 +129,9 @@ def dot(
     `random_bits` holds integers of `random_width` bits for stochastic rounding. The last axis of `random_bits` has an
     integer for every rounding (`Engine.steps`), and one more if the whole sum is scaled.
 
-    Returns codes of `engine.output` in the shape without the last axis. The codes are written to `out` if `out` is
-    given. With `flags`, also returns the exception flags (fp9.Flags bits, OR-ed over the steps, uint8).
+    Returns codes of the format `engine.output`, in the operands' shape without the last axis. The codes are written to
+    `out` if `out` is given. With `flags`, also returns the exception flags (fp9.Flags bits, OR-ed over the steps,
+    uint8).
 
     >>> import fp9
     >>> x = fp9.encode([1.0, 2.0, 3.0], "e4m3")

@@ -1,4 +1,4 @@
-"""Round to accumulator formats inside float32 and float64, for vector kernels."""
+"""Round float32 and float64 numbers to accumulator formats, for vector kernels."""
 
 from __future__ import annotations
 
@@ -37,9 +37,9 @@ def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
 
 @functools.lru_cache(maxsize=128)
 def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]]) -> Rounder:
-    """Return the constants with which kernels round to a format inside float32 or float64.
+    """Return the constants with which kernels round float32 or float64 numbers to a format.
 
-    Inside float32, only rounding to nearest is supported.
+    For float32, only rounding to nearest is supported.
     """
     assert isinstance(result, FixedFormat)
     fraction_bits = np.finfo(carrier).nmant

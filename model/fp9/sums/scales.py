@@ -46,7 +46,7 @@ class Scales(NamedTuple):
         return self.format is None or bool(np.isfinite(self.factors).all())
 
     def widened(self, span: Span) -> Span:
-        """Return the span of an operand's numbers after multiplication by the scales."""
+        """Return the exponent range (span) of an operand's numbers after multiplication by the scales."""
         if self.format is not None and self.format.precision > 1:
             lowest, highest = bit_range(self.format)
             return span.scaled(lowest, highest + 1, self.format.precision)

@@ -1,4 +1,4 @@
-"""The two sides of a product. A side consists of the rows of an operand and their scales."""
+"""The two sides of a product. A side of a product consists of an operand's rows and the scales of the rows."""
 
 from __future__ import annotations
 
@@ -79,9 +79,9 @@ class Side:
 
     @property
     def met_span(self) -> Span:
-        """Return the span of the numbers that occur in the operand.
+        """Return the exponent range (span) of the numbers that occur in the operand.
 
-        If scales multiply the numbers, return the span of all possible scaled numbers instead.
+        If scales multiply the numbers, return the exponent range of all possible scaled numbers instead.
         """
         return self.span if self.scales is not None else self.operand.met_span
 

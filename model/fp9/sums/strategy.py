@@ -73,7 +73,7 @@ class Flagged(NamedTuple):
 
 
 class FastSums(abc.ABC):
-    """Base class of strategies that multiply a (m, k) by b (n, k) for one engine.
+    """Base class of strategies that compute matrix products of a (m, k) and b (n, k) for an accumulator model.
 
     A strategy computes selected rows and columns of the result.
     """

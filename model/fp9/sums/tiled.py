@@ -149,7 +149,10 @@ class Tiled(FastSums):
         return found
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        """Return sums with exception flags from the tiles. `redo` is set where the sums or flags are wrong."""
+        """Return sums with exception flags, computed by the register tiles.
+
+        `redo` is set where the sums or flags are wrong.
+        """
         lost = scratch_full(start.shape, 0, f"i{self.b.itemsize}")
         if self.joins:
             chunks, acc = self._joined_chunks, start

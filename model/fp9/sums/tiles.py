@@ -1,4 +1,4 @@
-"""Strategies with register tiles for engines without a window.
+"""Strategies with register tiles for accumulators without an alignment window.
 
 If a sum leaves the exponent range of the tiles, a general kernel computes the sum.
 """
@@ -34,7 +34,7 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 
 
 class Rounded(Tiled):
-    """Strategy for steps of one or more products that are rounded to nearest.
+    """Strategy for accumulators that add one or more products per step and round each step to nearest.
 
     The wider float type (the carrier) holds the sum of each step exactly.
     """
@@ -127,10 +127,11 @@ class Rounded(Tiled):
 
 
 class RoundedNarrow(Rounded):
-    """Strategy for steps of one product, computed in float32. The result format has at most 11 significand bits.
+    """Strategy for accumulators that add one product per step, computed in float32.
 
-    Double rounding through float32 changes no sum. If float32 cannot hold the sum of two short terms, the sum is far
-    from every midpoint between results. The same is true for subnormal results.
+    The result format has at most 11 significand bits. Double rounding through float32 changes no sum. If float32 cannot
+    hold the sum of two short terms, the sum is far from every midpoint between results. The same is true for subnormal
+    results.
     """
 
     carrier = np.float32
@@ -202,7 +203,7 @@ TILED: tuple[type[FastSums], ...] = (
 
 
 def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
-    """Return the first vectorised strategy that is bit-exact for an engine and two operands.
+    """Return the first vectorised strategy that is bit-exact for an accumulator model (engine) and two operands.
 
     Return None if only the general kernel is bit-exact. With `flags`, the strategy must also compute exception flags.
     """

@@ -1,4 +1,4 @@
-"""Run the layer in hardware: write Verilog, simulate with golden vectors, and measure area.
+"""Run a network layer in hardware: write Verilog, simulate golden vectors, measure area.
 
 Two tasks run in parallel. A task is skipped if one of its tools is not installed.
 """
@@ -70,7 +70,7 @@ class Hardware:
 
 
 def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int) -> tuple[VectorSet, int]:
-    """Return golden vectors of a unit: corner cases, random operations and the layer's operations.
+    """Return golden vectors of a unit: corner cases, random operations and the network layer's operations.
 
     The second returned value is the number of operations that come from the layer.
     """

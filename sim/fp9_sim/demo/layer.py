@@ -1,4 +1,4 @@
-"""Compute one layer in 8-bit formats, and measure the quantisation and accumulation errors."""
+"""Compute a network layer in 8-bit formats, and measure its quantisation error."""
 
 from __future__ import annotations
 
@@ -145,7 +145,7 @@ def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
 
 
 def products(layer: LayerTensors) -> list[Product]:
-    """Return the matrix products of every scheme in `SCHEMES` with every accumulator."""
+    """Return a matrix product of the layer for every format pair in `SCHEMES` and every accumulator."""
     return [product(layer, scheme, engine(name)) for scheme in SCHEMES for name in ACCUMULATORS]
 
 

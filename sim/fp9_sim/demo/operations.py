@@ -35,7 +35,7 @@ CASTS = 256
 
 
 def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int = 0) -> Columns:
-    """Return the layer's operations that a unit supports, as input columns in execution order.
+    """Return the network layer's operations that a hardware unit supports, as input columns in execution order.
 
     The unit is a `cast`, `fma` or `mac`. Raises ValueError for other kinds of units, and for a unit that supports none
     of the layer's operations.
@@ -47,7 +47,7 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
 
 
 def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
-    """Return a function that maps a unit to at least `count` operations of the layer.
+    """Return a function that maps a hardware unit to at least `count` operations of the network layer.
 
     The first call of the returned function trains the network. The function raises ValueError as `of_unit` does.
     """
@@ -61,7 +61,7 @@ def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
 
 
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
-    """Return at least `count` operations of the layer as input columns for a unit, in the unit's formats.
+    """Return at least `count` operations of the network layer as input columns for a hardware unit, in its formats.
 
     The operations cover every pair of operand formats in `SCHEMES` that the unit supports. If the unit supports no
     format pair of the forward or backward product, the factors are cast to the unit's first formats. A unit with scale
@@ -127,7 +127,7 @@ def _sample(
 
 
 def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator, count: int) -> Columns:
-    """Return `count` random blocks from each of the four factors of the layer as inputs of a quantiser.
+    """Return `count` random blocks from each factor of the layer's two matrix products, as inputs of a quantiser unit.
 
     The scale rule changes from block to block, and each factor has a separate tensor scale.
     """

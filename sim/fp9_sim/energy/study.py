@@ -1,4 +1,4 @@
-"""The energy study: compare formats, accumulators, gating and stages on a real layer.
+"""The energy study: compare formats, accumulators, gating and stages on a network layer.
 
 The function `run` measures the study, and the module `pages` shows the results. The record holds the energy of each
 unit and the digest of the unit's circuit. Only units whose circuit has changed are measured again. The pages can be
@@ -140,9 +140,10 @@ class Part:
 
 
 def measured(unit: Unit, layer: Columns) -> Part:
-    """Measure the energy of a unit on operations of the layer and on random operations.
+    """Measure the energy of a hardware unit on operations of the demonstration's network layer and on random
+    operations.
 
-    `layer` holds the unit's operations in the layer as input columns. Raises the errors of `measure`.
+    `layer` holds the network layer's operations as input columns of the unit. Raises the errors of `measure`.
     """
     started = time.perf_counter()
     data = {LAYER: layer, RANDOM: operations(unit, RANDOM)}
@@ -179,8 +180,8 @@ def run(
 ) -> dict[str, Any]:
     """Measure the energy study and return its record. Units with a valid energy in `known` are not measured again.
 
-    `layer_of` returns the layer's operations for a unit. `training` is the path of the recorded training runs; without
-    `training`, the study shows no accuracy. Raises the errors of `measure`.
+    `layer_of` returns the network layer's operations for a hardware unit. `training` is the path of the recorded
+    training runs; without `training`, the study shows no accuracy. Raises the errors of `measure`.
     """
     units = dict(known["units"])
     for done, unit in enumerate(UNITS.values()):

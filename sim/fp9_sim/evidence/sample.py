@@ -1,4 +1,4 @@
-"""Spot-check a unit's evidence: measure a small random part again, in about a minute."""
+"""Spot-check the evidence about a unit: measure a small random part again."""
 
 from __future__ import annotations
 

@@ -69,7 +69,7 @@ def fields_of(name: str, found: records.Fields) -> records.Fields:
 
 
 def stale(fields: records.Fields) -> list[str]:
-    """Return the labels of the variants whose circuit is not the recorded circuit, or has no record."""
+    """Return the labels of a study's variants whose circuit differs from the recorded circuit, or is not recorded."""
     forms, skipped = fields["forms"], {label for label, _ in fields["skipped"]}
     units = KINDS[fields["unit"]].units(fields["unit"])
     asked = {label: unit for label, unit in units.items() if label not in skipped}

@@ -1,9 +1,9 @@
 """Store which circuits of a unit are equivalent to the certified circuit.
 
 The file `records/functions/UNIT.json` lists the equivalent circuits, and the certified circuit lies next to the file. A
-circuit's form is the digest of its cells. A circuit belongs to the class of the certified circuit if both have the same
-form. A circuit also belongs to the class if a member has the same canonical digest, or if an equivalence proof is
-recorded.
+circuit's form is the digest of its cells. A circuit belongs to the equivalence class of the certified circuit if both
+have the same form. A circuit also belongs to the equivalence class if a member has the same canonical digest, or if an
+equivalence proof is recorded.
 """
 
 from __future__ import annotations
