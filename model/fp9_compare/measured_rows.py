@@ -113,8 +113,9 @@ def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """Yield the measured sums of every GPU, format and output in a clone of the repository, or in its folder
-    model_validation.
+    """Yield the measured sums of every GPU, format and output in a folder.
+
+    The folder is a clone of the repository, or the folder model_validation in a clone.
 
     Raises ValueError if there are no measured sums, or if files do not fit together. Raises OSError for unreadable
     files.
@@ -220,8 +221,9 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Compute one sum by the simplest accumulator engine of the verdict, in exact arithmetic. Return the steps that
-    round.
+    """Compute one sum by the simplest accumulator engine of the verdict, in exact arithmetic.
+
+    Return the steps that round.
     """
     rows = verdict.rows
     fmt, c = format(rows.operands), int(rows.start(verdict.with_c)[row])

@@ -63,8 +63,7 @@ def explain(
     any_nan: bool = False,
     flag_bits: int = (1 << FLAG_BITS) - 1,
 ) -> Explained:
-    """Return the differences from the specification that reproduce the results, then the differences that reproduce the
-    flags.
+    """Return the differences from the specification that reproduce the results, then those for the flags.
 
     A single difference that explains all results is preferred. Otherwise pairs of differences are tried. Further
     differences are then added, as long as a difference explains more results than it contradicts. `tried` are the
@@ -190,8 +189,9 @@ class _Case:
 
 
 def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[Difference, ...]:
-    """Return the differences from the specification that leave the fewest results unexplained. Ties go to the smaller
-    set of differences.
+    """Return the differences from the specification that leave the fewest results unexplained.
+
+    Ties go to the smaller set of differences.
 
     If several single differences explain all results, return the difference that also explains most flags.
     """

@@ -153,10 +153,9 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield two possible differences from the specification for each flag and situation: the flag is wrongly raised, or
-    wrongly left clear.
+    """Yield possible differences from the specification: wrongly raised flags and wrongly clear flags.
 
-    The last possible difference is a reverse order of the flag bits.
+    Every flag is tried in every situation. The last possible difference is a reverse order of the flag bits.
     """
     if not flag_ports(unit):
         return

@@ -23,8 +23,9 @@ from fp9_compare.diagnosis.software import Answer, Function, check_cast, check_d
 
 @dataclass(frozen=True)
 class Row:
-    """Function of a Python library. `direction` is "cast" or "decode". `source` is the input type of the library's
-    cast.
+    """Function of a Python library.
+
+    `direction` is "cast" or "decode". `source` is the input type of the library's cast.
     """
 
     library: str

@@ -20,8 +20,9 @@ DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences from the specification in scale rule, rounding mode, overflow policy and double
-    rounding.
+    """Yield possible differences from the specification in scale rule, rounding mode and overflow policy.
+
+    The last possible difference is double rounding.
     """
     yield from _rules(unit)
     yield from _roundings(unit)

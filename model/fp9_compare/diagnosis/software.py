@@ -79,8 +79,9 @@ def _cast_answer(codes: Any, given: Any, source: FixedFormat, target: Format, ov
 
 
 def check_decode(function: Function, fmt: Format) -> Answer:
-    """Check a decoding function on all codes of a format, and return a description of its behaviour. All NaN count as
-    equal.
+    """Check a decoding function on all codes of a format, and return a description of its behaviour.
+
+    All NaN count as equal.
     """
     codes = np.arange(1 << fmt.bits, dtype=fmt.dtype)
     with np.errstate(all="ignore"):

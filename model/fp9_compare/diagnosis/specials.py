@@ -29,9 +29,7 @@ ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts i
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences from the specification: flushed subnormals, wrong signs of zero, other infinities and
-    NaN.
-    """
+    """Yield possible differences from the specification: flushed subnormals, and other zeros, infinities and NaN."""
     if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in formats_of(unit)):
         yield from _flushes(unit)
     yield from _zero_signs(unit)
@@ -44,8 +42,9 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def _flushed(port: Port, codes: Any, inputs: Columns, signed: bool = True) -> Any:
-    """Replace every subnormal number by zero. The zero keeps the sign of the number if `signed` is true, otherwise the
-    zero is +0.
+    """Replace every subnormal number by zero.
+
+    The zero keeps the sign of the number if `signed` is true, otherwise the zero is +0.
     """
     left = np.array(codes)
     values = np.abs(numbers(port, codes, inputs))

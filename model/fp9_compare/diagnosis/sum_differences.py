@@ -120,8 +120,9 @@ def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Co
 
 
 def _rounded(step: Step, a: Any, b: Any) -> Any:
-    """Return a rounded product. The addend of the rounding is -0, because -0 does not change the sign of a zero
-    product.
+    """Return a rounded product.
+
+    The addend of the rounding is -0, because -0 does not change the sign of a zero product.
     """
     return step(a, b, np.full(len(a), -0.0))
 
@@ -158,10 +159,9 @@ def _tree(step: Step, a: Any, b: Any, c: Any) -> Any:
 
 
 def _too_early(unit: Narrowed) -> Iterator[Difference]:
-    """Yield adders that differ from the specification: the larger operand's last bit position sets the rounding
-    position.
+    """Yield adders that differ from the specification: the sum is rounded before it is normalised.
 
-    Such an adder rounds before the sum is normalised.
+    The last bit position of the larger operand sets the rounding position.
     """
     if unit.inner.products == 1 or not isinstance(unit.target, FixedFormat):
         return

@@ -19,8 +19,9 @@ Ask = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
 
 @dataclass
 class Box:
-    """Implementation whose accumulator is to be identified. The function `ask` takes codes and returns codes of the
-    result's format.
+    """Implementation whose accumulator is to be identified.
+
+    The function `ask` takes codes and returns codes of the result's format.
 
     With `values`, `ask` takes float32 numbers and returns numbers, and all NaN count as equal. `calls` counts the sums
     that the implementation has computed.

@@ -27,8 +27,9 @@ PART = 3
 
 
 class Evidence:
-    """Sums that a unit computed, with their results. A mask of the sums that an accumulator model reproduces is
-    computed once and cached.
+    """Sums that a unit computed, with their results.
+
+    A mask of the sums that an accumulator model reproduces is computed once and cached.
     """
 
     def __init__(self, interface: Interface, vectors: Vectors, results: NDArray[np.uint64]) -> None:

@@ -167,8 +167,9 @@ _FARTHEST = 24
 
 
 def made(values: dict[str, Any]) -> Engine | None:
-    """Return an accumulator model with the given field values and defaults elsewhere. Return None if a value is
-    refused.
+    """Return an accumulator model with the given field values and defaults elsewhere.
+
+    Return None if a value is refused.
     """
     return with_values(Engine(), values)
 

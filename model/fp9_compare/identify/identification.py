@@ -159,8 +159,9 @@ def _parts(interface: Interface, vectors: Vectors) -> list[Predictions]:
 
 
 def _classes(results: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """Replace results (candidates, vectors) by small integers. In each column of the result, equal results get equal
-    integers.
+    """Replace results (candidates, vectors) by small integers.
+
+    In each column of the result, equal results get equal integers.
     """
     return np.stack([np.unique(column, return_inverse=True)[1] for column in results.T], axis=1)
 

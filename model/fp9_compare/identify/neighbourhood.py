@@ -31,8 +31,9 @@ def single(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the accumulator model with every order in which the elements of a sum can be added. Chunks are neither
-    added nor removed.
+    """Yield the accumulator model with every order in which the elements of a sum can be added.
+
+    Chunks are neither added nor removed.
     """
     if engine.step.exact:
         yield engine

@@ -143,8 +143,9 @@ class _Climb:
         self._rows, self._fields = rows, choices
 
     def pass_over(self, engine: Engine) -> Engine:
-        """Set each field of the accumulator model in turn to the value that reproduces most sums. Return the changed
-        model.
+        """Set each field of the accumulator model in turn to the value that reproduces most sums.
+
+        Return the changed model.
         """
         for field in self._fields:
             engine = self._best_value(engine, field)

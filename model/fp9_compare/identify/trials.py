@@ -75,8 +75,9 @@ def boxed(engine: Engine, interface: Interface) -> Box:
 
 
 def interface_of(preset: Engine) -> Interface:
-    """Return an interface whose sums reveal an accumulator preset. The sums of the interface have at least two steps or
-    two chunks.
+    """Return an interface whose sums reveal an accumulator preset.
+
+    The sums of the interface have at least two steps or two chunks.
     """
     operand = format("e2m1" if preset.step.group else "e4m3")
     depth = max(_DEPTH, 2 * (preset.chunk.length or preset.step.products))
@@ -144,8 +145,9 @@ def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots:
 
 
 def compared(done: Trial, dots: int) -> Trial:
-    """Compare the known accumulator model of a test with the model that was found, on `dots` sums. Return the new test
-    result.
+    """Compare the known accumulator model of a test with the model that was found, on `dots` sums.
+
+    Return the new test result.
     """
     assert done.found is not None, "an answer is compared"
     given, found = find_engine(done.given), find_engine(done.found)

@@ -59,8 +59,9 @@ def patterns(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
 
 
 def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint64]:
-    """Return result codes as integer patterns. Unless `any_nan` is set, the integer pattern of a NaN includes the NaN's
-    code.
+    """Return result codes as integer patterns.
+
+    Unless `any_nan` is set, the integer pattern of a NaN includes the NaN's code.
     """
     numbers = patterns(decode_to(codes, interface.output, np.float64))
     if interface.any_nan:

@@ -18,8 +18,7 @@ EVERY, FALLS = 20, 24
 
 
 def machines(seed: int) -> dict[str, float]:
-    """Return the error of LogMax's loss scale in binades, and the training steps that Backoff and Adaptive lose or
-    skip.
+    """Return the error of LogMax's loss scale in binades, and the steps that Backoff and Adaptive lose or skip.
 
     The rule LogMax sees 4,000 amaxes (largest gradient magnitudes) with a log-normal distribution. The rules Backoff
     and Adaptive see an amax of 1 that is halved every 20 steps, 24 times. A training step is lost if the scaled

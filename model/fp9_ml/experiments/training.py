@@ -164,8 +164,9 @@ AVERAGED = 50
 
 
 def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Train the package's character model for 100 more steps under each training recipe. Return the losses in nats per
-    character.
+    """Train the package's character model for 100 more steps under each training recipe.
+
+    Return the losses in nats per character.
 
     The random seed selects the batches, which are the same for all training recipes.
     """

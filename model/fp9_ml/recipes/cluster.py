@@ -76,8 +76,9 @@ class ClusterRing:
         return decode(self.copies[0].result(), self.rule.weights).astype(np.float32)
 
     def step(self, gradients: Sequence[Any]) -> None:
-        """Take one training step with all learners, and wait for the end of the step. `gradients` are N arrays (size,)
-        or futures.
+        """Take one training step with all learners, and wait for the end of the step.
+
+        `gradients` are N arrays (size,) or futures.
 
         Raises ValueError as `Ring.step` does. After an error, the state is unchanged.
         """

@@ -31,8 +31,9 @@ if TYPE_CHECKING:
 
 
 class LayerState:
-    """Scales of the three operands (activations, weights and gradients) of a layer. Every layer of a network has
-    separate scales.
+    """Scales of the three operands (activations, weights and gradients) of a layer.
+
+    Every layer of a network has separate scales.
     """
 
     def __init__(self, recipe: Choices) -> None:

@@ -31,8 +31,9 @@ class LossScaler(Stateful, abc.ABC):
 
     @abc.abstractmethod
     def update(self, finite: bool, amax: float | None = None) -> bool:
-        """Observe a training step, and set the loss scale of the next step. Return whether the optimiser takes the
-        observed training step.
+        """Observe a training step, and set the loss scale of the next step.
+
+        Return whether the optimiser takes the observed training step.
 
         `finite` states whether the loss and all gradients are finite. `amax` is the largest magnitude of all weight
         gradients after division by the loss scale. Only `LogMax` needs `amax`.

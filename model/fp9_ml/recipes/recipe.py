@@ -126,8 +126,9 @@ class Recipe:
     # --- questions ----------------------------------------------------------------------------------------------
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format to which the tensor of a role (activations, weights or gradients) is cast. Return None if
-        the tensor is not cast.
+        """Return the format to which the tensor of a role (activations, weights or gradients) is cast.
+
+        Return None if the tensor is not cast.
         """
         found: Format | None = getattr(self, role.value)
         return found
@@ -162,15 +163,14 @@ class Recipe:
         )
 
     def units(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of the catalogue's hardware units that compute each cast and each product of the recipe
-        bit-exactly.
+        """Return the names of the hardware units that compute each cast and product of the recipe bit-exactly.
 
         A hardware unit for a cast supports the source format, target format, rounding and overflow policy. If tensors
         are scaled by powers of two, the hardware unit also has a scale input. Other scale factors are multiplied in
         FP32 before the cast, so the cast needs an FP32 source. A hardware unit for a product computes steps of the
         accumulator engine on both operand formats. A hardware unit with a bias port fits any exponent bias of its
-        format's family. An empty tuple means that the catalogue has no matching hardware unit. The dictionary has no
-        entry for products that the host computes.
+        format's family. The hardware units come from the catalogue. An empty tuple means that the catalogue has no
+        matching hardware unit. The dictionary has no entry for products that the host computes.
         """
         found = {}
         for role in Role:

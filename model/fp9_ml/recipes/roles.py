@@ -74,8 +74,9 @@ class Choices(Protocol):
         """Return the format to which the weight gradients are rounded."""
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format to which the tensor of a role (activations, weights or gradients) is cast. Return None if
-        the tensor is not cast.
+        """Return the format to which the tensor of a role (activations, weights or gradients) is cast.
+
+        Return None if the tensor is not cast.
         """
 
     def engine_of(self, product: Product) -> Engine | None:

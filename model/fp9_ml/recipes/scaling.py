@@ -43,8 +43,9 @@ def amax(x: ArrayLike) -> float:
 
 
 def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
-    """Return the scale factor that maps the magnitude `largest` to `top`. Return None if `largest` is 0 or not finite
-    in FP32.
+    """Return the scale factor that maps the magnitude `largest` to `top`.
+
+    Return None if `largest` is 0 or not finite in FP32.
 
     With `power_of_two`, the scale factor is exactly 2^floor(log2(top / largest)). Otherwise the scale factor is top /
     largest in FP32, as in Transformer Engine. Scale factors are limited to the range from FP32's smallest normal number
@@ -93,8 +94,9 @@ class ScaleRule(abc.ABC):
 
     @property
     def is_exact(self) -> bool:
-        """Return whether all scale factors are powers of two. If all factors are powers of two, the cast of a scaled
-        tensor rounds only once.
+        """Return whether all scale factors are powers of two.
+
+        If all factors are powers of two, the cast of a scaled tensor rounds only once.
         """
         return True
 

@@ -76,8 +76,9 @@ def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
 
 
 def spelled(record: object, name: str) -> str:
-    """Return a record as text, without fields that have default values. `rule` reads an equal record from the returned
-    text.
+    """Return a record as text, without fields that have default values.
+
+    `rule` reads an equal record from the returned text.
     """
     said = [f for f in _fields(type(record)) if f.default is MISSING or getattr(record, f.name) != f.default]
     settings = ",".join(f"{f.name}={word(getattr(record, f.name))}" for f in said)

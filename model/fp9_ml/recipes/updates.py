@@ -22,8 +22,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RoundOff:
-    """Update rule for 8-bit weights that stores the rounding error and adds the error to the next update (HFP8 table
-    3):
+    """Update rule for 8-bit weights that adds the rounding error to the next update (HFP8 table 3):
 
     R_0 = 0; W^_t = W_{t-1} - update - R_{t-1}; W_t = Q_W(W^_t); R_t = Q_R(W_t - W^_t).
 
@@ -51,8 +50,9 @@ class RoundOff:
     def start(
         self, numbers: ArrayLike, random: np.random.Generator | None = None
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Cast the initial weights. Return the weights' codes and the codes of a zero residual, in the shape of
-        `numbers`.
+        """Cast the initial weights.
+
+        Return the weights' codes and the codes of a zero residual, in the shape of `numbers`.
 
         The residual is None for a rule without a residual.
         """

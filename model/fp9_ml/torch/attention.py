@@ -17,12 +17,11 @@ from fp9_ml.torch.layers import ByRecipe
 
 
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
-    """torch.nn.MultiheadAttention under a training recipe, which computes the products q k^T and p v and their
-    gradients.
+    """torch.nn.MultiheadAttention under a training recipe, which computes the products q k^T and p v.
 
-    The recipe treats q and p as activations, and k and v as weights. Each of the two products has separate scales,
-    which apply to whole tensors. The queries are divided by the square root of the head width before the cast. torch
-    computes the input and output projections.
+    The recipe also computes the gradients of both products. The recipe treats q and p as activations, and k and v as
+    weights. Each of the two products has separate scales, which apply to whole tensors. The queries are divided by the
+    square root of the head width before the cast. torch computes the input and output projections.
 
     Raises ValueError if the width of keys or values differs from the width of the queries. Raises ValueError for
     `add_bias_kv` and `add_zero_attn`.

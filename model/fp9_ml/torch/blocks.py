@@ -70,8 +70,9 @@ class BlockLinear(nn.Linear):
 
 
 def convert_blocks(model: nn.Module, recipe: str, only: Callable[[str, nn.Module], bool] | None = None) -> nn.Module:
-    """Replace the Linear layers of a model by layers that follow a block-format recipe. The parameter objects are
-    reused.
+    """Replace the Linear layers of a model by layers that follow a block-format recipe.
+
+    The parameter objects are reused.
 
     `only(name, module)` returns whether a layer is replaced. The function changes the model in place and returns the
     model. A model that is a single layer is returned as a new layer. Raises ValueError if no layer is replaced.

@@ -30,8 +30,9 @@ def convert(
     only: Callable[[str, nn.Module], bool] | None = None,
     attention: bool = False,
 ) -> nn.Module:
-    """Replace the Linear and Conv2d layers of a model by layers that follow a training recipe. The function changes the
-    model in place and returns the model.
+    """Replace the Linear and Conv2d layers of a model by layers that follow a training recipe.
+
+    The function changes the model in place and returns the model.
 
     The parameters stay the same objects, so an optimiser of these parameters continues to work. Hooks of a replaced
     layer are lost. `only(name, module)` returns whether a layer is replaced. The first layer, the last layer and

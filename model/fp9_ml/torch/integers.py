@@ -476,8 +476,9 @@ def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Eng
 
 
 def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, ...]) -> tuple[Tensor, Tensor]:
-    """Return codes (rows, k) in the order in which the accumulator engine adds the elements. An incomplete last chunk
-    of a sum is filled up with zeros.
+    """Return codes (rows, k) in the order in which the accumulator engine adds the elements.
+
+    An incomplete last chunk of a sum is filled up with zeros.
     """
     if engine.chunk.interleave is None or engine.chunk.length is None:
         return a, b

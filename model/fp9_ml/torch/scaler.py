@@ -13,8 +13,9 @@ from fp9_ml.recipes import recipe as find_recipe
 
 
 class GradScaler:
-    """Loss scaler that follows the loss scaling rule of a training recipe. The interface is that of
-    torch.amp.GradScaler.
+    """Loss scaler that follows the loss scaling rule of a training recipe.
+
+    The interface is that of torch.amp.GradScaler.
 
         scaler.scale(loss).backward()
         scaler.step(optimizer)

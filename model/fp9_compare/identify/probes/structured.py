@@ -1,5 +1,6 @@
-"""Structured probe sums: sparse sums of powers of two. Each family of probe sums reveals one property of a hardware
-accumulator.
+"""Structured probe sums: sparse sums of powers of two.
+
+Each family of probe sums reveals one property of a hardware accumulator.
 
 Most probe sums have at most three nonzero terms, so that a different result has one cause.
 """
