@@ -63,7 +63,7 @@ class Rows:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Best explanation of a file of measured sums.
+    """Accumulator engines that best reproduce a file of measured sums.
 
     Every accumulator engine in `rules` reproduces `agree` sums, and all these engines give the same results. `with_c`
     states whether C was added. A rule is one accumulator engine, given by all its preset names. The first rule is the
@@ -145,7 +145,7 @@ def _read_format(path: Path) -> Iterator[Rows]:
 
 
 def _codes(path: Path, fmt: Format) -> NDArray[Any]:
-    """Read vectors of float32 numbers in hex. Return the numbers as codes of a format.
+    """Read vectors of float32 numbers in hex. Return the float32 numbers as codes of a format.
 
     Raises ValueError for numbers that the format cannot represent.
     """
@@ -191,9 +191,9 @@ def explain(rows: Rows) -> Verdict:
 def _rules(operands: str, engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
     """Return the names of accumulator engines, simplest engine first. Engines with equal parameters form one group.
 
-    Accumulator engines of GPU instructions with the given operands come first. An engine with a narrower alignment
-    window counts as simpler, because fewer sums agree by chance. An engine without a window comes last. Engines with
-    equal alignment windows are ordered by their number of changed parameters.
+    Accumulator engines of GPU instructions with the given operands come first. An accumulator engine with a narrower
+    window counts as simpler, because fewer sums agree by chance. An engine without a window comes last. Accumulator
+    engines with equal windows are ordered by their number of changed parameters.
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:

@@ -111,8 +111,8 @@ def recipes(
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
     """Measure a paper's claim, and print the measured values and their limits.
 
-    With several seeds, also print the smallest and the largest result of each value. Then list the papers' claims that
-    fp9 does not reproduce, with reasons. The exit code is 1 if a measured value violates its limit.
+    With several random seeds, also print the smallest and the largest result of each value. Then list the papers'
+    claims that fp9 does not reproduce, with reasons. The exit code is 1 if a measured value violates its limit.
     """
     from fp9_ml.experiments.catalogue import NOT_REPRODUCED, claim  # slow to load
     from fp9_ml.experiments.claims_page import TWICE

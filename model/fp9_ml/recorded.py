@@ -36,8 +36,8 @@ def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed:
 
     `count` is the number of sums from each recorded product, or the number of operations from each recorded cast.
     Recorded products and casts that the unit cannot compute are left out. Every selected sum is included with all its
-    steps. `seed` selects the sums and operations. Raises ValueError for another kind of unit, for recordings that the
-    unit cannot compute, and for other files.
+    accumulation steps. `seed` selects the sums and operations. Raises ValueError for another kind of unit, for
+    recordings that the unit cannot compute, and for other files.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -56,8 +56,8 @@ def _origin(seed: int, **counts: int) -> dict[str, Any]:
 def of_casts(unit: Cast, casts: Sequence[RecordedCast], generator: np.random.Generator, count: int) -> Columns:
     """Return the inputs of a cast unit: `count` operations from each recorded cast that the unit can compute.
 
-    The unit's source format must be FP32, the format of the recorded numbers. Raises ValueError if the unit can compute
-    none of the casts.
+    The source format of the cast unit must be FP32, the format of the recorded numbers. Raises ValueError if the cast
+    unit can compute none of the recorded casts.
     """
     fitting = [cast for cast in casts if _casts(unit, cast)]
     if not fitting:
@@ -95,11 +95,11 @@ def _casts(unit: Cast, cast: RecordedCast) -> bool:
 
 
 def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.Generator, sums: int = SUMS) -> Columns:
-    """Return the inputs with which a unit computes sums of the recorded products, one sum after another.
+    """Return the inputs with which a hardware unit computes sums of the recorded products, one sum after another.
 
     A multiply-add unit gets the running sum as its addend, starting from +0. An accumulator unit loads the first
-    products of a sum, accumulates the others, and is read at the end. If a unit adds several products per step, the
-    last step of a sum is filled up with zeros. Raises ValueError as `from_recording` does.
+    products of a sum, accumulates the others, and is read at the end. If a hardware unit adds several products per
+    step, the last step of a sum is filled up with zeros. Raises ValueError as `from_recording` does.
     """
     summed = sum_of(unit)
     if summed is None:
@@ -134,7 +134,7 @@ def _fits(unit: Dot, product: Recorded) -> bool:
 def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) -> dict[str, int] | None:
     """Return the values of the select port and of the bias port for an operand.
 
-    Return None if the unit does not accept the operand's format.
+    Return None if the hardware unit does not accept the operand's format.
     """
     for index, fmt in enumerate(offered):
         biases: Sequence[int | None] = HFP8_BIASES if unit.bias_port and fmt.programmable_bias else (None,)

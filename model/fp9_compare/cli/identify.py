@@ -59,14 +59,14 @@ def identify(
     TARGET names an implementation or a file of its results. A Python function (module:function) or a function of a
     shared library (library.so:symbol) takes the arrays a (n, k), b (n, k) and c (n,). A TOML file maps the ports of
     third-party Verilog, as for `fp9 check-rtl`. A file of rows holds dot products that a hardware unit computed. A
-    folder of rows must have the layout of github.com/north-numerical-computing/MATLAB-tensor-core.
+    folder of measured rows must have the layout of github.com/north-numerical-computing/MATLAB-tensor-core.
 
     The implementation computes one sum after another. The command chooses each sum to distinguish as many accumulator
     models (engines) as possible. The command prints an accumulator engine, and the fields whose values no sum could
-    determine. If no accumulator engine gives all results, the command shows the first row that differs, and the exit
-    code is 1.
+    determine. If no accumulator engine gives all results, the command shows the first wrong row, and the exit code is
+    1.
 
-    --program writes a GPU program. Run the program on the GPU, and give its output rows as TARGET.
+    --program writes a GPU program. Run the program on the GPU, and give the program's output file as TARGET.
 
     \b
       fp9 identify mine:dot --a e4m3 --result fp32 --depth 32

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def show_presets(folder: Path, as_json: bool) -> None:
     """Show the accumulator preset that reproduces the results of every GPU, format and output in a folder.
 
-    Every accumulator preset is tried on each file, with the measured addend C and with +0 instead. In each row of the
+    Every accumulator preset is tried on each file, with the measured addend C and with +0 instead. In each line of the
     table, presets for the file's operands come first. Presets with the narrowest window come next, then presets with
     the fewest parameters. Names joined by = are the same accumulator engine. "Not distinguished" lists other engines
     with the same results. If no preset reproduces all results, the first row that differs is shown step by step, and

@@ -68,9 +68,9 @@ class Narrowed(Unit):
     """Specification of an exact sum of products that is rounded once to a format of at most 8 bits.
 
     The specification describes FP8 multipliers and adders. The inner unit rounds the sum to odd, in a format with at
-    least two more bits than the target. Rounding the inner result to the target format gives the same number as
-    rounding the exact sum once (Boldo and Melquiond). The inner unit gives the `invalid` flag. The rounding to the
-    target format gives all other flags.
+    least two more significand bits than the target. Rounding the inner result to the target format gives the same
+    number as rounding the exact sum once (Boldo and Melquiond). The inner unit gives the `invalid` flag. The rounding
+    to the target format gives all other flags.
     """
 
     kind: ClassVar[str] = "narrowed"

@@ -66,7 +66,7 @@ class Difference:
 
 
 def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]) -> Results:
-    """Return the results of a unit that differs from its specification in the given ways.
+    """Return the results of a hardware unit that differs from its specification in the given ways.
 
     Raises ValueError if the specification cannot change in the given ways.
     """

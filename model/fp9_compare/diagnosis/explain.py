@@ -33,7 +33,7 @@ class Explanation:
 
     `explains` is the number of wrong results that the difference from the specification explains. `contradicts` is the
     number of correct results that the difference from the specification would change. If a unit has several
-    explanations, an explanation counts only mismatches that the earlier explanations leave.
+    explanations, an explanation counts only mismatches that earlier explanations leave.
     """
 
     says: str
@@ -148,7 +148,10 @@ class _Case:
         return {name: mask for name, mask in self.made.care.items() if not mask.any()}
 
     def sample(self) -> _Case:
-        """Return a sample of wrong and correct operations. For a unit with state, return the first operations."""
+        """Return a sample of wrong and correct operations.
+
+        For a hardware unit with state, return the first operations.
+        """
         made = self.made
         if len(made) <= SAMPLE:
             return self

@@ -11,7 +11,7 @@ from fp9_compare.diagnosis.difference import Difference, changed
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield the possible differences of a unit's results from its specification, likeliest difference first."""
+    """Yield the possible differences of a unit's results from the specification, likeliest difference first."""
     for source in (roundings, sums, specials, exponents, formats):
         for difference in source.differences(unit):
             if _possible(unit, difference):
@@ -19,7 +19,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def flag_differences(unit: Unit) -> Iterator[Difference]:
-    """Yield the possible differences of a unit's flags from its specification.
+    """Yield the possible differences of a unit's flags from the specification.
 
     The unit's results must already be explained.
     """

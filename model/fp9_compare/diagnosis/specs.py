@@ -1,4 +1,4 @@
-"""Queries and changes for the specifications of all kinds of units: formats, rounding, overflow, engine."""
+"""Queries and changes for the specifications of hardware units: formats, rounding, overflow, engine."""
 
 from __future__ import annotations
 

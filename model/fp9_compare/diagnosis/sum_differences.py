@@ -1,4 +1,4 @@
-"""Possible differences of sums from the specification: engine parameters, early rounding, and order of addition."""
+"""Possible differences of sums from the specification: accumulator, early rounding, and order of addition."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _GUARD_BITS = range(0, 5)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences of sums from the specification: engine parameters, then orders of addition.
+    """Yield possible differences of sums from the specification: accumulator parameters, then orders of addition.
 
-    Other orders of addition are tried only for units in which operations are independent of earlier operations.
+    Other orders of addition are tried only for hardware units without state.
     """
     yield from early(unit)
     engine = engine_of(unit)

@@ -27,7 +27,7 @@ PART = 3
 
 
 class Evidence:
-    """Sums that a unit computed, with their results.
+    """Sums that a hardware unit computed, with their results.
 
     A mask of the sums that an accumulator model reproduces is computed once and cached.
     """
@@ -51,7 +51,10 @@ class Evidence:
         return Evidence(self.interface, self.vectors.take(rows), self.results[rows])
 
     def every(self, stride: int) -> Evidence:
-        """Return the evidence with every `stride`-th sum. Calls with the same stride return the same object."""
+        """Return the evidence with every `stride`-th sum.
+
+        Calls of `every` with the same stride return the same object.
+        """
         if stride not in self._every:
             self._every[stride] = self.take(np.arange(0, len(self), stride))
         return self._every[stride]
@@ -64,7 +67,10 @@ class Evidence:
         return Evidence(replace(io, depth=kept), vectors, part.results)
 
     def first(self, count: int) -> Evidence:
-        """Return the evidence with only the first `count` sums. Calls with the same count return the same object."""
+        """Return the evidence with only the first `count` sums.
+
+        Calls of `first` with the same count return the same object.
+        """
         if count >= len(self):
             return self
         if count not in self._first:
@@ -105,7 +111,7 @@ class Evidence:
 
     @functools.cached_property
     def fields(self) -> tuple[fields.Field, ...]:
-        """Return the fields of an accumulator model, with the values that are possible for the unit."""
+        """Return the parameters of an accumulator model, with the values that are possible for the hardware unit."""
         return fields.hypotheses(self.interface, nan_codes(self.results))
 
     @property

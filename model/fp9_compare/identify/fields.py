@@ -1,8 +1,8 @@
 """Possible values of each parameter of an accumulator model, derived from its type and the catalogue.
 
-A field of the engine record is a choice, a truth value, a format, an integer or None. The possible values of a field
-are all values of its type, and the values in the catalogue. Values that the engine record refuses are left out. The
-search therefore tries a new field or preset of the engine record automatically.
+A field of an accumulator model is a choice, a truth value, a format, an integer or None. The possible values of a field
+are all values of its type, and the values in the catalogue. Values that the accumulator model refuses are left out. The
+search therefore tries a new field or preset of the accumulator model automatically.
 """
 
 from __future__ import annotations
@@ -64,9 +64,9 @@ def _values(parameter: Parameter, interface: Interface, codes: tuple[int, ...]) 
 
 
 def _holds_codes(name: str, interface: Interface, codes: tuple[int, ...]) -> bool:
-    """Return whether the values of an engine field are codes of the result format.
+    """Return whether the values of an accumulator model's field are codes of the result format.
 
-    An engine field of codes accepts the given codes, but not every number.
+    A field that holds codes accepts the given codes, but not every number.
     """
     plain = Engine(NAME, Result(interface.output))
     return bool(codes) and with_values(plain, {name: codes[0]}) is not None and with_values(plain, {name: 1}) is None
@@ -110,7 +110,7 @@ def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engi
     """Yield copies of the accumulator model with every other value of one field.
 
     If the accumulator model refuses a value, other fields are changed to make the value valid. After several refused
-    values in a row, other fields are no longer changed.
+    values in a row, other fields of the accumulator model are no longer changed.
     """
     refused = 0
     for value in field.values:
@@ -130,7 +130,7 @@ def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engi
 def _with(engine: Engine, name: str, value: Any, interface: Interface) -> tuple[Engine, ...]:
     """Return copies of the accumulator model with a new value in one field.
 
-    If the engine record refuses the value, as few other fields as possible are reset to their defaults. Several
+    If the accumulator model refuses the value, as few other fields as possible are reset to their defaults. Several
     accumulator models are returned if several resets are possible.
     """
     return tuple(_suited(engine, {name: value}, interface))
@@ -194,14 +194,14 @@ def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iter
 
 
 def beside(field: Field, engine: Engine) -> Field:
-    """Return an engine field reduced to its non-integer values and the integers near the given engine's value."""
+    """Return a field of an accumulator model, reduced to non-integer values and integers near the given value."""
     own = PARAMETERS[field.name].of(engine)
     values = [v for v in field.values if not is_whole(v) or (is_whole(own) and abs(v - own) <= _BESIDE)]
     return Field(field.name, tuple(value for value in values if value != own))
 
 
 def sparse(values: Sequence[Any]) -> list[Any]:
-    """Return a sample of the possible values of an engine field.
+    """Return a sample of the possible values of an accumulator model's field.
 
     If there are many integers, the sample contains small integers, powers of two, and some integers between powers of
     two.

@@ -1,4 +1,4 @@
-"""Identification of a unit's accumulator: chosen sums exclude candidates, random sums confirm the answer.
+"""Identification of an unknown accumulator: chosen sums exclude candidates, random sums confirm the answer.
 
 If no candidate accumulator remains, a search finds new candidates.
 """
@@ -106,13 +106,13 @@ class _Session:
         return results
 
     def ask_thinned(self) -> None:
-        """Let the unit compute a sample of the probe sums from every family, once per session."""
+        """Let the hardware unit compute a sample of the probe sums from every family, once per session."""
         if not self._asked_thinned:
             self._asked_thinned = True
             self.ask(self.pool.take(thinned(self.pool, _THINNED)) + drawn(self.interface, _CONFIRMING, self.rng))
 
     def check_again(self) -> None:
-        """Repeat some sums. Raises ValueError if the unit gives another result for a repeated sum."""
+        """Repeat some sums. Raises ValueError if the hardware unit gives another result for a repeated sum."""
         asked = self.evidence
         rows = np.linspace(0, len(asked) - 1, min(_AGAIN, len(asked), self.most - self.box.calls)).astype(np.intp)
         again = asked.vectors.take(rows)
@@ -124,7 +124,9 @@ class _Session:
             )
 
     def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:
-        """Let the unit compute sums that distinguish the candidate accumulators. Return the remaining candidates.
+        """Let the hardware unit compute sums that distinguish the candidate accumulators.
+
+        Return the remaining candidates.
 
         The method ends when no sum of `vectors` distinguishes the candidate accumulators. Every eighth sum is tried
         first.
@@ -177,14 +179,14 @@ def _best_column(classes: NDArray[np.intp]) -> int | None:
 
 
 def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
-    """Identify the accumulator of a unit with at most `calls` sums.
+    """Identify the accumulator of a hardware unit with at most `calls` sums.
 
     First, computed sums distinguish the accumulator models of the catalogue. Then models that differ from the remaining
     accumulator model in one or more fields are tried. Random sums must agree with the remaining accumulator model. If
-    no candidate remains, the unit computes a sample of all probe sums. A search (`search`) then finds an accumulator
-    model that reproduces the sums.
+    no candidate remains, the hardware unit computes a sample of all probe sums. A search (`search`) then finds an
+    accumulator model that reproduces the sums.
 
-    Raises ValueError if the unit fails, returns other shapes, or gives another result for the same sum.
+    Raises ValueError if the hardware unit fails, returns other shapes, or gives another result for the same sum.
     """
     session = _Session(box, calls, np.random.default_rng(seed))
     try:

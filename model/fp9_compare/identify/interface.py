@@ -1,4 +1,4 @@
-"""Interface of a unit: the properties that must be known before its accumulator can be identified."""
+"""Interface of a hardware unit: the properties that must be known before its accumulator can be identified."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ MAX_DEPTH = 4096
 
 @dataclass(frozen=True)
 class Interface:
-    """Known properties of a unit: the formats of a, b and the result, and the number of products (depth).
+    """Known properties of a hardware unit: the formats of a, b and the result, and the number of products.
 
     The addend has the result's format. With `any_nan`, all NaN results count as equal. Formats may be given by name.
     """

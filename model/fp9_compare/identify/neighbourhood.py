@@ -67,7 +67,7 @@ def windowed(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator[Engine]:
     """Yield the accumulator model with all combinations of values of the named fields.
 
-    Values that the engine record refuses and values that change no sum are left out.
+    Values that the accumulator model refuses and values that change no sum are left out.
     """
     values = {field.name: field.values for field in rows.fields}
     for chosen in itertools.product(*(values[name] for name in names)):

@@ -1,4 +1,4 @@
-"""Text files of measured sums, which a unit computed outside fp9.
+"""Text files of measured sums, which hardware outside fp9 computed.
 
 The first line of a file is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Every following line is one sum. The line has
 four words of hex digits: for a, b, c and the result. The codes of a vector are concatenated. The number of hex digits
@@ -28,7 +28,7 @@ _HEADER = re.compile(rf"{MAGIC}\s+a=(\S+)\s+b=(\S+)\s+result=(\S+)\s*")
 
 @dataclass(frozen=True)
 class Rows:
-    """Sums that a unit computed: the operand vectors, and the bit patterns of the results."""
+    """Sums that a hardware unit computed: the operand vectors, and the bit patterns of the results."""
 
     name: str
     interface: Interface

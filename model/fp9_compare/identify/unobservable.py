@@ -63,7 +63,7 @@ def _lowest_product(interface: Interface) -> int:
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return the value None for `zero_exponent` if the change affects no sum.
 
-    The exponent of zero matters only if a window that is aligned to this exponent truncates a bit of a term.
+    The field `zero_exponent` matters only if a window that is aligned to this exponent truncates a bit of a term.
     """
     if engine.window.zero_exponent is None or engine.window.width is None or engine.step.group is not None:
         return {}

@@ -1,4 +1,4 @@
-"""Operand vectors of sums that units compute, and the results that accumulator models predict."""
+"""Operand vectors of sums that hardware units compute, and the results that accumulator models predict."""
 
 from __future__ import annotations
 
@@ -70,7 +70,7 @@ def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint6
 
 
 def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
-    """Return the codes of all NaN among the integer patterns."""
+    """Return the NaN codes in an array of integer patterns."""
     found = np.unique(results[(results >= _NAN) & (results < _NEGATIVE)] - _NAN)
     return tuple(code for code in found.tolist() if code)
 

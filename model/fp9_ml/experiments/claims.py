@@ -1,4 +1,4 @@
-"""Papers' claims: how fp9 measures each claim, and the limits of the measured values."""
+"""Claims of research papers on 8-bit training: how fp9 measures each claim, and limits of the measured values."""
 
 from __future__ import annotations
 
@@ -32,7 +32,7 @@ class Spread:
 
     @property
     def text(self) -> str:
-        """Return a text that states the seeds and the smallest, median and largest value."""
+        """Return a text that states the random seeds and the smallest, median and largest value."""
         least, largest = min(self.found), max(self.found)
         seeds = f"seeds {self.first} to {self.first + len(self.found) - 1}"
         return f"{seeds}: {least:.3g} to {largest:.3g}, median {statistics.median(self.found):.3g}"
@@ -60,9 +60,9 @@ class Claim:
     """Claim of a paper, with the source, the experiment's set-up, a measurement for one random seed, and limits.
 
     `measure` takes a random seed, a progress callback, and a store for partial results. `quantity` describes the
-    measured values in words. A chart draws the values named "PREFIX(bias=B)" as a curve over the bias B. `minutes` is
-    the run time for one seed on one core. `minutes` is 0 for a claim that a fast test can measure. For a claim that
-    takes minutes, the tests check only the stored record.
+    measured values in words. A chart draws the measured values named "PREFIX(bias=B)" as a curve over the exponent bias
+    B. `minutes` is the measurement's run time for one random seed on one core. `minutes` is 0 for a claim that a fast
+    test can measure. For a claim that takes minutes, the tests check only the stored record.
     """
 
     name: str
@@ -83,8 +83,8 @@ def at_most(text: str, quantity: Callable[[Values], float], limit: float) -> Bar
 def at_most_twice(text: str, quantity: Callable[[Values], float], spread: Spread) -> Bar:
     """Return an upper limit of twice the largest value of `spread`, rounded up to two decimals.
 
-    The errors of gradients have a distribution with a long tail. A limit at the mean plus three standard deviations of
-    ten seeds would therefore fail on one seed in twenty.
+    The relative errors of gradients have a distribution with a long tail. A limit at the mean plus three standard
+    deviations of ten seeds would therefore fail on one seed in twenty.
     """
     return Bar(text, quantity, math.ceil(200 * max(spread.found)) / 100, True, spread)
 
@@ -100,7 +100,7 @@ def over(first: str, second: str) -> Callable[[Values], float]:
 
 
 def value(name: str) -> Callable[[Values], float]:
-    """Return a function that reads the measured value with this name."""
+    """Return a function that reads the measured value named `name`."""
     return lambda v: v[name]
 
 

@@ -21,8 +21,8 @@ TABLE = Path(__file__).with_name("measured.json")
 class Row:
     """Row of the table: a training recipe, the hardware unit for its products, and the names of its recorded values.
 
-    `training` names the recipe's value in the record of the claim `training`. `conversion` names the recipe's value in
-    the record of the claim `ptq`.
+    `training` names the training recipe's value in the record of the claim `training`. `conversion` names the training
+    recipe's value in the record of the claim `ptq`.
     """
 
     name: str
@@ -67,7 +67,7 @@ def _values(path: Path) -> list[dict[str, float]]:
 
 
 def table() -> list[dict[str, Any]]:
-    """Return the rows of `TABLE`: recipe, hardware unit, and both losses in nats per character."""
+    """Return the rows of the table: training recipe, hardware unit, and both losses in nats per character."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text())
     return rows
 

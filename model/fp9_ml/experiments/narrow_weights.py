@@ -1,4 +1,4 @@
-"""Training of a small digit classifier with 8-bit weights, in one process and in a ring of learners.
+"""Training of a small digit classifier with 8-bit weights, in one process and in a ring of learners (workers).
 
 The images are scikit-learn's digits. Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3; Wang et al. (NeurIPS
 2018) for stochastic rounding.
@@ -69,7 +69,7 @@ def digits() -> Network:
 
 
 class Outcome(NamedTuple):
-    """Loss before and after training, and the fraction of updates that changed the 8-bit code of a weight."""
+    """Loss before and after training, and the fraction of weight updates that changed an 8-bit code."""
 
     before: float
     after: float
@@ -92,7 +92,8 @@ def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
 def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master: bool = False) -> Outcome:
     """Train by stochastic gradient descent with momentum, and return the losses before and after training.
 
-    With `master`, the weights are updated in FP32. The initial weights are rounded to the rule's format.
+    With `master`, the weights are updated in FP32. The initial weights are rounded to the 8-bit format of the update
+    rule.
     """
     random = np.random.default_rng([seed, 2])
     states = [rule.start(w, random) for w in drawn(seed)]
@@ -114,7 +115,7 @@ def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master:
 
 
 def residuals(seed: int) -> dict[str, float]:
-    """Return how much each rule decreases the loss, divided by the decrease with FP32 weights.
+    """Return how much each update rule decreases the loss, divided by the decrease with FP32 weights.
 
     The result also states the fraction of updates that changed a weight with rounding to nearest.
     """
@@ -136,7 +137,7 @@ RING_EPOCHS = 8
 
 
 def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int = RING_EPOCHS) -> tuple[Outcome, Ring]:
-    """Train several learners in a ring, which sums their gradients in the 16-bit format 1-6-9.
+    """Train several learners (workers) in a ring, which sums their gradients in the 16-bit format 1-6-9.
 
     Every batch is divided among the learners.
     """

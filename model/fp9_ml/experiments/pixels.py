@@ -37,7 +37,7 @@ def pixels() -> tuple[Numbers, Numbers]:
 
 
 def initial(seed: int, hidden: int) -> dict[str, Numbers]:
-    """Return the initial weights (out, in) of both layers."""
+    """Return the initial weight matrices (out, in) of both network layers."""
     rng, width = np.random.default_rng(seed), 4 * WAVES + 1
     return {
         "first": rng.normal(0, 1 / np.sqrt(width), (hidden, width)).astype(np.float32),

@@ -1,6 +1,6 @@
 """Measurement of papers' claims.
 
-The command `python -m fp9_ml.experiments.reproduce` measures the claims and writes records.
+The command `python -m fp9_ml.experiments.reproduce` measures papers' claims and writes records.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def reproduce(
 
     The record has the measured values and the limits for each random seed. `part` is a folder of partial results, from
     which a stopped run continues. After the measurement, the folder of partial results is removed. Raises ValueError
-    for an unknown name of a claim, and if no random seed is given.
+    for an unknown claim, and if no random seed is given.
     """
     chosen = claim(name)
     if not seeds:

@@ -114,7 +114,7 @@ class Run:
         return arrays, rest | {"skipped": self.skipped, "adam": self._adam.steps}
 
     def resume(self, state: State) -> None:
-        """Continue from a stored state of the same run."""
+        """Continue the training run from a stored state of the same run."""
         arrays, rest = state
         self.losses, self.skipped = arrays["losses"].tolist(), rest["skipped"]
         for name, value in self.parameters.items():

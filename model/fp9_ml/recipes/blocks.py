@@ -20,9 +20,9 @@ _SIDE = 128
 
 @dataclass(frozen=True)
 class BlockRecipe:
-    """Way to multiply FP32 numbers x (M, K) by w (K, N) in a block format.
+    """Named method that multiplies FP32 numbers x (M, K) by w (K, N) in a block format.
 
-    The third argument of `multiply` states whether w is the layer's weight.
+    The third argument of the function `multiply` states whether w is the layer's weight.
     """
 
     name: str

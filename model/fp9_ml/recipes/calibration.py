@@ -44,7 +44,7 @@ class Layer(Protocol):
 
 @dataclass(frozen=True)
 class Linear:
-    """Layer that is made of arrays: a weight (out, in), a bias (out,), and a function of product + bias."""
+    """Linear layer with a weight (out, in), a bias (out,), and a function that is applied to product + bias."""
 
     weight: NDArray[np.float32]
     bias: NDArray[np.float32] | None = None
@@ -58,7 +58,7 @@ class Linear:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Scale exponents of a layer, and the mean squared error of its product with and without scales.
+    """Scale exponents of a layer, and the mean squared error of the layer's product with and without scales.
 
     `direct` is the error without scales, which means with both exponents 0. `direct` is NaN if the pair of exponents
     (0, 0) was not tried.

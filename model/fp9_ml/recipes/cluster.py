@@ -1,4 +1,4 @@
-"""Ring of learners on the workers of a Dask cluster.
+"""Ring of data-parallel learners on the workers of a Dask cluster.
 
 The results are bit-identical to the results of `Ring`, which runs in one process. Workers send data to each other
 directly. The module needs the extra fp9[cluster].
@@ -30,14 +30,14 @@ _Owned = tuple["NDArray[Any]", "NDArray[Any] | None", Optimizer]
 
 
 class ClusterRing:
-    """Ring of learners that run on the workers of a `distributed.Client`.
+    """Ring of data-parallel learners that run on the workers of a `distributed.Client`.
 
-    A worker runs several learners if there are fewer workers than learners. Every learner has a separate copy of
-    `optimizer`. At each hop of the ring, the worker that adds a gradient computes the sum. The learner that owns a
+    A cluster worker runs several learners if there are fewer workers than learners. Every learner has a separate copy
+    of `optimizer`. At each hop of the ring, the worker that adds a gradient computes the sum. The learner that owns a
     slice of the weights updates the slice. Then every learner gathers the new codes.
 
-    Raises ValueError as `Ring` does, and for a cluster without workers. Stochastic rounding also raises ValueError,
-    because its random bits must come from a single process.
+    Raises ValueError for a cluster without workers, and in the same cases as `Ring`. Stochastic rounding also raises
+    ValueError, because its random bits must come from a single process.
     """
 
     def __init__(
@@ -72,7 +72,7 @@ class ClusterRing:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the FP32 weights (size,) that the learners' codes represent."""
+        """Return the FP32 weights (size,) that the 8-bit codes represent."""
         return decode(self.copies[0].result(), self.rule.weights).astype(np.float32)
 
     def step(self, gradients: Sequence[Any]) -> None:

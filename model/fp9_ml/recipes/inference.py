@@ -63,7 +63,7 @@ class BatchNorm:
     ) -> None:
         """Set the parameters `mean`, `var`, `gamma` and `beta`, each of shape (channels,).
 
-        Raises ValueError for different shapes, and for a variance below 0.
+        Raises ValueError if `mean` and `var` have different shapes, or if a variance is below 0.
         """
         self.mean = np.asarray(mean, dtype=np.float32)
         self.var = np.asarray(var, dtype=np.float32)
@@ -77,7 +77,7 @@ class BatchNorm:
         self.collected: list[tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
 
     def __call__(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the normalised x, in the shape of x. Raises ValueError for a wrong number of channels."""
+        """Return the normalised batch, in the shape of x. Raises ValueError for a wrong number of channels."""
         if x.ndim < 2 or x.shape[1] != self.mean.size:
             raise ValueError(f"x of shape {x.shape} given; give (n, {self.mean.size}, ...)")
         mean, var = self.mean, self.var
@@ -101,7 +101,9 @@ class BatchNorm:
 
 
 def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], batches: Batches) -> None:
-    """Re-tune batch norms: replace their statistics by the statistics of their inputs in `model`.
+    """Re-tune batch norms: measure the statistics of their inputs in the inference precision.
+
+    The new statistics replace the means and variances of the batch norms.
 
     `model` runs in its inference precision. In HFP8 section 3, forward passes over unlabelled training data give a new
     mean and variance, and gamma and beta do not change. The HFP8 paper uses "2 % of a single epoch" of the training

@@ -49,7 +49,7 @@ class LayerState:
         return any(scaler.remembers for scaler in self.scalers.values())
 
     def state_dict(self) -> State:
-        """Return a copy of the states of all scales, by tensor role.
+        """Return a copy of the states of the scales of activations, weights and gradients.
 
         `json.dumps` writes the dictionary without loss.
         """
@@ -76,7 +76,7 @@ class Operand:
     """Operand of a bit-accurate matrix product: codes in `format` that represent a tensor times `factor`.
 
     Without a format, `codes` are FP32 numbers and the factor is 1. `prepared` is the result of `fp9.operand`, which
-    `fp9.matmul` accepts. Two products that use the same tensor share `prepared`.
+    `fp9.matmul` accepts. Two products that use the same tensor share the prepared operand.
     """
 
     codes: NDArray[Any]
@@ -94,7 +94,7 @@ class Operand:
         return Operand(self.codes.swapaxes(-1, -2), self.format, self.factor, self.prepared and self.prepared.mT)
 
     def numbers(self) -> NDArray[np.float32]:
-        """Return the FP32 numbers of the tensor: the decoded codes divided by the factor."""
+        """Return the FP32 numbers of the tensor: the decoded codes divided by the scale factor."""
         if self.format is None:
             return self.codes
         return unscaled(decode(self.codes, self.format), self.factor)
@@ -120,7 +120,7 @@ class Saved:
 
     @property
     def factors(self) -> dict[Role, float]:
-        """Return the scale factors of both operands, by role."""
+        """Return the scale factors of the activations and of the weights."""
         return {Role.ACTIVATIONS: self.x.factor, Role.WEIGHTS: self.w.factor}
 
 
@@ -209,10 +209,11 @@ def quantised(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> Operand:
-    """Cast FP32 numbers to the format of a tensor role (activations, weights or gradients).
+    """Cast FP32 numbers to the format of activations, weights or gradients, as `role` states.
 
-    With `training`, the scale of the tensor role is updated from the numbers. `earlier` can hold a scale factor for the
-    tensor role. A scale that depends on earlier tensors then uses the factor in `earlier`, and is not updated.
+    With `training`, the scale of the tensor is updated from the numbers. `earlier` can hold a scale factor of the
+    tensor from an earlier pass. A scale that depends on earlier tensors then uses the factor in `earlier`, and is not
+    updated.
     """
     fmt = recipe.format_of(role)
     if fmt is None:
@@ -296,7 +297,7 @@ def _rounded(
 
 
 def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
-    """Return x as a contiguous FP32 array. Unless `many` is true, all axes but the last are merged."""
+    """Return x as a contiguous FP32 array. Unless `many` is true, all axes except the last axis are merged."""
     array = as_numbers(x)
     if array.ndim < 2:
         raise ValueError(f"{what} of shape {array.shape} given; give at least two axes")

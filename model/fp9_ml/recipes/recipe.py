@@ -48,8 +48,8 @@ class Recipe:
 
     `first`, `last` and `depthwise` are the formats of all operands in the first layer, the last layer and depthwise
     layers. If `first`, `last` or `depthwise` is None, the special layer uses the formats of all other layers.
-    `layer(place)` returns the recipe of a first, last or depthwise layer. Formats, engines, scaling rules and policies
-    may be given by name.
+    `layer(place)` returns the recipe of a first, last or depthwise layer. Formats, accumulator engines, scaling rules
+    and policies may be given by name.
 
     Raises ValueError for fields that do not fit together.
 
@@ -222,7 +222,7 @@ class Recipe:
         random: np.random.Generator | None = None,
         earlier: Mapping[Role, float] | None = None,
     ) -> tuple[NDArray[np.float32], Saved]:
-        """Compute y = x w^T for a linear layer. Return y and data for the backward pass.
+        """Compute y = x w^T for a linear layer. Return the output y and the data for the backward pass.
 
         The parameters are described in `fp9_ml.recipes.linear.linear`.
         """

@@ -55,7 +55,7 @@ class RecordedCast:
 
 @dataclass
 class Recording:
-    """Products of selected layers in the order of computation, and the casts of their operands."""
+    """Recorded matrix products of selected layers, and the recorded casts of their operands."""
 
     products: list[Recorded] = field(default_factory=list)
     casts: list[RecordedCast] = field(default_factory=list)

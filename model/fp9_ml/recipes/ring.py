@@ -1,4 +1,4 @@
-"""Ring of learners in one process, which reduces gradients in 16 bits and gathers weights in 8 bits.
+"""Ring of data-parallel learners in one process, which reduces gradients in 16 bits and gathers 8-bit weights.
 
 Source: HFP8 (Sun et al., NeurIPS 2019), table 2.
 """
@@ -26,7 +26,7 @@ MAX_HOP_BITS = 16
 
 
 def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
-    """Add the gradients (size,) of all learners around a ring.
+    """Add the gradients (size,) of all learners around a ring (reduce-scatter).
 
     Return one slice of sums for each of the N learners, as codes in the format `hop`. Learner i owns slice i. Each
     learner's gradient is rounded to `hop`. Slice i of the gradients starts at learner i + 1 and travels around the ring
@@ -70,7 +70,10 @@ def share(gradient: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 
 def added(a: NDArray[Any], b: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the codes of a + b, rounded once. The sum a + b is computed as the fused multiply-add a x 1 + b."""
+    """Return the codes of the sums a + b, rounded once.
+
+    The sum a + b is computed as the fused multiply-add a x 1 + b.
+    """
     engine = Engine("hop", Result(fmt, fmt.default_rounding))  # type: ignore[arg-type]
     one = encode(np.ones((1, 1), np.float32), fmt)
     return np.asarray(dot(a[:, np.newaxis], one, fmt, fmt, engine, c=b, format_c=fmt))
@@ -82,7 +85,7 @@ def reduced(codes: NDArray[Any], fmt: Format, divisor: int) -> NDArray[np.float3
 
 
 def slices(size: int, learners: int) -> list[slice]:
-    """Split the weights into one slice for each learner. The sizes of the slices differ by at most one.
+    """Split the weights into one slice for each learner in the ring. The sizes of the slices differ by at most one.
 
     Raises ValueError for more learners than weights.
     """
@@ -102,12 +105,14 @@ The arguments are the learner's number and the learner's slice of the reduced gr
 
 
 class Ring:
-    """Ring of N learners in one process that share 8-bit weights (HFP8 table 2). Each learner owns 1/N of the weights.
+    """Ring of N data-parallel learners in one process that share 8-bit weights (HFP8 table 2).
+
+    Each learner owns 1/N of the weights.
 
     A step first reduces and scatters the gradients in the format `hop`, by default the 16-bit format 1-6-9. Each
-    learner then updates its slice of the weights by the rule and stores the residual. Finally every learner gathers the
-    new 8-bit codes. The paper does not define two details. In fp9, `mean` divides the sums by N in FP32, and a sum is
-    rounded at every hop of the ring.
+    learner then updates its slice of the weights by the update rule and stores the residual. Finally every learner
+    gathers the new 8-bit codes of all weights. The paper does not define two details. In fp9, `mean` divides the sums
+    by N in FP32, and a sum is rounded at every hop of the ring.
     """
 
     def __init__(
@@ -124,7 +129,7 @@ class Ring:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the FP32 weights (size,) that the learners' codes represent."""
+        """Return the FP32 weights (size,) that the 8-bit codes represent."""
         return decode(self.copies[0], self.rule.weights).astype(np.float32)
 
     def step(
@@ -132,7 +137,8 @@ class Ring:
     ) -> None:
         """Take one step with all learners. `gradients` are N arrays (size,), one from each learner.
 
-        Raises ValueError as `reduce_scatter` and the rule do. After an error, the state is unchanged.
+        Raises ValueError in the same cases as `reduce_scatter` and the update rule. After an error, the state is
+        unchanged.
         """
         if len(gradients) != len(self.parts):
             raise ValueError(f"{len(gradients)} gradients given; give one for each of the {len(self.parts)} learners")

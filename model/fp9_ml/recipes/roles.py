@@ -12,7 +12,7 @@ from fp9_ml.recipes.scaling import ScaleRule
 
 
 class Role(Enum):
-    """Tensors that are operands in a layer's three products."""
+    """Tensors that are operands in a layer's three matrix products: activations, weights and gradients."""
 
     ACTIVATIONS = "activations"
     WEIGHTS = "weights"
@@ -28,7 +28,7 @@ class Product(Enum):
 
     @property
     def operands(self) -> tuple[Role, Role]:
-        """Return the left and the right operand of the product."""
+        """Return the left and the right operand of the matrix product."""
         return _OPERANDS[self]
 
     @property

@@ -93,7 +93,7 @@ def _fields(kind: type) -> tuple[Field[Any], ...]:
 
 
 def read(text: str, hint: object, where: str) -> object:
-    """Read the value of a field from text. `hint` is the type of the field.
+    """Read the value of a record's field from text. `hint` is the type of the field.
 
     A value is a number, a truth value, a text, or a list of numbers. None is accepted if the field's type allows None.
     """

@@ -27,7 +27,8 @@ class Stateful:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError for the state of another object, or for impossible values. After an error, nothing is changed.
+        Raises ValueError for the state of another object, or for impossible values such as NaN. After an error, nothing
+        is changed.
         """
         check_keys(state, self.remembers, type(self).__name__)
         self.check_state(state)
@@ -35,7 +36,7 @@ class Stateful:
             setattr(self, name, _copied(state[name]))
 
     def check_state(self, state: Mapping[str, Any]) -> None:
-        """Raise ValueError if the state holds impossible values."""
+        """Raise ValueError if the saved state holds impossible values such as NaN."""
         for name in self.remembers:
             now = getattr(self, name)
             wanted = "a whole number, 0 or more" if isinstance(now, int) else "a number"

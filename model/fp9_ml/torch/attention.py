@@ -17,9 +17,9 @@ from fp9_ml.torch.layers import ByRecipe
 
 
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
-    """torch.nn.MultiheadAttention under a training recipe, which computes the products q k^T and p v.
+    """torch.nn.MultiheadAttention whose products q k^T and p v follow a training recipe.
 
-    The recipe also computes the gradients of both products. The recipe treats q and p as activations, and k and v as
+    The recipe also applies to the gradients of both products. The recipe treats q and p as activations, and k and v as
     weights. Each of the two products has separate scales, which apply to whole tensors. The queries are divided by the
     square root of the head width before the cast. torch computes the input and output projections.
 

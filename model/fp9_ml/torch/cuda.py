@@ -84,7 +84,8 @@ def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str,
     Codes and results have the integer type for the width of their format: uint8, int16 or int32. The result has the
     bits of `fp9.matmul`. Tensors may have any strides.
 
-    Raises ValueError for wrong tensors, and for engines with scaled groups, stochastic rounding or `zero_bypass`.
+    Raises ValueError for wrong tensors, and for accumulator engines with scaled groups, stochastic rounding or
+    `zero_bypass`.
     """
     record, formats = find_engine(engine), (format(format_a), format(format_b))
     made = _source(*formats, record)

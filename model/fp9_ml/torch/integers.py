@@ -68,7 +68,7 @@ def _target(fmt: FixedFormat, nan: int | None = None, invalid: int | None = None
 
 
 class _Sum(NamedTuple):
-    """Arrays of numbers m * 2^e with their kinds. `minus` marks negative zeros."""
+    """Arrays of numbers m * 2^e, each with a kind (finite, infinite or NaN). `minus` marks negative zeros."""
 
     m: Tensor
     e: Tensor

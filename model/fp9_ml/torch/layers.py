@@ -1,4 +1,4 @@
-"""PyTorch layers whose matrix products a recipe computes. torch computes everything else."""
+"""PyTorch layers whose matrix products follow a training recipe. torch computes everything else."""
 
 from __future__ import annotations
 
@@ -81,7 +81,7 @@ class ByRecipe(nn.Module):
 
 
 class Linear(ByRecipe, nn.Linear):
-    """torch.nn.Linear under a training recipe, which computes the three products bit-exactly.
+    """torch.nn.Linear whose three products follow a training recipe bit-exactly.
 
     torch adds the bias in the input's dtype, and sums the gradient of the bias. In `eval` mode, the scales are read but
     not updated. Higher derivatives are not supported.
@@ -108,9 +108,9 @@ class Linear(ByRecipe, nn.Linear):
 class Conv2d(ByRecipe, nn.Conv2d):
     """torch.nn.Conv2d under a training recipe, computed as a matrix product of patches and filters for each group.
 
-    A sum runs over the channels of a group, then over the rows and columns of the filter. Padding zeros are added like
-    other numbers. The largest magnitude (amax) of an operand is taken over the patches, so pixels that a stride skips
-    do not count. Each group has separate scales.
+    A sum of the convolution runs over the channels of a group, then over the rows and columns of the filter. Padding
+    zeros are added like other numbers. The largest magnitude (amax) of an operand is taken over the patches, so pixels
+    that a stride skips do not count. Each group has separate scales.
     """
 
     def __init__(

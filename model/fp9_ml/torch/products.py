@@ -57,7 +57,7 @@ class Passes:
         return found
 
     def first_gradient(self, number: float) -> dict[Role, float]:
-        """Return the scale factor of the gradient of a forward pass, by tensor role.
+        """Return the scale factor of the gradient of a forward pass, as a dictionary by tensor role.
 
         The returned dictionary is empty before the first backward pass.
         """

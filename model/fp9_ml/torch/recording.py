@@ -19,7 +19,8 @@ def record(model: nn.Module, only: Callable[[str, nn.Module], bool] | None = Non
     codes of operands and results, and the numbers that were cast. `Recording.save` writes a file for `fp9 vectors
     export UNIT --from run.npz`. The groups of a convolution are recorded as layers NAME.0, NAME.1 and so on.
 
-    Raises ValueError for a model without layers under a recipe, and for a model that is already being recorded.
+    Raises ValueError for a model without layers under a training recipe, and for a model that is already being
+    recorded.
     """
     layers = {n: m for n, m in model.named_modules() if isinstance(m, ByRecipe) and (only is None or only(n, m))}
     if not layers:

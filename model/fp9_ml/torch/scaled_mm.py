@@ -72,7 +72,7 @@ def scaled_mm(
 ) -> torch.Tensor:
     """Return the product that `torch._scaled_mm` computes on the GPU that `profile` names.
 
-    The arguments are those of `fp9.scaled_mm`. As in torch, FP8 operands have no gradient. `scaled_linear` has
+    The arguments are those of `fp9.scaled_mm`. As in torch, the FP8 operands have no gradient. `scaled_linear` has
     gradients.
 
     Raises ValueError for a call that the library refuses, a setting that was never measured, and a missing argument.

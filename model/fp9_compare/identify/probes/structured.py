@@ -209,7 +209,7 @@ def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors
 
 
 def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.random.Generator) -> Any:
-    """Return codes of random numbers. Every row of random numbers has a different range of magnitudes."""
+    """Return codes of random numbers. Every row of random operands has a different range of magnitudes."""
     positive = numbers[numbers[:, 0] > 0]
     negative = {-x: code for x, code in numbers if x < 0}
     signs = np.array([[code, negative.get(x, code)] for x, code in positive], dtype=np.uint32)
@@ -222,7 +222,7 @@ def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.rando
 
 
 def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> None:
-    """Replace random products by the negatives of other products, in half of the rows."""
+    """Replace random products by the negatives of other products, in half of the rows of operands."""
     against, count = negated(interface.a), (len(a) + 1) // 2
     places = rng.permuted(np.tile(np.arange(interface.depth), (count, 1)), axis=1)
     half = interface.depth // 2

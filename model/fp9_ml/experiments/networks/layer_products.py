@@ -34,7 +34,7 @@ class EightBit:
         return self.with_pair(x, weight, self.exponents.get(name, (0, 0)))
 
     def with_pair(self, x: Numbers, weight: Numbers, pair: Pair) -> Numbers:
-        """Multiply rows (n, in) by weights (in, out).
+        """Multiply a matrix of rows (n, in) by a weight matrix (in, out).
 
         `pair` holds the exponents of both operands' power-of-two scales.
         """
