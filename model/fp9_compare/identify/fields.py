@@ -109,8 +109,8 @@ def presets(interface: Interface) -> list[Engine]:
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
     """Yield copies of the accumulator model with every other value of one field.
 
-    If the accumulator model refuses a value, other fields are changed to make the value valid. After several refused
-    values in a row, other fields of the accumulator model are no longer changed.
+    If the accumulator model refuses a value, other fields are changed to make the value valid. If an accumulator model
+    refuses several values in a row, other fields are no longer changed.
     """
     refused = 0
     for value in field.values:

@@ -40,7 +40,7 @@ def _unused(engine: Engine, interface: Interface) -> set[str]:
 
 
 def is_plain(engine: Engine, interface: Interface) -> bool:
-    """Return whether all unobservable fields of an accumulator model have their defaults."""
+    """Return whether all unobservable fields of an accumulator model have their default values."""
     return all(p.of(engine) == p.default for p in map(PARAMETERS.__getitem__, _unused(engine, interface)))
 
 

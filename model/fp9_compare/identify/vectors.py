@@ -78,7 +78,7 @@ def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
 class Predictions:
     """Results that accumulator models predict for given operand vectors.
 
-    Operands and addends are prepared once for each order of elements.
+    Arrays of operands and addends are reordered once for each order of the elements, and cached.
     """
 
     def __init__(self, interface: Interface, vectors: Vectors) -> None:
@@ -89,7 +89,7 @@ class Predictions:
         self._found: dict[tuple[object, ...], NDArray[np.uint64] | None] = {}
 
     def of(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the result patterns (n,) that an accumulator model predicts, and cache the patterns.
+        """Return the result bit patterns (n,) that an accumulator model predicts, and cache the patterns.
 
         Return None if the accumulator model does not accept the operands.
         """
@@ -99,7 +99,7 @@ class Predictions:
         return self._found[known]
 
     def once(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the result patterns (n,) that an accumulator model predicts, without caching.
+        """Return the result bit patterns (n,) that an accumulator model predicts, without caching.
 
         Return None if the accumulator model does not accept the operands.
         """

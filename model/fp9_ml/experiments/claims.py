@@ -22,7 +22,7 @@ WANG = "Wang et al. (NeurIPS 2018)"
 
 @dataclass(frozen=True)
 class Spread:
-    """Values of a quantity on consecutive random seeds, from which a limit is computed.
+    """Measured values of a quantity on consecutive random seeds, from which a limit is computed.
 
     `first` is the first seed.
     """

@@ -30,7 +30,10 @@ TWICE = "A bar with a spread is twice the largest value of ten seeds, rounded up
 
 
 def page(folder: Path) -> str:
-    """Return the documentation page for the records in a folder. Raises OSError if a record is missing."""
+    """Return the documentation page about measured claims of papers, from the records in a folder.
+
+    Raises OSError if a record is missing.
+    """
     parts = [HEAD]
     for name in CLAIMS:
         parts.append(_section(json.loads((folder / f"{name}.json").read_text())))

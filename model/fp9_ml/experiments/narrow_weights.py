@@ -69,7 +69,7 @@ def digits() -> Network:
 
 
 class Outcome(NamedTuple):
-    """Loss before and after training, and the fraction of weight updates that changed an 8-bit code."""
+    """Loss before and after training, and the fraction of weight updates that changed the code of a weight."""
 
     before: float
     after: float
@@ -92,7 +92,7 @@ def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
 def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master: bool = False) -> Outcome:
     """Train by stochastic gradient descent with momentum, and return the losses before and after training.
 
-    With `master`, the weights are updated in FP32. The initial weights are rounded to the 8-bit format of the update
+    With `master`, the weights are updated in FP32. The initial weights are rounded to the number format of the update
     rule.
     """
     random = np.random.default_rng([seed, 2])

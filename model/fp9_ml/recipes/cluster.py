@@ -72,7 +72,7 @@ class ClusterRing:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the FP32 weights (size,) that the 8-bit codes represent."""
+        """Return the FP32 weights (size,) that the learners' weight codes represent."""
         return decode(self.copies[0].result(), self.rule.weights).astype(np.float32)
 
     def step(self, gradients: Sequence[Any]) -> None:

@@ -156,8 +156,8 @@ def linear(
     multiplies the matrix of x (..., n, in) with the same index, as in attention. The scales then belong to whole
     tensors.
 
-    `state` holds the scales of the layer. If `state` is None, the layer gets new scales, as in a first step. With
-    `training` false, the scales are read but not updated. `random` gives the random bits for stochastic rounding.
+    `state` holds the scales of the layer. If `state` is None, the layer gets new scales, as in the first training step.
+    With `training` false, the scales are read but not updated. `random` gives the random bits for stochastic rounding.
     `earlier` holds the factors (`Saved.factors`) of an earlier pass with the same operands. A scale with memory then
     uses the scale factor of the earlier pass, and is not updated again.
 

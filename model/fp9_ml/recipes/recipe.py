@@ -33,8 +33,8 @@ _FP32, _FP16 = ENGINES["fma_fp32"], format("fp16")
 class Recipe:
     """Training recipe: a format for each tensor, an accumulator engine for each product, and scaling rules.
 
-    `activations`, `weights` and `gradients` are the formats to which tensors are cast before multiplication.
-    `gradients` applies to the loss's gradients with respect to the layer's outputs. `forward`, `dgrad` and `wgrad` are
+    `activations`, `weights` and `gradients` are the formats to which tensors are cast before multiplication. The
+    gradients are the derivatives of the loss with respect to the layer's outputs. `forward`, `dgrad` and `wgrad` are
     the accumulator engines of the layer's three products. The host computes a product without an accumulator engine
     (None) in FP32, in an order that is not fixed. A tensor without a format is not cast. Only products without an
     accumulator engine accept a tensor that is not cast. `output` is the format of the layer's output and of the

@@ -1,7 +1,7 @@
 """Recording of a training step in a file: operands, casts and products of layers.
 
-The recording file holds the 8-bit codes that the training used. The command `fp9 vectors export UNIT --from run.npz`
-converts a recording to test vectors for hardware.
+The recording file holds the operand and result codes that the training used. The command `fp9 vectors export UNIT
+--from run.npz` converts a recording to test vectors for hardware.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Ring of data-parallel learners in one process, which reduces gradients in 16 bits and gathers 8-bit weights.
+"""Ring of data-parallel learners in one process, which reduces gradients and gathers weights in narrow formats.
 
 Source: HFP8 (Sun et al., NeurIPS 2019), table 2.
 """
@@ -111,8 +111,8 @@ class Ring:
 
     A step first reduces and scatters the gradients in the format `hop`, by default the 16-bit format 1-6-9. Each
     learner then updates its slice of the weights by the update rule and stores the residual. Finally every learner
-    gathers the new 8-bit codes of all weights. The paper does not define two details. In fp9, `mean` divides the sums
-    by N in FP32, and a sum is rounded at every hop of the ring.
+    gathers the new codes of all weights. The paper does not define two details. In fp9, `mean` divides the sums by N in
+    FP32, and a sum is rounded at every hop of the ring.
     """
 
     def __init__(
@@ -129,7 +129,7 @@ class Ring:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the FP32 weights (size,) that the 8-bit codes represent."""
+        """Return the FP32 weights (size,) that the learners' weight codes represent."""
         return decode(self.copies[0], self.rule.weights).astype(np.float32)
 
     def step(
@@ -157,7 +157,7 @@ class Ring:
     def bytes_per_weight(self) -> float:
         """Return the number of bytes that a learner sends in a step, divided by the number of weights.
 
-        For each weight, a learner sends (N-1)/N of a 16-bit gradient and (N-1)/N of an 8-bit code.
+        For each weight, a learner sends (N-1)/N of a gradient in the format `hop` and (N-1)/N of a weight code.
         """
         share = (len(self.parts) - 1) / len(self.parts)
         return share * (self.hop.bits + self.rule.weights.bits) / 8
