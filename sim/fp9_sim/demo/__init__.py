@@ -1,4 +1,4 @@
-"""Demonstrate fp9 on one layer of a neural network, from number formats to hardware."""
+"""Demonstrate fp9 on a neural network layer, from number formats to hardware."""
 
 from fp9_sim.demo.main_job import (
     ACCURACY_FORMATS,

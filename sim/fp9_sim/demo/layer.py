@@ -1,4 +1,4 @@
-"""Compute a network layer in 8-bit formats, and measure its quantisation error."""
+"""Compute a neural network layer in 8-bit formats, and measure the errors of the results."""
 
 from __future__ import annotations
 

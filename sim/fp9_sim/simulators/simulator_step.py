@@ -14,7 +14,7 @@ from cocotb_tools.runner import get_runner
 
 
 def main(path: str) -> int:
-    """Run the step that a JSON file describes.
+    """Run the step of cocotb's runner that a JSON file describes.
 
     Return 0 for success, 1 for a failed test, and 2 for an error.
     """

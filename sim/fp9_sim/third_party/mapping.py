@@ -110,7 +110,7 @@ class Design:
 
     @property
     def operands(self) -> Unit:
-        """Return the specification whose test suites are simulated.
+        """Return the unit specification whose test suites `check_rtl` simulates.
 
         If the DUT also rounds its sum to a narrower format, return the specification of the sum alone.
         """
