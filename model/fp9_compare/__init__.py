@@ -1,4 +1,4 @@
-"""Comparison of other implementations with fp9: identify their accumulator, and explain wrong results.
+"""Comparison of other implementations with fp9: identifies accumulators, explains results.
 
 `fp9_compare.identify` finds the accumulator model of a black box or of measured results. `fp9_compare.diagnosis`
 explains why the results of a hardware unit or a library differ from the specification. `fp9_compare.measured_rows`

@@ -1,4 +1,4 @@
-"""Dot products measured on GPUs: a reader of the files, and a search for the accumulator preset.
+"""Dot products measured on GPUs, and a search for the accumulator preset that fits.
 
 The files come from a clone of north-numerical-computing/MATLAB-tensor-core, in the repository's layout. The folder
 `model_validation/GPU/FORMAT` has four files. A line of `a_GPU_FORMAT.txt` or `b_GPU_FORMAT.txt` holds the elements of

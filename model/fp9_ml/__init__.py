@@ -1,4 +1,4 @@
-"""Machine learning with 8-bit formats: training recipes, PyTorch layers, and repeated experiments of papers.
+"""Machine learning with 8-bit formats: training recipes, PyTorch layers, and experiments.
 
 `fp9_ml.recipes` holds training recipes: the format of every tensor, the accumulators and the scaling rules.
 `fp9_ml.torch` holds PyTorch layers, optimizers and converters. Import `fp9_ml.torch` explicitly, because PyTorch is an

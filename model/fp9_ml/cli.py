@@ -1,4 +1,4 @@
-"""Command `fp9 recipes`: lists training recipes, shows a recipe, and measures claims of papers."""
+"""Command `fp9 recipes`: lists or shows training recipes, and measures claims of papers."""
 
 from __future__ import annotations
 

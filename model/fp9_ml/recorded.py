@@ -1,4 +1,4 @@
-"""Conversion of recorded products and casts of a training step to golden vectors for a hardware unit."""
+"""Conversion of a recorded training step to golden vectors for a hardware unit."""
 
 from __future__ import annotations
 

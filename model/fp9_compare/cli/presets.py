@@ -1,4 +1,4 @@
-"""Output of `fp9 identify FOLDER --presets`: the accumulator preset that reproduces the results of a GPU."""
+"""Output of `fp9 identify --presets`: the accumulator preset that reproduces GPU results."""
 
 from __future__ import annotations
 

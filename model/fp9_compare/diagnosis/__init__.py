@@ -1,4 +1,4 @@
-"""Diagnosis: finds the differences from the specification that explain the results of a unit or library.
+"""Diagnosis: finds the differences from the specification that explain wrong results.
 
 A `Difference` record describes one possible difference of an implementation from its specification. The same
 differences from a specification apply to hardware and to software. `explain` finds the differences from the

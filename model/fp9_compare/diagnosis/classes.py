@@ -1,4 +1,4 @@
-"""Formats, numbers and classes (such as NaN) of the codes on a port, one element per operation."""
+"""Formats, numbers and classes (such as NaN) of the codes on a port, for each operation."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Groups of unexplained operations by the classes of their operands and of the expected result."""
+"""Groups of unexplained operations, by the classes of their operands and results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specifications of library casts, library decoding functions, and sums rounded to a narrow format.
+"""Specifications of library casts, library decoding functions, and sums in narrow formats.
 
 The specifications of library functions have ports and golden results, like the specifications of hardware units. The
 test suites and the search for differences therefore accept specifications of library functions.

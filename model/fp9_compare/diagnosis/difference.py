@@ -1,4 +1,4 @@
-"""Possible differences of a third-party implementation from its specification, and their effect on results."""
+"""Possible differences of an implementation from its specification, and their effects."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search for the differences from the specification that reproduce a third-party implementation's results."""
+"""Search for the differences from the specification that reproduce wrong results."""
 
 from __future__ import annotations
 

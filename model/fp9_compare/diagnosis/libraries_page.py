@@ -1,4 +1,4 @@
-"""Record of the checks of all installed libraries, and the documentation page built from the record.
+"""Record of the checks of all installed libraries, and the page built from the record.
 
 The command `python -m fp9_compare.diagnosis.libraries_page records/third-party/libraries.json` writes the record.
 """

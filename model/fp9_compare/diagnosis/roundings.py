@@ -1,4 +1,4 @@
-"""Possible differences from the specification in block scale rules, rounding and overflow policies."""
+"""Possible differences from the specification in scale rules, rounding and overflow."""
 
 from __future__ import annotations
 

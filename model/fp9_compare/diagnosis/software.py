@@ -1,4 +1,4 @@
-"""Check of a library function: the format, rounding, overflow and NaN of its cast or decoding."""
+"""Check of a library function: format, rounding, overflow and NaN of a cast or decoding."""
 
 from __future__ import annotations
 

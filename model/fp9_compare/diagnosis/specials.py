@@ -1,4 +1,4 @@
-"""Possible differences from the specification in subnormal numbers, signs of zero, infinities and NaN."""
+"""Possible differences from the specification in subnormals, zeros, infinities and NaN."""
 
 from __future__ import annotations
 

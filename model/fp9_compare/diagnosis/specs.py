@@ -1,4 +1,4 @@
-"""Queries and changes for the specifications of hardware units: formats, rounding, overflow, engine."""
+"""Queries and changes for specifications of hardware units, such as formats and rounding."""
 
 from __future__ import annotations
 

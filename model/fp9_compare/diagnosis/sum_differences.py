@@ -1,4 +1,4 @@
-"""Possible differences of sums from the specification: accumulator, early rounding, and order of addition."""
+"""Possible differences of sums from the specification, such as another order of addition."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Identification of accumulators: finds the accumulator model that reproduces the results of hardware."""
+"""Identification of accumulators: finds the model that reproduces the results of hardware."""
 
 from fp9_compare.identify.box import Box
 from fp9_compare.identify.identification import Fit, fit

@@ -1,4 +1,4 @@
-"""Evidence: sums that a unit computed, and the number of sums that an accumulator model reproduces."""
+"""Sums that a unit computed, and the number of sums that an accumulator model reproduces."""
 
 from __future__ import annotations
 

@@ -1,8 +1,9 @@
-"""Possible values of each parameter of an accumulator model, derived from its type and the catalogue.
+"""Possible values of each parameter of an accumulator model.
 
-A field of an accumulator model is a choice, a truth value, a format, an integer or None. The possible values of a field
-are all values of its type, and the values in the catalogue. Values that the accumulator model refuses are left out. The
-search therefore tries a new field or preset of the accumulator model automatically.
+The possible values are derived from the type of the parameter and from the catalogue. A field of an accumulator model
+is a choice, a truth value, a format, an integer or None. The possible values of a field are all values of its type, and
+the values in the catalogue. Values that the accumulator model refuses are left out. The search therefore tries a new
+field or preset of the accumulator model automatically.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
-"""Identification of an unknown accumulator: chosen sums exclude candidates, random sums confirm the answer.
+"""Identification of an unknown accumulator by chosen sums and random sums.
 
-If no candidate accumulator remains, a search finds new candidates.
+Chosen sums exclude candidate accumulators, and random sums confirm the answer. If no candidate accumulator remains, a
+search finds new candidates.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Interface of a hardware unit: the properties that must be known before its accumulator can be identified."""
+"""Interface of a hardware unit: properties that are known before the identification."""
 
 from __future__ import annotations
 

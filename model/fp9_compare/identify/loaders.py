@@ -1,4 +1,4 @@
-"""Loader of an implementation that the user names: a Python function or a function of a shared library."""
+"""Loader of an implementation: a Python function or a function of a shared library."""
 
 from __future__ import annotations
 

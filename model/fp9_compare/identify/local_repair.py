@@ -1,4 +1,4 @@
-"""Beam search that changes fields of nearly correct accumulator models until a model reproduces all sums."""
+"""Beam search that repairs nearly correct accumulator models by changing their fields."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Search for the accumulator model that reproduces measured sums, when no further sums can be computed."""
+"""Search for the accumulator model that reproduces a fixed set of measured sums."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Neighbourhood of an accumulator model: models that differ in one field or in a group of fields.
+"""Neighbours of an accumulator model, which differ in one field or in a group of fields.
 
 One field of an accumulator model can hide the effect of another field. For example, an alignment window hides how lower
 bits are truncated, and a flush of results hides a flush of addends. The search therefore changes groups of fields

@@ -1,4 +1,4 @@
-"""Chart of an identification: the candidate accumulators and the possible values of each field after each sum."""
+"""Chart of an identification: the remaining candidates and field values after each sum."""
 
 from __future__ import annotations
 

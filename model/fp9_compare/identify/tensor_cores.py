@@ -1,4 +1,4 @@
-"""Reader of dot products measured on GPUs, in the folder layout of the repository MATLAB-tensor-core."""
+"""Reader of dot products measured on GPUs, in the layout of MATLAB-tensor-core."""
 
 from __future__ import annotations
 

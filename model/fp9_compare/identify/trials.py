@@ -1,4 +1,4 @@
-"""Test of the identification: presets and random accumulator models are identified as black boxes.
+"""Test of the identification on presets and on random accumulator models.
 
     python -m fp9_compare.identify.trials presets --out records/identify/presets.json
     python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json

@@ -1,4 +1,4 @@
-"""Unobservable fields of an accumulator model, which change no sum of the given operand formats."""
+"""Unobservable fields of an accumulator model, which change no sum of the operand formats."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operand vectors of sums that hardware units compute, and the results that accumulator models predict."""
+"""Operand vectors of sums, and the results that accumulator models predict."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Experiments on small trained networks that check papers' claims about casts, exponent biases and scales."""
+"""Experiments on small networks that check papers' claims about casts, biases and scales."""

@@ -1,4 +1,7 @@
-"""Charts of papers' claims: a conversion method is a point, and the biases of a format form a curve."""
+"""Charts of the measured values of papers' claims.
+
+A conversion method is drawn as a point. The biases of a format form a curve.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Claims of research papers on 8-bit training: how fp9 measures each claim, and limits of the measured values."""
+"""Claims of research papers on 8-bit training: measurements and limits of measured values."""
 
 from __future__ import annotations
 

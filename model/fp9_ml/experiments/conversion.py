@@ -1,4 +1,4 @@
-"""Conversion of a trained character model to 8-bit formats by casts, scales, smoothing and biases.
+"""Conversion of a trained character model to 8-bit formats by casts, scales and biases.
 
 The measure of error is the Kullback-Leibler divergence from the float32 model's predicted probabilities, in nats per
 character. The likelihood of the text is too noisy to show the effect of a conversion.

@@ -1,4 +1,4 @@
-"""Effect of 8-bit formats on a trained model's gradients and softmax, for each exponent bias."""
+"""Effect of 8-bit formats on a trained model's gradients and softmax."""
 
 from __future__ import annotations
 

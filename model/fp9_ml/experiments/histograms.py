@@ -1,4 +1,4 @@
-"""Histograms of tensor exponents before and after a scaling rule, with the range of the number format.
+"""Histograms of tensor exponents before and after a scaling rule.
 
 One more chart shows the loss scale in each training step. The command `python -m fp9_ml.experiments.histograms
 records/recipes` computes the histograms and writes `rules.json`. The documentation's pictures are drawn from

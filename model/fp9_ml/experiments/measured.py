@@ -1,4 +1,4 @@
-"""Table of the loss in accuracy of each training recipe, generated from records and stored in the package.
+"""Table of the loss in accuracy of each training recipe, generated from records.
 
 The command `python -m fp9_ml.experiments.measured records/recipes` generates the table.
 """

@@ -1,4 +1,4 @@
-"""Training of a small digit classifier with 8-bit weights, in one process and in a ring of learners (workers).
+"""Training of a small digit classifier with 8-bit weights, also in a ring of learners.
 
 The images are scikit-learn's digits. Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3; Wang et al. (NeurIPS
 2018) for stochastic rounding.

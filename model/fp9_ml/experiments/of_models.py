@@ -1,4 +1,4 @@
-"""Papers' claims about trained models: conversion, exponent biases, gradients, softmax and batch norm.
+"""Papers' claims about trained models, such as conversion, gradients and batch norm.
 
 The limits were computed from networks whose seeds differ from the seeds of the measured networks.
 """

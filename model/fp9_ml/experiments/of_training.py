@@ -1,4 +1,4 @@
-"""Papers' claims about training: narrow sums, weights and gradients, loss scaling, and rings of learners.
+"""Papers' claims about training, such as narrow sums, loss scaling and 8-bit weights.
 
 The limits were computed from seeds other than the measured seeds.
 """

@@ -1,4 +1,4 @@
-"""Sums over many pixels: a small network paints a photograph, with weight gradients summed in 16 bits.
+"""Sums over many pixels: a network paints a photograph, with 16-bit sums of gradients.
 
 According to Wang et al. (NeurIPS 2018), Fig. 3b, long sums in 16-bit floats lose small terms, which harms training.
 Chunks of 64 products prevent the loss.

@@ -1,4 +1,4 @@
-"""Training of the character model under training recipes, with bit-accurate products of the linear layers.
+"""Training of the character model under training recipes, with bit-accurate products.
 
 All other operations, the optimiser (Adam) and the optimiser's weights are float32. A stopped run continues bit-exactly
 from its last stored step.

@@ -1,4 +1,4 @@
-"""Training recipes: the formats, accumulators, scales and weight updates of a neural network."""
+"""Training recipes: the formats, accumulators, scales and weight updates of a network."""
 
 from fp9_ml.recipes.automatic import Adaptive, LogMax
 from fp9_ml.recipes.calibration import Calibrated, Layer, Linear, calibrate

@@ -1,4 +1,4 @@
-"""Automatic loss scaling rules: LogMax follows the statistics of gradients, Adaptive follows the overflows.
+"""Automatic loss scaling rules, which follow the gradients' statistics or the overflows.
 
 The sources of `LogMax` are Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq. The source of `Adaptive` is
 HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.

@@ -1,4 +1,7 @@
-"""Training recipes for block formats, which quantise both operands of a product in blocks along the summed axis."""
+"""Training recipes for block formats.
+
+Both operands of a product are quantised in blocks along the summed axis.
+"""
 
 from __future__ import annotations
 

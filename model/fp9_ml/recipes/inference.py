@@ -1,4 +1,4 @@
-"""Functions for the 8-bit inference of a trained FP32 model: softmax, re-tuned batch norm and smoothing.
+"""8-bit inference of a trained FP32 model: softmax, re-tuned batch norm and smoothing.
 
 The source of the softmax is HFP8 (Sun et al., NeurIPS 2019) section 2.3. The source of the batch norm is HFP8 (Sun et
 al., NeurIPS 2019) section 3. The source of `smooth` is SmoothQuant (Xiao et al., ICML 2023).

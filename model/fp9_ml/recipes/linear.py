@@ -1,4 +1,4 @@
-"""Linear layer under a training recipe: operands are cast, and an accumulator model adds the products.
+"""Linear layer under a training recipe: operands are cast, an accumulator adds products.
 
 The layer computes y = x w^T with x (..., in) and w (out, in), as torch does. The backward pass computes dx = g w and dw
 = g^T x. An operand is multiplied by its scale factor before the cast. After the accumulation, the product is divided by

@@ -1,4 +1,4 @@
-"""Training recipe: the format of each tensor, the accumulator of each product, and the scaling rules."""
+"""Training recipe: the formats of tensors, the accumulators of products, and scaling rules."""
 
 from __future__ import annotations
 

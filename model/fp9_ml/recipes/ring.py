@@ -1,4 +1,4 @@
-"""Ring of data-parallel learners in one process, which reduces gradients and gathers weights in narrow formats.
+"""Ring of data-parallel learners in one process, with narrow gradients and weights.
 
 Source: HFP8 (Sun et al., NeurIPS 2019), table 2.
 """

@@ -1,4 +1,4 @@
-"""Names of a layer's tensors and products, and of the special layers: first, last and depthwise."""
+"""Names of a layer's tensors and matrix products, and of the special layers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Text form of scaling rules and changed recipes: `name(field=value,...)`, with nested parentheses.
+"""Text form of scaling rules and changed recipes: `name(field=value,...)`.
 
 A number may be written as a power of two (`2^24`). A list of numbers is written in parentheses (`(1, 20, 50)`). The
 text `none` stands for None.

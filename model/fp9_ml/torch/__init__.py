@@ -1,4 +1,4 @@
-"""PyTorch layers, optimizers and converters for training recipes, with bit-accurate 8-bit products.
+"""PyTorch layers, optimizers and converters for training recipes.
 
 The package needs the extra fp9[torch].
 """

@@ -1,6 +1,6 @@
-"""Attention layer under a training recipe, which applies to the scores q k^T and to the weighted sum p v.
+"""PyTorch attention layer whose two matrix products follow a training recipe.
 
-torch computes everything else.
+The two products are the scores q k^T and the weighted sum p v. torch computes everything else.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""Conversion of a PyTorch model to a training recipe: layers are replaced, and their parameters are reused."""
+"""Conversion of a PyTorch model to a training recipe by replacing layers.
+
+The new layers reuse the parameters of the old layers.
+"""
 
 from __future__ import annotations
 

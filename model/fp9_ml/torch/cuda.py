@@ -1,7 +1,7 @@
-"""CUDA matrix products of codes, compiled at run time by NVRTC from the C model of an accumulator engine.
+"""CUDA matrix products of codes, compiled at run time by NVRTC.
 
-The module needs `cuda-bindings` and NVRTC. PyTorch's packages for CUDA contain `cuda-bindings` and NVRTC: `pip install
-fp9[cuda]`.
+The CUDA source is generated from the C model of an accumulator engine. The module needs `cuda-bindings` and NVRTC,
+which PyTorch's packages for CUDA contain. Install them by `pip install fp9[cuda]`.
 """
 
 from __future__ import annotations

@@ -1,4 +1,7 @@
-"""PyTorch layers whose matrix products follow a training recipe. torch computes everything else."""
+"""PyTorch layers whose matrix products follow a training recipe.
+
+PyTorch computes everything else.
+"""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Optimizer wrapper for 8-bit weights that feeds the rounding error back into the next update (HFP8, table 3)."""
+"""Optimizer wrapper for 8-bit weights, with feedback of rounding errors (HFP8, table 3)."""
 
 from __future__ import annotations
 

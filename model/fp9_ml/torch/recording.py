@@ -1,4 +1,4 @@
-"""Recording of a model's matrix products during training, to test hardware with the recorded codes."""
+"""Recording of a model's matrix products during training, for tests of hardware."""
 
 from __future__ import annotations
 

@@ -1,1 +1,1 @@
-"""Operands that distinguish candidate accumulators, and GPU programs that compute their sums."""
+"""Operands that distinguish candidate accumulators, and GPU programs that use the operands."""

@@ -1,4 +1,4 @@
-"""Programs that compute selected sums on a user's GPU and print the results for `fp9 identify`."""
+"""Programs that compute selected sums on a user's GPU and print the results."""
 
 from __future__ import annotations
 

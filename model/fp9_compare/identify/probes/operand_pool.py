@@ -1,4 +1,4 @@
-"""Pool of products and addends that an interface can represent, from which probe sums are built."""
+"""Pool of products and addends from which probe sums are built."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Small convolutional network in NumPy with depthwise layers, batch norm and a backward pass.
+"""Small convolutional network in NumPy with depthwise layers and batch norm.
 
 Images are (n, height, width, channels). The first convolution is 3 x 3 with one input channel. Every following block
 has a depthwise 3 x 3 convolution and a pointwise 1 x 1 convolution. Batch norm and ReLU follow every convolution. The

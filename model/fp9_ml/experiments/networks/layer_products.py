@@ -1,4 +1,4 @@
-"""Matrix products of network layers on 8-bit codes, with a bit-accurate accumulator and power-of-two scales."""
+"""Matrix products of network layers on 8-bit codes, with a bit-accurate accumulator."""
 
 from __future__ import annotations
 
