@@ -1,6 +1,6 @@
 """PyTorch attention layer whose two matrix products follow a training recipe.
 
-The two products are the scores q k^T and the weighted sum p v. torch computes everything else.
+The two products are the scores q k^T and the weighted sum p v. PyTorch computes everything else.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
 
     The recipe also applies to the gradients of both products. The recipe treats q and p as activations, and k and v as
     weights. Each of the two products has separate scales, which apply to whole tensors. The queries are divided by the
-    square root of the head width before the cast. torch computes the input and output projections.
+    square root of the head width before the cast. PyTorch computes the input and output projections.
 
     Raises ValueError if the width of keys or values differs from the width of the queries. Raises ValueError for
     `add_bias_kv` and `add_zero_attn`.

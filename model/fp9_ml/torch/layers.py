@@ -86,8 +86,8 @@ class ByRecipe(nn.Module):
 class Linear(ByRecipe, nn.Linear):
     """torch.nn.Linear whose three products follow a training recipe bit-exactly.
 
-    torch adds the bias in the input's dtype, and sums the gradient of the bias. In `eval` mode, the scales are read but
-    not updated. Higher derivatives are not supported.
+    PyTorch adds the bias in the input's dtype, and sums the gradient of the bias. In `eval` mode, the scales are read
+    but not updated. Higher derivatives are not supported.
     """
 
     def __init__(
