@@ -261,7 +261,7 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
 def power_table(fmt: Format) -> NDArray[np.float64]:
     """Return a table of 2^(alignment exponent) for every code of a format of at most `TABLE_BITS` bits.
 
-    The entries of zeros, infinities and NaN are 0.
+    The table entries of zeros, infinities and NaN are 0.
     """
     values = np.abs(fmt.table)
     finite = np.isfinite(values) & (values > 0)
@@ -276,7 +276,7 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 def exponent_table(fmt: Format) -> NDArray[np.int8]:
     """Return a table of the alignment exponent of every code, as bytes.
 
-    The entries of zeros, infinities and NaN are `NO_EXPONENT`.
+    The table entries of zeros, infinities and NaN are `NO_EXPONENT`.
     """
     powers = power_table(fmt)
     exponents = np.frexp(powers)[1] - 1
@@ -294,7 +294,7 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
     """Return a table of the exponent of the lowest set bit of every code, as bytes if all exponents fit.
 
-    The entries of zeros, infinities and NaN are 127, the largest byte.
+    The table entries of zeros, infinities and NaN are 127, the largest byte.
     """
     some = power_table(fmt) > 0
     lowest = np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1)
@@ -312,7 +312,7 @@ def _is_nonzero(fmt: Format) -> NDArray[np.bool_]:
 def _top_bit_table(fmt: Format) -> NDArray[np.int16]:
     """Return a table of the exponent of the highest bit of every code.
 
-    The entries of zeros, infinities and NaN have no meaning.
+    The table entries of zeros, infinities and NaN have no meaning.
     """
     values = np.where(_is_nonzero(fmt), np.abs(fmt.table), 1.0)
     return (np.frexp(values)[1] - 1).astype(np.int16)
@@ -345,7 +345,7 @@ def bit_range(fmt: Format) -> tuple[int, int]:
 def integer_table(fmt: Format) -> NDArray[np.int32]:
     """Return a table of every number of a narrow format as an integer, in units of the format's lowest bit.
 
-    The format must have no infinities and no NaN.
+    The number format must have no infinities and no NaN.
     """
     lowest, _ = bit_range(fmt)
     integers: NDArray[np.int32] = np.ldexp(fmt.table, -lowest).astype(np.int32)

@@ -79,13 +79,12 @@ def check_rtl(
 ) -> Verdict:
     """Simulate the operations of a third-party DUT and return the verdict.
 
-    If the number of possible operations is small enough, all operations run. If there are too many operations,
-    Verilator simulates the corner suite and `count` random operations. Icarus is slower than Verilator, so Icarus
-    simulates the smoke suite and `count` random operations. Icarus runs all operations if at most `count` operations
-    exist. A clocked DUT is also simulated with stalls and resets, which Verilator does in a second simulation. Messages
-    that the DUT prints go to standard error. Raises SimulatorError if the simulator rejects the DUT, and MissingTool if
-    the simulator is not installed. Raises ValueError for an unknown simulator, and for ports that differ from the
-    mapping.
+    All possible operations run if there are few and the unit has no state. For any other unit, Verilator simulates the
+    corner suite and `count` random operations. Icarus is slower than Verilator, so Icarus simulates the smoke suite and
+    `count` random operations. For Icarus, at most `count` possible operations are few. A clocked DUT is also simulated
+    with stalls and resets, which Verilator does in a second simulation. Messages that the DUT prints go to standard
+    error. Raises SimulatorError if the simulator rejects the DUT, and MissingTool if the simulator is not installed.
+    Raises ValueError for an unknown simulator, and for ports that differ from the mapping.
     """
     started = time.perf_counter()
     found = tools.find(simulator)
@@ -189,7 +188,7 @@ def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
 
 
 _FEW = 1 << 8
-"""Number of 8-bit codes. Every simulator runs all operations if at most this many operations exist."""
+"""Number of 8-bit codes. Up to this number, every simulator runs all operations of a unit without state."""
 _PROBED = 2_000
 
 
