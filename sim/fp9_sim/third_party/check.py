@@ -79,12 +79,13 @@ def check_rtl(
 ) -> Verdict:
     """Simulate the operations of a third-party DUT and return the verdict.
 
-    All possible operations run if there are few and the unit has no state. For any other unit, Verilator simulates the
-    corner suite and `count` random operations. Icarus is slower than Verilator, so Icarus simulates the smoke suite and
-    `count` random operations. For Icarus, at most `count` possible operations are few. A clocked DUT is also simulated
-    with stalls and resets, which Verilator does in a second simulation. Messages that the DUT prints go to standard
-    error. Raises SimulatorError if the simulator rejects the DUT, and MissingTool if the simulator is not installed.
-    Raises ValueError for an unknown simulator, and for ports that differ from the mapping.
+    If the unit has no state and few possible operations, the simulator runs all possible operations. For any other
+    unit, Verilator simulates the corner suite and `count` random operations. Icarus is slower than Verilator, so Icarus
+    simulates the smoke suite and `count` random operations. Icarus runs all possible operations of a unit if their
+    number is at most `count`. A clocked DUT is also simulated with stalls and resets, which Verilator does in a second
+    simulation. Messages that the DUT prints go to standard error. Raises SimulatorError if the simulator rejects the
+    DUT, and MissingTool if the simulator is not installed. Raises ValueError for an unknown simulator, and for ports
+    that differ from the mapping.
     """
     started = time.perf_counter()
     found = tools.find(simulator)
