@@ -39,7 +39,7 @@ class UserError(click.ClickException):
 
 
 class Interrupted(UserError):
-    """Error after Ctrl-C, which prints the stored results and how to continue.
+    """Error after Ctrl-C, with a message about the stored results and how to continue.
 
     The exit code of the command is 130.
     """

@@ -109,7 +109,7 @@ _SPELLED = re.compile(r"i[sz](?:e[drs]?|ers?|ing|ations?)$")
 
 
 def _pattern(word: str) -> str:
-    """Return a regular expression that matches a word and its other forms.
+    """Return a regular expression that matches a word and its inflected forms.
 
     Short words, such as AXI, match whole words only. Long words also match with another ending.
     """

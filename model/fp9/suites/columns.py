@@ -20,7 +20,7 @@ Triple = tuple[Codes, Codes, Codes]
 
 
 def fixed(fmt: Format) -> FixedFormat:
-    """Return `fmt` with the type of a fixed-field format.
+    """Return the format `fmt` with the static type of a fixed-field format.
 
     Every cast source and every result of a sum has a fixed-field format.
     """
@@ -100,7 +100,7 @@ def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
 
 
 def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Return the largest number, and finite magnitudes whose code differs in one bit from zero, infinity or NaN."""
+    """Return the largest number, and all finite magnitudes whose code differs in one bit from a special code."""
     specials = np.array([fmt.magnitude_mask, fmt.max_code + fmt.smallest_code, 0])
     near = (specials[:, None] ^ 1 << np.arange(fmt.padding, fmt.bits - 1)).reshape(-1)
     return np.unique(np.append(near[near <= fmt.max_code], fmt.max_code))
@@ -110,8 +110,7 @@ def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
 def classes(fmt: Format) -> tuple[int, ...]:
     """Return one code of each operand class, with both signs.
 
-    The classes are zero, the smallest number, numbers around the smallest normal number, one, the largest number,
-    infinity and NaN.
+    The classes are zero, smallest, around the smallest normal number, one, largest, infinity and NaN.
     """
     magnitudes = [0, fmt.smallest_code, fmt.max_code]
     normal = int(encode([fmt.smallest_normal], fmt, "rtz")[0])
@@ -139,8 +138,8 @@ _CROSSED = 512
 def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
     """Return positive magnitudes in ascending order, to combine with the magnitudes of another operand.
 
-    A format of at most 8 bits gives all positive magnitudes. A wider format gives the 16 smallest, the 16 largest, and
-    walking fractions at evenly spaced exponents.
+    A format of at most 8 bits gives all positive magnitudes. A format of more than 8 bits gives the 16 smallest, the
+    16 largest, and evenly spaced magnitudes.
     """
     every = fmt.ordered_magnitudes()[1:]
     if fmt.bits <= FEW_BITS:
@@ -181,7 +180,8 @@ def signed_magnitudes(fmt: Format) -> NDArray[Any]:
 def crossed_codes(fmt: Format) -> NDArray[Any]:
     """Return operand codes for tests that vary a single operand.
 
-    A format of at most 8 bits gives all codes. A wider format gives walking fractions at every exponent.
+    A format of at most 8 bits gives all operand codes. A format of more than 8 bits gives walking fractions at every
+    exponent.
     """
     return np.arange(1 << fmt.bits) if fmt.bits <= FEW_BITS else np.unique(walking_codes(fixed(fmt)))
 

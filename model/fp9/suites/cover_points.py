@@ -98,7 +98,7 @@ def _specials(values: NDArray[np.float64]) -> Numbers:
 
 
 def _reads_addend(columns: Inputs) -> NDArray[np.bool_]:
-    """Return a mask of the operations that read the addend.
+    """Return a Boolean mask of the operations that read the addend.
 
     An accumulator reads the addend only in a LOAD operation.
     """
@@ -153,8 +153,8 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
     """Return the number of leading bits that cancellation removes from a sum.
 
-    The number counts from the leading bit of the larger term, which is the addend or the sum of products. Operations
-    with a zero or special term give 0, and so do operations that do not read the addend.
+    The number counts from the leading bit of the larger term, which is the addend or the sum of products. The number
+    is 0 if a term is zero or special, or if the operation does not read the addend.
     """
     output, total = fixed(unit.engine.output), fixed(unit.engine.addend_format)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
@@ -169,7 +169,7 @@ def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
 def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     """Return 1 for operations whose products are all zero, 2 if every product is -0, and 0 otherwise.
 
-    A code counts as zero if its bits below the sign are zero, although the code is a NaN in some formats.
+    A code counts as zero if all bits below the sign are zero, even if the code means NaN.
     """
     sign = 1 << (unit.a[0].bits - 1)
     zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)
@@ -186,8 +186,8 @@ def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
     """Yield the cover points of each lane and target of a cast.
 
-    Positions near target boundaries are combined with each rounding mode, and special source classes with each
-    overflow policy.
+    The cover points combine rounding boundaries with each rounding mode, and special source classes with each overflow
+    policy.
     """
     source, count = fixed(unit.source), len(columns[unit.lane_names("x")[0]])
     target, rounding, overflow = (

@@ -1,10 +1,9 @@
 """Corner-case and random operations of a `multi_fpu` unit.
 
-The operations have results next to every rounding boundary of the result format. Cancellations and all operand classes
-occur too. All operations in a block have the same operation code and the same formats. Each operation code occurs with
-many combinations of formats. The last operand of an operation is computed from the other operands and a wanted exact
-result. The wanted result is a code of the result format, a midpoint between codes, or a value next to a code or
-midpoint.
+The exact results lie next to every rounding boundary of the result format. Cancellations and all operand classes occur
+too. All operations in a block of the suite have the same operation code and the same formats. Each operation code
+occurs with many combinations of formats. The last operand of an operation is computed from the other operands and a
+wanted exact result. The wanted result is at or next to a code of the result format or a midpoint between two codes.
 """
 
 from __future__ import annotations
@@ -96,7 +95,7 @@ def _operands(
 ) -> dict[str, NDArray[np.uint32]]:
     """Return the operands of all operations in a block.
 
-    The unit multiplies the operand of a conversion by 2^scale, so the function divides the operand by 2^scale.
+    The hardware multiplies the operand of a conversion by 2^scale, so the function divides the operand by 2^scale.
     """
     rows = len(scales)
     codes = {name: rng.choice(_pool(formats[name]), rows).astype(np.uint32) for name in unit.operands}

@@ -59,7 +59,7 @@ def check(path: Path | str, unit: Unit | None = None) -> Checked:
 
 
 def read_for(unit: Unit, path: Path | str) -> VectorSet:
-    """Return the vectors of a file for a simulation of this unit, with the expected results from the file.
+    """Return the vectors of a file for a simulation of the given unit, with the expected results from the file.
 
     Raises ValueError if the file has changed since its export or was exported for another unit. Raises OSError if the
     file cannot be read.

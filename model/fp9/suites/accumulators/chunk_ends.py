@@ -1,6 +1,6 @@
 """Corner-case operations of accumulators with chunks.
 
-The operation sequences sum across chunk boundaries, and end a chunk in every way.
+Operation sequences add products across chunk boundaries, and end a chunk with every operation code.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _OPPOSITE = 0.25
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the corner-case operations of an accumulator with chunks.
 
-    `step` holds corner-case operations of a single sum, which the sequences use in three ways:
+    The argument `step` holds corner-case operations of a single sum, which are used in three ways:
 
     - the product becomes a chunk, which is added to the addend,
     - two products are added within one chunk,
@@ -86,7 +86,7 @@ def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return operation sequences that add two products in one chunk.
+    """Return operation sequences that add two products in one accumulator chunk.
 
     Each sequence consists of the operations LOAD, ACCUMULATE, FOLD and a random operation. The second product comes
     from the next corner case, or nearly cancels the first product.
@@ -102,7 +102,7 @@ def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield chunks of two products in the first lane, with zeros in all other lanes.
+    """Yield accumulator chunks of two products in the first lane, with zeros in all other lanes.
 
     Both operands of the first product belong to the same class, such as zero or NaN. The operands of the second
     product belong to any class, such as zero or NaN.
@@ -137,7 +137,7 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
 
 
 def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return chunks that sum three of the smallest products.
+    """Return operations that sum three of the smallest products in one accumulator chunk.
 
     The operation FOLD adds the chunk to a total of zero. Some products nearly cancel, so that the sum of a chunk can
     be smaller than each of its products.
@@ -170,7 +170,7 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 
 
 def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random operations in which a sum takes about one and a half chunks.
+    """Return random accumulator operations, in which a sum spans about one and a half chunks.
 
     Some products negate the previous product. Infinities and NaN are rare, because frequent special values would spoil
     nearly every sum.
@@ -195,7 +195,7 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the factors with the sign of every factor a inverted.
+    """Return the factors of each product, with the sign of factor a inverted.
 
     In half of the operations, one low bit of factor a also changes.
     """

@@ -24,8 +24,9 @@ def full_chunks(unit: Mac, group: int) -> Inputs:
     """Return operation sequences in which the first lane sums powers of two.
 
     The length of each sequence is a multiple of `group`. Some chunks reach a significand of all ones, and the next
-    power of two cancels all bits except the last bit. Both signs occur. Other chunks reach the largest number, before
-    a product of any class is added. The operation FOLD then adds the chunk to a total of any class.
+    power of two cancels all bits except the last bit. Both signs occur. In other chunks, the partial sum reaches the
+    largest number, and a product of any class is added. The operation FOLD then adds the chunk to a total of any
+    class.
     """
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)

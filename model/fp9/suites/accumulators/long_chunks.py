@@ -1,4 +1,4 @@
-"""Chunks with a long significand, as sums of several products.
+"""Accumulator chunks whose partial sum has a long significand.
 
 Some sequences add a further product to the chunk, and some sequences add the chunk to the total.
 """
@@ -27,7 +27,7 @@ _JOINED = 5000
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
     """Return operation sequences that add a product to a chunk with a long significand, and their number.
 
-    Every second corner case provides a product for a sequence. The partial sum in the chunk consists of two products
+    Every second corner-case operation provides a product to add. The partial sum in the chunk consists of two products
     and is close to the corner case's addend. The operation FOLD then adds the chunk to a total of zero.
     """
     corners = {name: column[::2] for name, column in step.items()}
@@ -80,8 +80,8 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
     """Return operation sequences that add a chunk of two products to a total, and their number.
 
-    The exponent difference and the signs of the two products vary. The total is near the chunk, nearly cancels the
-    chunk, or moves the sum to a rounding boundary.
+    The exponent difference and the signs of the two products vary. The total is near the partial sum, nearly cancels
+    the partial sum, or puts the result at a rounding boundary.
     """
     total = fixed(unit.engine.output)
     p = total.fraction_bits

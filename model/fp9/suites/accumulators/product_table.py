@@ -52,8 +52,8 @@ class ProductTable:
     def ordinary(self, count: int, rng: np.random.Generator) -> Inputs:
         """Return columns with one product of moderate size in the first lane.
 
-        Both signs occur. The sum of many moderate products stays finite. If no product has a moderate size, products
-        of any size are used.
+        Both signs occur. The sum of many products of moderate size stays finite. If no product has a moderate size,
+        products of any size are used.
         """
         low, high = np.searchsorted(self.values, _ORDINARY)
         if low == high:

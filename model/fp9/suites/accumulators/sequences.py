@@ -62,8 +62,8 @@ def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations that combine every class of both factors and the addend, for units with several products.
 
     In each operation, one random lane holds the product, and all other lanes are zero. Signs are random, and scales
-    are 1. The factors have the pair of formats with the most operand classes. Units with one product have the same
-    operations in module `sum_corner`.
+    are 1. The factors have the pair of formats with the most operand classes. Units with one product yield no
+    operations.
     """
     if unit.products == 1:
         return
@@ -85,7 +85,7 @@ def _sequences(first: Inputs, second: Inputs) -> Inputs:
 
 
 def _zeros(unit: Mac, columns: Inputs) -> Inputs:
-    """Return the columns with zero factors in all lanes and scales of 1.
+    """Return input columns with zero factors in all lanes, and with scales of 1.
 
     The zero products have the addend's sign, because an addend of -0 would otherwise become +0.
     """
@@ -97,11 +97,11 @@ def _zeros(unit: Mac, columns: Inputs) -> Inputs:
 
 
 def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return pairs of an ordinary product and a product of any class.
+    """Return operation pairs: an ordinary product, then a product of any operand class.
 
     The first operation of a pair loads zero, or an addend near its product. The second operation of a pair mostly adds
     to the accumulator or loads an addend. In the second operation of a pair, one lane holds operands of any class,
-    mostly with a zero factor. All other lanes hold zeros of either sign.
+    mostly with a zero factor. All lanes except the tested lane hold zeros of either sign.
     """
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}

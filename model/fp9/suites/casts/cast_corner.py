@@ -34,7 +34,7 @@ _REACHING = 1500
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return all corner-case operations of a cast, then sequences for the running maximum.
 
-    Each corner case is combined with the select values that affect the case. Each lane of the cast carries the
+    Each corner case is combined with the select port values that affect the case. Each lane of the cast carries the
     operations of the previous lane, one step later. The scale is random. If possible, the source's exponent
     compensates for the scale, which keeps the scaled source at a rounding boundary.
     """
@@ -136,8 +136,8 @@ def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fam
 def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return walking fractions at every exponent of a target and in the source's subnormal range.
 
-    Source exponents outside the target's range occur with only a few fractions. Both signs occur, and select values
-    are random.
+    Source exponents outside the target's range occur with only a few fractions. The operations have both signs and
+    random values of the select ports.
     """
     source = fixed(unit.source)
     low = min(fmt.smallest for fmt in unit.targets) / 8
@@ -161,8 +161,7 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
     """Return source numbers and random bits whose sum just carries out, or just fails to carry out.
 
     Every binade occurs. The tail of a source number is the part below the target's last bit. Some tails are
-    walking-bit patterns, combined with every type of random bits. Some tails of source numbers start with several
-    zeros or ones.
+    walking-bit patterns, and some tails start with several zeros or ones.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []

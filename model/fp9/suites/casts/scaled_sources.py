@@ -42,9 +42,9 @@ def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) ->
 def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
-    Source bits that the target format keeps are random. The discarded source bits hold a half or zero, plus at most
-    one further 1 bit. The normalising shift before rounding must therefore keep every bit. Source formats with few
-    fraction bits yield no operations, because `brought_inside` covers all of their subnormals.
+    Source bits that the target format keeps are random. Source bits that the target format discards are a tie or zero,
+    plus at most one further 1 bit. The normalising shift before rounding must therefore keep every bit. Source formats
+    with few fraction bits yield no operations, because `brought_inside` covers all of their subnormals.
     """
     source = fixed(unit.source)
     if 1 << source.fraction_bits <= _SCALED // 2:
@@ -80,8 +80,8 @@ def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return operations for every exponent that a scaled source can have, mostly outside the range of all targets.
 
-    The scale of an operation is random, and the source provides the rest of the exponent. Every combination of select
-    values occurs many times.
+    The scale is random, and the source's exponent makes up the difference to the wanted exponent. Every combination of
+    select values occurs many times.
     """
     source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)
     every = every_choice(selects)

@@ -73,7 +73,7 @@ def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
 def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> Inputs:
     """Return at least `count` operations, as complete blocks of numbers of random size.
 
-    Most numbers are within the range of the elements. Some blocks hold arbitrary codes.
+    Most source numbers are within the range of the quantised elements. Some blocks hold arbitrary codes.
     """
     source = unit.source
     blocks = -(-count // unit.group)
@@ -261,8 +261,7 @@ def _beside(amax: Codes, others: Codes, places: Codes, length: int) -> Codes:
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks in which one bit of amax decides the scale, for each bit and each lane.
 
-    Every number except amax equals amax without the deciding bit. In further blocks, all numbers lack the deciding
-    bit.
+    Every number except amax equals amax without the deciding bit.
     """
     length = unit.block.length
     lasts = [_firsts(unit, rule) - 1 for rule in unit.rules]

@@ -34,7 +34,7 @@ Numbers = NDArray[np.float64]
 
 
 class Blocks(NamedTuple):
-    """Blocks of magnitudes (n, length), with tensor scales (n,) and scale rules (n,)."""
+    """Quantiser blocks as arrays: magnitudes (n, length), tensor scales (n,) and scale rules (n,)."""
 
     magnitudes: Codes
     tensors: Codes
@@ -74,7 +74,7 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
-    """Return random blocks of numbers, most of which are within the range of the elements.
+    """Return random blocks whose numbers are mostly within the range of the quantised elements.
 
     One sixteenth of the blocks hold arbitrary codes.
     """
@@ -171,8 +171,8 @@ def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) 
 def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks with a subnormal number x just below a scaled element midpoint.
 
-    The scaled midpoint is x + 2^-bit in units of the source's last place, for each `bit`. Ties round up at the chosen
-    midpoints, so a circuit that drops the bit gives the next element.
+    The scaled midpoint is x + 2^-bit in units of the source's last place, for each `bit`. At the chosen midpoints a
+    tie rounds up, so that a circuit that drops the bit gives the next element.
     """
     length, source = unit.block.length, unit.source
     cases = [
@@ -202,7 +202,7 @@ def _middles_up(unit: Quantiser) -> list[Fraction]:
 def _alone(
     unit: Quantiser, middle: Fraction, shift: int, bit: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield numbers that are 2^-bit quanta below a scaled midpoint, with block scale and tensor scale.
+    """Yield source numbers that are 2^-bit quanta below a scaled midpoint, with block scale and tensor scale.
 
     For a number x, the scaled midpoint is the odd integer x 2^bit + 1 times a power of two. The quotient of the odd
     integer and the odd part of (midpoint times block scale) is the tensor scale's significand. The number x is `shift`
@@ -284,8 +284,8 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
     Each tensor scale is the last value before the better divisor changes, or the first value after the change. In a
     third of the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all numbers
-    are near amax, so that the error sum has many bits. A third of the scales are among the lowest, and a third are
-    among the largest.
+    are near amax, so that the error sum has many bits. A third of the block scales are among the lowest, and a third
+    are among the largest.
     """
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)

@@ -1,8 +1,8 @@
 """Corner-case operations of an infinite product and a finite product with opposite bits.
 
-A circuit may add an infinity like a number, namely the power of two above the largest number. A correct circuit
-ignores this sum and returns infinity. A finite product that cancels the bits of the infinity makes the ignored sum
-zero. The operations thus reveal errors in the handling of a zero sum.
+A circuit may add an infinity like a number, namely the power of two above the largest number. The circuit ignores the
+resulting sum and returns infinity. A finite product that cancels the bits of the infinity makes the ignored sum zero.
+The operations thus reveal errors in the handling of a zero sum.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ _COUNT = 200
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations with a cancelled infinity for every pair of operand formats that has an infinity.
 
-    A chunk must be one step of several products. The format of the second factor must contain a number y and the
-    number 2y.
+    The accumulator must sum a chunk of several products in one step. The format of the second factor must contain a
+    number y and the number 2y.
     """
     if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return

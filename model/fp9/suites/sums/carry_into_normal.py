@@ -54,7 +54,7 @@ def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generator) -> Inputs:
     """Return operations whose products carry within one step.
 
-    The products of all other steps are zero. Addends are zero or of any class.
+    Only one step of the accumulator has non-zero products. Addends are zero or of any class.
     """
     formats, width, rows = (a.format, b.format), unit.engine.step.products, np.arange(_COUNT)
     leading = rng.integers(lowest, lowest + _BELOW + _ABOVE + 1, _COUNT)

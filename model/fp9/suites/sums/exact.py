@@ -199,7 +199,7 @@ def _places(unit: Mac) -> Inputs:
     """Return operation sequences that set every bit position of a fixed-point register, with both signs.
 
     Each sequence loads a power of two, and adds or subtracts the smallest product. The subtraction of the smallest
-    product makes a borrow ripple through the register. A product of half the result's last bit makes a tie.
+    product makes a borrow ripple through the register. A product of half an ulp of the result makes a tie.
     """
     powers = power_products(unit)
     smallest = powers[min(powers)]

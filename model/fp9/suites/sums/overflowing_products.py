@@ -1,8 +1,8 @@
 """Corner-case operations whose products exceed the largest result.
 
 A narrow result format, such as FP16 with e5m2 factors, cannot hold the largest products. The sum of the largest
-products is finite only if they cancel. A circuit needs extra bits for the largest products, and few other operations
-use these bits.
+products is finite only if the products cancel. A circuit needs extra bits for the largest products, and few other
+operations use the extra bits.
 """
 
 from __future__ import annotations

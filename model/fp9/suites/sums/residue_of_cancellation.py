@@ -75,7 +75,7 @@ def _large(a: Format, b: Format, products: int, rng: np.random.Generator) -> tup
     - no large products,
     - products near a random exponent,
     - products near the highest exponent, most with the same sign,
-    - largest products in every lane, all with one sign.
+    - the largest products with equal signs.
     """
     shape, kind = (_COUNT, products), rng.choice(4, (_COUNT, 1), p=(0.1, 0.3, 0.3, 0.3))
     exponents, (x, y, _) = by_exponent(a, b)[2], by_size(a, b)

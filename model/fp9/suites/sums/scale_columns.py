@@ -89,7 +89,7 @@ def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> 
 
 
 def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the operations with added scales, and with addends multiplied to match the scales.
+    """Return the operations with block scales, and with addends that are multiplied to match the scales.
 
     One third of the scales are 1, one third are powers of two, and one third are random.
     """
@@ -117,7 +117,7 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return the addends multiplied by a power of two, to match the scaled products.
 
-    The factor is the largest power of two that does not exceed the product of the first scales. The addend's exponent
+    The power of two is the largest that does not exceed the product of the first block's scales. The addend's exponent
     is limited to the format's range. Zeros, subnormals and special codes stay unchanged.
     """
     if unit.scale is None:

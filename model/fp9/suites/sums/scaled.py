@@ -45,9 +45,9 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations that combine all special and extreme scales of both operands in one block.
 
-    The scales of the block are code 0, the smallest number, 1, the largest number and NaN. All factors are random.
-    Half of the addends have an exponent near the first product's exponent, and half are random. Units without scales
-    yield no operations.
+    Each scale of the block is code 0, the smallest number, 1, the largest number or NaN. All factors are random. Half
+    of the addends have an exponent near the first product's exponent, and half are random. Units without scales yield
+    no operations.
     """
     if unit.scale is None:
         return
@@ -96,9 +96,8 @@ def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
 def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None) -> Inputs:
     """Return operations with one or two power-of-two products, and zeros in the remaining lanes.
 
-    The exponent difference between the two products takes every value. The addend is zero, cancels one or both
-    products exactly or within one ulp, or is a distant multiple of the first product. `reach` is the range of the sum
-    of both scale exponents.
+    The exponent difference between the two products takes every value. The addend is zero, nearly cancels one or both
+    products, or is far larger or smaller than a product. `reach` is the range of the sum of both scale exponents.
     """
     rows, lanes = np.arange(COUNT), unit.products
     x, y, exponents = powers(unit.a[first], unit.b[second])

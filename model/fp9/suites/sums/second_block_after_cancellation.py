@@ -42,8 +42,7 @@ def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]
 def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
     """Return operations with a few products in two random blocks, and zeros in all other blocks.
 
-    The two block sums differ by about a random number of bits. From a random sample of scales, the function chooses
-    the scales with the best distance of block sums.
+    The two block sums differ by a random number of bits, as closely as the scales allow.
     """
     assert unit.scale is not None
     formats, rows, numbers = (unit.a[first], unit.b[second]), np.arange(_COUNT), unit.scale.ordered_magnitudes()[1:]

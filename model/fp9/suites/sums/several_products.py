@@ -46,8 +46,8 @@ def placed(
 ) -> tuple[NDArray[Any], NDArray[Any], Codes]:
     """Return the operands a and b, shape (n, products), and the addends.
 
-    The product of each operation is in a random lane. All other lanes hold zeros, the smallest numbers, or operands of
-    other operations.
+    The product of each operation is in a random lane. Lanes without the product hold zeros, the smallest numbers, or
+    operands of other operations.
     """
     x, y, c = triple
     count = len(c)
@@ -100,7 +100,7 @@ Lanes = tuple[NDArray[Any], NDArray[Any]]
 def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
     """Return two lanes whose products have opposite signs and equal or adjacent magnitudes.
 
-    All other lanes are zero or hold the smallest product.
+    The remaining lanes of each operation are zero or hold the smallest product.
     """
     x = rng.choice([0, a.smallest_code], (count, products))
     y = np.full((count, products), b.smallest_code)
@@ -159,7 +159,7 @@ def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 def _has_negative_zero(fmt: Format) -> np.bool_:
     """Return whether the code with only the sign bit set is a zero.
 
-    In formats without a negative zero, this code is a NaN or the lowest integer.
+    In formats without a negative zero, the code of the sign bit is a NaN or the lowest integer.
     """
     return np.bool_(fmt.kind_of(1 << (fmt.bits - 1)) is Kind.ZERO)
 
@@ -215,7 +215,7 @@ def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 def _powers_around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends that are zero, powers of two, or close to a power of two.
+    """Return addends that are zero, a power of two, or close to a power of two.
 
     The addend's exponent is near the largest product's exponent or random.
     """
@@ -251,7 +251,7 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
 
 
 def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return equal products in many lanes and one smaller product at any lower position.
+    """Return equal products in many lanes, and one smaller product at any lower bit position.
 
     The sum of the equal products has a long carry.
     """

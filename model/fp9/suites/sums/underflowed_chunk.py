@@ -38,7 +38,7 @@ def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
     """Yield operations whose chunk rounds to zero but is inexact, for every pair of operand formats.
 
     A chunk must be one step. An accumulator with a window must jam, and products must reach below the window's last
-    bit. A unit without a window must have power-of-two scales.
+    bit. An accumulator without a window must have power-of-two scales.
     """
     engine = unit.engine
     if engine.steps_of_chunk != 1:

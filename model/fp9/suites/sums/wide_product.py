@@ -65,8 +65,7 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return products whose last bits are zero, a tie, or a power of two away from zero or a tie.
 
-    The number of considered last bits varies from 2 upwards. The addend's last bit is just above the product's last
-    bits.
+    The addend's last bit is just above the product's last bits.
     """
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     length = rng.integers(2, 2 * p + 3, count)
