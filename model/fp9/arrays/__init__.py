@@ -1,4 +1,4 @@
-"""Arrays that carry their format: casts, quantisation, and products with a stated accumulator.
+"""Arrays with a number format: casts, quantisation, and products with a chosen accumulator.
 
 The public interface is `Array`, `array`, `quantise`, `dequantise`, `fake_quantise`, `matmul`, `dot` and
 `accumulator`.

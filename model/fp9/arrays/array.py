@@ -1,4 +1,4 @@
-"""Arrays of one format: codes, their numbers, and optional power-of-two scales."""
+"""Arrays of codes with a number format and optional power-of-two scales."""
 
 from __future__ import annotations
 
@@ -43,22 +43,20 @@ OF_NUMBERS = frozenset(
         "var",
     ]
 )
-"""NumPy array methods that compute a result from the numbers of the array."""
+"""Names of NumPy array methods that compute a result from the numbers of the array."""
 OF_CODES = frozenset(["copy", "diagonal", "flatten", "ravel", "repeat", "squeeze", "swapaxes", "take", "transpose"])
-"""NumPy array methods that only move elements and return an array of the format."""
+"""Names of NumPy array methods that only move elements. The methods return an array of the same format."""
 
 
 class Array(Held):
-    """An array of a format's codes. It behaves as an array of the codes' numbers.
+    """An array of a format's codes, which behaves as an array of the numbers that the codes represent.
 
-    `Array(codes, fmt)` uses codes, which are unsigned integers, without a copy. `fmt` is optional for arrays of
-    ml_dtypes, en_dtypes or torch. `array(numbers, fmt)` rounds numbers. `scales` are exponents of two that
-    broadcast to the codes and multiply the numbers. `accumulator` defines how `a @ b` sums (see
-    `fp9.accumulator`).
+    `Array(codes, fmt)` holds an array of unsigned integers without a copy. Omit `fmt` for arrays with an 8-bit dtype
+    of ml_dtypes, en_dtypes or torch. Call `array(numbers, fmt)` to round numbers. `scales` are exponents of two, which
+    broadcast to the codes and multiply the numbers. `accumulator` defines how `a @ b` sums (see `fp9.accumulator`).
 
-    NumPy functions, operators and methods that compute return plain arrays of numbers (float32, or float64 if
-    float32 cannot hold them). Those that only move elements return arrays of the format. fp9's functions use
-    the codes.
+    NumPy functions that compute return plain arrays of numbers, in float32, or in float64 if float32 cannot hold the
+    numbers. NumPy functions that only move elements return arrays of the same format. Functions of fp9 use the codes.
 
     >>> x = Array([50, 142, 64], "hif8")
     >>> x
@@ -66,8 +64,8 @@ class Array(Held):
     >>> x[:2].codes.tolist(), (x * 2).tolist(), x.max().item(), x.astype("e4m3")
     ([50, 142], [0.625, -3.5, 32.0], 16.0, Array([0.3125, -1.75, 16.0], e4m3))
 
-    Raises ValueError for codes that the format does not have and for arrays of another format. Raises TypeError
-    for codes that are not integers or have no format.
+    Raises ValueError for an integer that is not a code of the format, and for an array of another format. Raises
+    TypeError for codes that are not integers or have no format.
     """
 
     __slots__ = ("accumulator", "codes", "format", "scales")
@@ -92,7 +90,7 @@ class Array(Held):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the shape of the codes."""
+        """Return the shape of the array."""
         return self.codes.shape
 
     @property
@@ -112,7 +110,7 @@ class Array(Held):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Return the NumPy dtype of the numbers."""
+        """Return the NumPy dtype of the array's numbers."""
         span = (0, 0) if self.scales is None or not self.scales.size else (self.scales.min(), self.scales.max())
         return smallest_dtype(self.format, (int(span[0]), int(span[1])))
 
@@ -127,28 +125,27 @@ class Array(Held):
         return self.swapaxes(-1, -2)
 
     def numbers(self) -> NDArray[Any]:
-        """Return the numbers, including the scales, as `dtype` in the shape of the codes."""
+        """Return the array's numbers, with scales applied, as a NumPy array of `dtype`."""
         return decode(self.codes, self.format, scale=0 if self.scales is None else self.scales)
 
     def tolist(self) -> Any:
-        """Return the numbers as Python lists and floats."""
+        """Return the array's numbers as Python lists of floats."""
         return self.numbers().tolist()
 
     def reshape(self, *shape: Any) -> Any:
-        """Return the same elements in another shape."""
+        """Return the array in another shape."""
         return self.of_codes("reshape", *shape)
 
     # --- parts -----------------------------------------------------------------------------------------------------
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Call a NumPy method that only moves elements. Return an `Array` of the same format."""
+        """Return an `Array` of the same format after a NumPy method has moved the codes and scales."""
         return self.moved(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Move the codes and scales with the function `change`.
+        """Return an `Array` of the same format after `change` has moved the codes and scales.
 
-        `change` must not alter elements. Return an array of the same format. If `change` returns several arrays,
-        return a list of arrays.
+        `change` must not alter elements. If `change` returns several arrays, the method returns a list of arrays.
         """
         codes, scales = change(self.codes), self.scales
         if scales is not None and scales.ndim:
@@ -159,7 +156,7 @@ class Array(Held):
         return self._like(codes, scales)
 
     def joined(self, called: Any, arrays: list[Array], arguments: tuple[Any, ...], options: dict[str, Any]) -> Array:
-        """Join arrays of this format and their scales with a NumPy function, such as `np.concatenate`."""
+        """Return arrays of one format, and their scales, joined by a NumPy function such as `np.concatenate`."""
         codes = called([one.codes for one in arrays], *arguments, **options)
         if all(one.scales is None for one in arrays):
             return self._like(codes, None)
@@ -176,7 +173,7 @@ class Array(Held):
         return self.moved(lambda array: np.asarray(array[_plain_index(where)]))
 
     def __setitem__(self, where: Any, numbers: ArrayLike) -> None:
-        """Assign numbers, rounded with the format's default rounding and saturated. Scales do not change."""
+        """Assign numbers after rounding with the format's default rounding mode and saturating. Keep the scales."""
         place = _plain_index(where)
         scale: Any = 0 if self.scales is None else np.broadcast_to(self.scales, self.shape)[place]
         given = (
@@ -215,7 +212,7 @@ class Array(Held):
         return numbers if dtype is None else numbers.astype(dtype)
 
     def __dlpack__(self, **options: Any) -> Any:
-        """Export the numbers through DLPack."""
+        """Export the array's numbers through DLPack."""
         return self.numbers().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[Any, int]:
@@ -238,18 +235,18 @@ class Array(Held):
     # --- to other formats and packages -----------------------------------------------------------------------------
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """Convert the numbers to another format, with one rounding. `fp9.encode` explains the options.
+        """Return the numbers in another format, after one rounding. The options are described in `fp9.encode`.
 
-        For NumPy's own dtypes use `np.asarray`.
+        Use `np.asarray` to convert an array to a dtype of NumPy.
         """
         if self.scales is not None:
             return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
         return Array(cast(self.codes, self.format, target, **options), target, accumulator=self.accumulator)
 
     def view(self, package: str = "ml_dtypes") -> Any:
-        """Return the codes as an array of ml_dtypes or en_dtypes, or as a torch tensor.
+        """Return the codes without scales as an array of ml_dtypes or en_dtypes, or as a torch tensor.
 
-        The memory is shared. Scales are dropped. Raises ValueError if the package has no dtype for the format.
+        The result shares the memory of the array. Raises ValueError if the package has no dtype for the format.
         """
         return as_dtype(self.codes, self.format, package)
 

@@ -22,18 +22,19 @@ if TYPE_CHECKING:
 
 
 class BlockArray(Array):
-    """An array of elements and scales, made by `quantise`. A BlockArray behaves as an array of numbers.
+    """An array of a block format, with element codes and block scales. A BlockArray behaves as an array of numbers.
 
-    `codes` are the elements, in the shape of the array. `scales` are codes, one per block along `axis` (or over
-    the last two axes, if `square`). `tensor_scale` multiplies all numbers. Numbers are float64, which holds
-    them exactly. Indexing that splits a block and reshaping that moves blocks raise an error.
+    `quantise` returns a BlockArray. `codes` holds the element codes in the shape of the array. `scales` holds a scale
+    code for every block. Blocks lie along `axis`, or over the last two axes if `square`. `tensor_scale` multiplies all
+    numbers. The numbers are exact in float64. An index that splits a block, or a reshape that moves blocks, raises an
+    error.
 
     >>> import fp9
     >>> x = fp9.quantise(np.float32([[1.0, -0.3, 500.0, 3.0]]), "mxfp8_e4m3")
     >>> x, x.scales.tolist(), x.format.scale.name
     (BlockArray([[1.0, -0.3125, 448.0, 3.0]], mxfp8_e4m3), [[127]], 'e8m0')
 
-    Raises ValueError for shapes that do not match and for codes that the formats do not have.
+    Raises ValueError if the shapes do not match or if a code does not exist in its format.
     """
 
     __slots__ = ("axis", "square", "tensor_scale")
@@ -64,21 +65,21 @@ class BlockArray(Array):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Return float64."""
+        """Return float64, the dtype of the numbers."""
         return np.dtype(np.float64)
 
     @property
     def blocked(self) -> tuple[int, ...]:
-        """Return the axes along which a block has more than one element."""
+        """Return the axes along which the elements of a block lie."""
         return (self.ndim - 2, self.ndim - 1) if self.square else (self.axis,)
 
     def numbers(self) -> NDArray[Any]:
-        """Return the products of element, scale and tensor scale, exact in float64."""
+        """Return the exact numbers in float64: element times block scale times tensor scale."""
         how: Any = {"tensor_scale": self.tensor_scale, "square": self.square}
         return dequantise(self.codes, self.scales, self.format, self.axis, **how)
 
     def reshape(self, *shape: Any) -> BlockArray:
-        """Return the same elements in another shape. The last axis, along which blocks extend, keeps its length."""
+        """Return the array in another shape. Blocks must lie along the last axis, and its length must not change."""
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         codes = self.codes.reshape(given)
         if self.square or self.axis != self.ndim - 1 or codes.shape[-1] != self.shape[-1]:
@@ -89,10 +90,7 @@ class BlockArray(Array):
         return self._at(codes, self.scales.reshape(*codes.shape[:-1], self.scales.shape[-1]), codes.ndim - 1)
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Call a NumPy method that exchanges axes.
-
-        Raises TypeError for other methods, which would split blocks.
-        """
+        """Call a NumPy method that exchanges axes. Raises TypeError for methods that could split blocks."""
         if method == "reshape":
             return self.reshape(*arguments)
         if method not in ("swapaxes", "transpose", "copy"):
@@ -100,13 +98,13 @@ class BlockArray(Array):
         return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Apply a NumPy function that only exchanges axes."""
+        """Apply a NumPy function that exchanges axes to the elements and scales."""
         return self._permuted(change)
 
     def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:
-        """Exchange the axes as `change` does.
+        """Return the array with its axes exchanged by `change`.
 
-        To find the permutation, `change` is applied to a small array whose axes have distinct lengths.
+        The method finds the permutation by applying `change` to a small array whose axes have distinct lengths.
         """
         lengths = range(2, self.ndim + 2)
         marker = np.arange(math.prod(lengths)).reshape(*lengths)
@@ -155,9 +153,9 @@ class BlockArray(Array):
         raise TypeError(f"an element of {self.format.name} set; it shares its scale: quantise the numbers again")
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> BlockArray:
-        """Concatenate arrays of one block format.
+        """Return the concatenation of arrays of one block format.
 
-        Along the blocks' axis, all arrays except the last must end with a full block.
+        In a concatenation along the axis of the blocks, every array except the last must end with a full block.
         """
         axis = (options.get("axis", arguments[0] if arguments else 0)) if called is np.concatenate else None
         same = {(one.axis, one.square, one.tensor_scale, one.ndim) for one in arrays}
@@ -176,7 +174,7 @@ class BlockArray(Array):
         return self._at(codes, scales, self.axis)
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """Convert the numbers to another format, with one rounding. `fp9.encode` explains the options."""
+        """Return the numbers in another format, after one rounding. The options are described in `fp9.encode`."""
         return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
 
     def _scaled(self) -> str:

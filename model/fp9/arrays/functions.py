@@ -1,4 +1,4 @@
-"""NumPy functions on arrays that carry their format."""
+"""NumPy functions and operators on arrays with a number format (`fp9.Array`)."""
 
 from __future__ import annotations
 
@@ -23,45 +23,43 @@ MOVING = frozenset(
 JOINING = frozenset({np.concatenate, np.stack, np.vstack, np.hstack, np.dstack, np.column_stack})
 """NumPy functions that join a sequence of arrays."""
 SUMMING = frozenset({np.inner, np.vdot, np.tensordot, np.einsum, np.outer, np.kron, np.linalg.multi_dot})
-"""NumPy functions that sum products in an order that no accumulator defines. Arrays of a format do not accept
-these functions.
-"""
+"""NumPy functions that sum products in an undefined order. A call with an `fp9.Array` raises TypeError."""
 
 
 class Held(NDArrayOperatorsMixin):
-    """NumPy's protocols for functions and operators, implemented for arrays that carry their format."""
+    """Base class of `fp9.Array` that implements NumPy's protocols for functions and operators."""
 
     __slots__ = ()
 
     product: ClassVar[Callable[..., Any]]
-    """Function that computes matrix products and dot products with the stated accumulator.
+    """Function that computes matrix products and dot products with the chosen accumulator.
 
-    `fp9.arrays.products` sets this attribute.
+    The module `fp9.arrays.products` sets the attribute.
     """
 
     def numbers(self) -> NDArray[Any]:
-        """Return the numbers of the codes."""
+        """Return the numbers that the codes represent."""
         raise NotImplementedError
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Move the codes with the function `change`. The function must not alter elements."""
+        """Return the array after `change` has moved its codes. `change` must not alter codes."""
         raise NotImplementedError
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Join arrays of this format with a NumPy function."""
+        """Return arrays of equal formats joined by the NumPy function `called`."""
         raise NotImplementedError
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Apply a NumPy ufunc to the numbers. Matrix products use the stated accumulator."""
+        """Apply a NumPy ufunc to the numbers of the arrays. Matrix products use the chosen accumulator."""
         return _ufunc(function, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        """Apply a NumPy function. Functions that only move elements use the codes. Other functions use the numbers."""
+        """Apply a NumPy function to the codes if it only moves elements, and to the numbers otherwise."""
         return _function(function, arguments, options)
 
 
 def numbers_of(given: Any) -> Any:
-    """Replace each `Array` by its numbers. Arrays within lists, tuples and dictionaries are replaced too."""
+    """Return an argument with every `Array` replaced by its numbers, also in lists, tuples and dictionaries."""
     if isinstance(given, Held):
         return given.numbers()
     if isinstance(given, list | tuple):

@@ -1,4 +1,4 @@
-"""Conversion of numbers to arrays that carry their format. `array` casts; `quantise` also computes scales."""
+"""Convert numbers to arrays with a number format. `quantise` also computes scales."""
 
 from __future__ import annotations
 
@@ -23,16 +23,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 AXES: dict[str, Any] = {"tensor": None, "row": -1, "column": -2}
-"""For each named value of `per`: the axis whose numbers share a scale."""
+"""Axis whose numbers share a scale, for the named values of `per`."""
 
 
 def array(
     x: ArrayLike, fmt: Format | str, *, accumulator: Engine | str | None = None, **options: Unpack[CastOptions]
 ) -> Array:
-    """Return numbers as an array of a format. `fp9.encode` explains rounding, overflow, scale and the other options.
+    """Return numbers as an array of a format. The options are described in `fp9.encode`.
 
-    `scale`: exponents of two, stored as the array's `scales`, so that its numbers approximate x. `accumulator`:
-    the accumulator of `a @ b` (see `fp9.accumulator`).
+    `scale` gives exponents of two, which the array stores as `scales`, so that the array's numbers approximate x.
+    `accumulator` is the accumulator of `a @ b` (see `fp9.accumulator`).
 
     >>> array([[1.0, 1e9]], "e5m2", overflow="inf")
     Array([[1.0, inf]], e5m2)
@@ -60,21 +60,20 @@ def quantise(
     threads: int | None = None,
     accumulator: Engine | str | None = None,
 ) -> Array:
-    """Return numbers as an array with scales computed from the largest magnitudes, in the shape of `x`.
+    """Return numbers as an array in the shape of `x`, with scales computed from the largest magnitudes.
 
-    - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block share a
-      scale along `axis`.
-    - `per`: which numbers share a scale, for a format of single numbers. Values of `per` are "tensor" (the
-    default), "row" (last
-      axis), "column" (last axis but one), or an integer, the block length along `axis`. A scale is the lowest power
-      of two with which nothing saturates. For an integer `per`, `rule` determines the scales. The last block of an
-      axis may be shorter and has its own scale.
-    - `x`: float64, float32, float16, bfloat16 or integers. Each number divided by its scale is rounded once.
-    - `rounding`: nearest even by default. `fp9.encode` explains `random_bits`,
-      `random_width` and `rng`.
-    - `tensor_scale`: an FP32 number that multiplies an array of NVFP4, or "amax" for the result of
-      `fp9.blocks.tensor_scale`.
-    - `square`: blocks of length x length over the last two axes.
+    - `x`: float64, float32, float16, bfloat16 or integers. A number divided by its scale is rounded once.
+    - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block lie along
+      `axis` and share a scale.
+    - `per`: the numbers that share a scale, for a format of single numbers. With "tensor", the default, all numbers
+      share a scale. With "row", the numbers along the last axis share a scale. With "column", the numbers along the
+      last axis but one share a scale. An integer is the length of blocks along `axis`, and the last block of an axis
+      may be shorter.
+    - `rule`: the scale rule of blocks. Without blocks, a scale is the lowest power of two at which no number saturates.
+    - `rounding`: the rounding mode of the elements, by default the format's rounding mode. `fp9.encode` describes
+      `random_bits`, `random_width` and `rng`.
+    - `tensor_scale`: an FP32 number that multiplies an NVFP4 array, or "amax" to use `fp9.blocks.tensor_scale`.
+    - `square`: whether blocks are squares of length x length elements over the last two axes.
     - `accumulator`: the accumulator of `a @ b` (see `fp9.accumulator`).
 
     >>> import fp9
@@ -83,7 +82,8 @@ def quantise(
     >>> quantise([[1.0, 3.0], [1000.0, -4000.0]], "e4m3", per="row").scales.tolist()
     [[-7], [4]]
 
-    Raises ValueError for names, shapes, axes and roundings that do not fit. Sources of rules: `fp9.blocks.RULES`.
+    Raises ValueError for unknown names, and for axes and options that do not fit the format. `fp9.blocks.RULES` names
+    the publications of the scale rules.
     """
     random: Any = {"rounding": rounding, "random_bits": random_bits, "random_width": random_width, "rng": rng}
     block = _block(fmt, per)
@@ -130,9 +130,9 @@ def _shared_axis(per: Any, dimensions: int) -> int | None:
 
 
 def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int = -1, **options: Any) -> NDArray[Any]:
-    """Return the numbers of an array made by `quantise`.
+    """Return the numbers of an array that `quantise` returned.
 
-    Elements, scales and a block format are accepted too, as by `fp9.blocks.dequantise`.
+    The function also accepts elements, scales and a block format, like `fp9.blocks.dequantise`.
 
     >>> dequantise(quantise([[1.0, 500.0]], "mxfp8_e4m3")).tolist()
     [[1.0, 448.0]]
@@ -147,10 +147,11 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 
 
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
-    """Round numbers to a format or block format, and return them in the dtype of x (float32 for integers).
+    """Return numbers after rounding to a format or block format, in the dtype of x, or in float32 for integers.
 
-    For a format, options are as for `encode`, and the scale is undone. For a block format, or with `per`, they
-    are as for `quantise`. Numbers that the dtype cannot hold are rounded to it.
+    For a format of single numbers, the options are the options of `encode`, and the result is multiplied by the scale
+    again. For a block format, or with `per`, the options are the options of `quantise`. A result that the dtype cannot
+    hold is rounded to the dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

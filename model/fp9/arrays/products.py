@@ -1,4 +1,4 @@
-"""Products of arrays that carry their format and scales, with a stated accumulator."""
+"""Dot and matrix products of arrays with formats and scales, with a chosen accumulator."""
 
 from __future__ import annotations
 
@@ -25,11 +25,11 @@ if TYPE_CHECKING:
     from fp9.sums.operands import Operand
 
 DEFAULT = "fma_fp32"
-"""Accumulator that `dot` and `matmul` use if none is stated."""
+"""Name of the default accumulator of `dot` and `matmul`."""
 
 
 class ProductOptions(products.SumOptions, total=False):
-    """Keyword arguments of `dot` and `matmul`."""
+    """Keyword arguments that `dot` and `matmul` accept."""
 
     flags: bool
 
@@ -43,19 +43,20 @@ def matmul(
     c: ArrayLike | None = None,
     **options: Unpack[ProductOptions],
 ) -> Any:
-    """Return a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format.
+    """Return the matrix product a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format.
 
-    Each sum runs in the order of K.
+    The products of a sum are added in the order of K. For `fp9.Array` operands, the function returns an `fp9.Array` of
+    the engine's output format, with scales and tensor scales applied. For operands given as codes, and with `out`, the
+    function returns codes. With `flags`, the function also returns exception flags, a uint8 array of `fp9.Flags` bits.
 
-    For `fp9.Array` operands the result is an array of the engine's output format, with scales and tensor scales
-    applied. For codes, and with `out`, it is codes. `engine` is a preset, a device, or an `Engine`. The default is
-    the arrays' accumulator, else the accumulator of `fp9.accumulator(...)`, else `fma_fp32`. With `flags`, also
-    return `fp9.Flags` bits as uint8.
+    `engine` is the name of a preset or device, or an `Engine`. The default engine is the accumulator of the arrays,
+    then the accumulator of the context `fp9.accumulator(...)`, then `fma_fp32`.
 
-    Other arguments are as for `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c` and
-    of the scales broadcast to the result's. `scale_a` is one exponent, or has shape (..., M), or with `block` (...,
-    M, blocks). `scale_b` is one exponent, or has shape (..., N), or with `block` (..., blocks, N). `threads` is the
-    maximum number of threads; None means one per core. `progress` is called with the fraction done.
+    Other arguments are the same as for `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c`
+    and of the scales broadcast to the leading axes of the result. `scale_a` is one exponent, or has the shape (..., M),
+    or with `block` the shape (..., M, blocks). `scale_b` is one exponent, or has the shape (..., N), or with `block`
+    the shape (..., blocks, N). `threads` is the maximum number of threads, by default one thread per core. `progress`
+    is a function that `matmul` calls with the completed fraction.
 
     >>> import fp9
     >>> fp9.matmul(fp9.array([[1.0, 2.0]], "e4m3"), fp9.array([[3.0], [4.0]], "e5m2"), engine="hopper")
@@ -64,7 +65,7 @@ def matmul(
     >>> fp9.decode(fp9.matmul(one, one.T, "e4m3", "e4m3"), "fp32").tolist()
     [[5.0]]
 
-    Raises ValueError and TypeError as `dot`.
+    Raises ValueError and TypeError in the same cases as `dot`.
     """
     return _product(products.matmul, (a, b), (format_a, format_b), engine, c, dict(options))
 
@@ -78,36 +79,35 @@ def dot(
     c: ArrayLike | None = None,
     **options: Unpack[ProductOptions],
 ) -> Any:
-    """Return dot products over the last axis, summed in order, starting from `c`.
+    """Return dot products over the last axis, summed in order and starting from `c`.
 
-    - `a`, `b`: arrays that carry their format (`fp9.Array`, ml_dtypes, en_dtypes, torch), operands (`fp9.operand`),
-      or codes with `format_a` and `format_b`. Shapes broadcast; the last axes must be equal.
-    - `c`: the start value, +0 by default. `c` has the engine's output format and the result's shape. `format_c` is
-    the
-      format of plain codes.
-    - `engine`: see `matmul`, which also explains the type of the result.
-    - `scale_a`, `scale_b`: exponents of two that multiply an operand, -127..127. Give one exponent, or one per
-    vector.
-      With `block`, give one for every `block` products of a vector (last axis). The engine's `scaling` defines where
-      the scales are applied.
-    - `scale_format`: the scales are codes of this format instead (e8m0, ue4m3, ue5m3, e6m2). A NaN scale gives NaN.
-    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis has one for every
-    rounding
-      (`Engine.steps`), and one more if the whole sum is scaled. Alternatively `rng` is a seed or a NumPy Generator.
+    - `a`, `b`: arrays that state their format (`fp9.Array`, ml_dtypes, en_dtypes, torch), operands (`fp9.operand`), or
+      codes with `format_a` and `format_b`. The shapes broadcast, and the last axes must have equal lengths.
+    - `c`: the start value of the sums, +0 by default. `c` has the engine's output format and the shape of the result.
+      `format_c` states the format if `c` holds plain codes.
+    - `engine`: the accumulator model. `matmul` describes the accepted values, the default and the type of the result.
+    - `scale_a`, `scale_b`: exponents k of scales 2**k, from -127 to 127. Give one exponent, or one per vector. With
+      `block`, give one exponent for every `block` products of a vector, in the last axis. The engine's field `scaling`
+      defines where the scales are applied.
+    - `scale_format`: the format of the scales if the scales are codes (e8m0, ue4m3, ue5m3 or e6m2). A NaN scale makes
+      the result NaN.
+    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis has an integer for every
+      rounding (`Engine.steps`), and another integer if the whole sum is scaled.
+    - `rng`: a seed or a NumPy Generator for stochastic rounding, instead of `random_bits`.
 
     >>> import fp9
     >>> x = fp9.array([1.0, 2.0, 3.0], "e4m3")
     >>> fp9.dot(x, x, engine="hopper")
     Array(14.0, e8m13)
 
-    Raises ValueError for shapes, scales, engines and formats that do not fit. Raises TypeError for codes that
-    are not integers or have no format, and for `flags` that is not a boolean.
+    Raises ValueError for shapes that do not match, and for scales and formats that the engine does not accept. Raises
+    TypeError for codes that are not integers or have no format, and if `flags` is not a boolean.
     """
     return _product(products.dot, (a, b), (format_a, format_b), engine, c, dict(options))
 
 
 def stated_product(a: Array, b: Array, matrices: bool) -> Any:
-    """Return `a @ b` with the stated accumulator. Raises ValueError if none is stated."""
+    """Return `a @ b` with the accumulator of the arrays or the context. Raises ValueError if no accumulator is set."""
     engine = required_accumulator(a.accumulator, b.accumulator)
     called = products.matmul if matrices and a.ndim > 1 and b.ndim > 1 else products.dot
     if called is products.matmul or a.ndim == b.ndim == 1 or not matrices:

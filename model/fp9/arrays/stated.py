@@ -1,4 +1,4 @@
-"""The accumulator of array products. A context or an array states it."""
+"""The accumulator of array products, which a context manager or an array sets."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _STATED: ContextVar[Engine | None] = ContextVar("accumulator", default=None)
 
 
 def accumulator(name: Engine | str) -> AbstractContextManager[Engine]:
-    """Return a context in which `a @ b`, `fp9.matmul` and `fp9.dot` use an accumulator.
+    """Return a context manager that sets the accumulator of `a @ b`, `fp9.matmul` and `fp9.dot`.
 
-    The context yields its `Engine`. A context applies to the thread or task that enters it. `fp9.engine` accepts the
-    same names.
+    The context manager yields the `Engine` and applies to the current thread or task. `name` is an `Engine` or a name
+    that `fp9.engine` accepts.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")
@@ -39,10 +39,9 @@ def _stating(engine: Engine) -> Iterator[Engine]:
 
 
 def stated_accumulator(*owners: Engine | None) -> Engine | None:
-    """Return the accumulator of the arrays `owners`. If they have none, return the context's accumulator.
+    """Return the accumulator of the arrays, or else the accumulator of the context. Return None if neither is set.
 
-    Return None if the context has no accumulator either. Raises ValueError if the arrays have different
-    accumulators.
+    `owners` are the accumulators of the arrays. Raises ValueError if the arrays have different accumulators.
     """
     own = list(dict.fromkeys(owner for owner in owners if owner is not None))
     if len(own) > 1:
@@ -51,7 +50,7 @@ def stated_accumulator(*owners: Engine | None) -> Engine | None:
 
 
 def required_accumulator(*owners: Engine | None) -> Engine:
-    """Return the stated accumulator. Raises ValueError if none is stated."""
+    """Return the accumulator of the arrays or of the context. Raises ValueError if no accumulator is set."""
     engine = stated_accumulator(*owners)
     if engine is None:
         raise ValueError(

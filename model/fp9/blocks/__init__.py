@@ -1,4 +1,4 @@
-"""Conversion of arrays to blocks that share a scale (OCP MX, NVFP4, HiF4), and back.
+"""Convert arrays to and from block formats, in which a block of elements shares a scale.
 
 The public interface is `quantise`, `dequantise`, `tensor_scale`, `BLOCK_FORMATS` and `RULES`.
 """

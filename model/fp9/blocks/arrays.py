@@ -1,8 +1,8 @@
-"""Conversion of arrays to blocks by a named rule, and back.
+"""Convert arrays to and from block formats, with a named scale rule.
 
-If elements are rounded to nearest even, vector kernels compute the codes. Otherwise each number is divided by
-its scale in float64, and the casts of `fp9.encode` round the quotient. Tests check that both give the same
-codes.
+Vector kernels compute the codes if the elements are rounded to nearest even. For other rounding modes, the module
+divides numbers by their scales in float64 and rounds the quotients with the casts of `fp9.encode`. Tests check that
+kernels and casts give the same codes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ if TYPE_CHECKING:
 
 
 class Quantised(NamedTuple):
-    """Element codes in the shape of the array, and scale codes, one per block."""
+    """Result of `quantise`: element codes in the shape of the source array, and one scale code per block."""
 
     elements: NDArray[Any]
     scales: NDArray[Any]
@@ -49,26 +49,26 @@ def quantise(
     square: bool = False,
     threads: int | None = None,
 ) -> Quantised:
-    """Return the codes of elements and of scales.
+    """Return the codes of the elements and of the scales of an array in a block format.
 
-    Element codes are uint8 in the shape of `x`. For the shape of the scales, `axis` is divided by the block
-    length and rounded up.
+    The element codes are uint8 in the shape of `x`. The array of scale codes has one code per block, so the length of
+    `axis` is divided by the block length and rounded up.
 
-    - `x`: float64, float32, float16, bfloat16 or integers. Each number divided by its scale is rounded once.
-    - `rule`: the scale rule. The default is the format's own.
-    - `rounding`: the rounding of the elements, which saturate.
-    - `random_bits`, `random_width` and `rng`: see `fp9.encode`.
-    - `tensor_scale`: an FP32 number that multiplies every block (see `tensor_scale`).
-    - `square`: blocks of length x length over the last two axes, with one scale each.
+    - `x`: float64, float32, float16, bfloat16 or integers. A number divided by its scale is rounded once.
+    - `rule`: the scale rule, by default the first rule of the block format.
+    - `rounding`: the rounding mode of the elements. Elements above the largest number saturate.
+    - `random_bits`, `random_width` and `rng`: the random bits of stochastic rounding (see `fp9.encode`).
+    - `tensor_scale`: an FP32 number that multiplies all blocks (see the function `tensor_scale`).
+    - `square`: whether blocks are squares of length x length elements over the last two axes.
 
     >>> import numpy as np
     >>> x = np.float32([1.0, -0.5, 448.0, 3.0])
     >>> [codes.tolist() for codes in quantise(x, "mxfp8_e4m3")]
     [[56, 176, 126, 68], [127]]
 
-    Raises ValueError for names, shapes and roundings that do not fit, and if `rule` compares errors of numbers
-    that float32 does not hold. Sources: `fp9.blocks.RULES`; docs/reference/formats/blocks.md lists each case at
-    the ends of the ranges.
+    Raises ValueError for unknown names, and for shapes and rounding modes that do not fit. The scale rule 4over6 also
+    raises ValueError for numbers that float32 cannot hold. Sources: `fp9.blocks.RULES`.
+    docs/reference/formats/blocks.md describes the results at the ends of the ranges.
     """
     check_work(threads)
     found = block_format(block)
@@ -95,13 +95,15 @@ def dequantise(
     square: bool = False,
     dtype: Any = np.float64,
 ) -> NDArray[Any]:
-    """Return element times scale, exact in float64, or rounded once to `dtype`, in the shape of `elements`.
+    """Return the products of elements and scales in the shape of `elements`, exact in float64.
+
+    Another `dtype` rounds every product once.
 
     >>> dequantise([[56, 176]], [[130]], "mxfp8_e4m3").tolist()
     [[8.0, -4.0]]
 
-    Raises ValueError for shapes that do not match and codes that the formats do not have, TypeError for codes that
-    are not integers.
+    Raises ValueError if the shapes do not match or a code does not exist in its format. Raises TypeError for codes
+    that are not integers.
     """
     found = block_format(block)
     scale = _checked_tensor_scale(found, tensor_scale)
@@ -115,18 +117,19 @@ def dequantise(
         )
     numbers = decode_to(layout.blocks(codes), found.element, np.float64)
     factors = factors_of(layout.of_blocks(shared), found)
-    with np.errstate(over="ignore"):  # a number beyond `dtype` is its infinity
+    with np.errstate(over="ignore"):  # a number above the range of `dtype` becomes infinity
         return layout.elements((numbers * factors * scale).astype(dtype))
 
 
 def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | None = None) -> np.float32:
-    """Return the FP32 tensor scale: amax divided by largest element times largest block scale, rounded to nearest.
+    """Return the FP32 scale of a whole tensor, computed from its largest magnitude (amax) and rounded to nearest.
 
-    For NVFP4 it is amax / (6 * 448). For rule 4over6 it is amax / (6 * 256), so that the second try fits.
-    Infinities and NaN are ignored. The scale is 1 for an array of zeros, and never below the smallest normal
+    The tensor scale maps amax to the largest element times the largest block scale. For NVFP4, the tensor scale is
+    amax / (6 * 448). For the scale rule 4over6, the tensor scale is amax / (6 * 256). The function ignores infinities
+    and NaN. The tensor scale is 1 for an array of zeros. Other tensor scales are at least the smallest normal FP32
     number.
 
-    Raises ValueError for formats without a tensor scale.
+    Raises ValueError for block formats without a tensor scale.
     """
     found = block_format(block)
     if not found.tensor:
@@ -139,19 +142,20 @@ def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | N
 
 
 _ROOM_FOR_TRIES = 256.0
-"""Largest block scale in the first try of rule 4over6 (arXiv 2512.02010). The second try multiplies it by 1.5, and
-the largest E4M3 number is 448.
+"""Largest block scale in the first try of the scale rule 4over6 (arXiv 2512.02010).
+
+The second try multiplies the block scale by 1.5, and 1.5 * 256 is below 448, the largest E4M3 number.
 """
 
 # --- arguments ------------------------------------------------------------------------------------------------------
 
 
 def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
-    """Return x as float32 if that is exact. Otherwise return float64 numbers with 44 bits, rounded to odd.
+    """Return x as float32 if float32 is exact. Otherwise return float64 numbers, rounded to odd at 44 bits.
 
-    Rounding a quotient by a scale then gives the same result as for x. Midpoints between two elements or two scales
-    have at most 32 bits, also after multiplication by a scale and a tensor scale. A number of 44 bits that is
-    rounded to odd therefore never equals a midpoint by accident.
+    Rounding to odd at 44 bits does not change the quantised result. A midpoint between two elements or two scales has
+    at most 32 bits, also after multiplication by a scale and a tensor scale. An inexact number that is rounded to odd
+    at 44 bits never equals a midpoint.
     """
     source = as_numbers(np.asarray(x) if carried(x) else x)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -186,7 +190,7 @@ def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) 
 
 
 def layout_of(shape: tuple[int, ...], block: BlockFormat, axis: int, square: bool) -> Layout:
-    """Return the block layout of an array. Raises ValueError for shapes and axes that do not fit."""
+    """Return the layout of blocks in an array. Raises ValueError for a shape or axis that does not fit the format."""
     if not shape:
         raise ValueError("a single number given; give an array of one axis or more")
     check_switches(square=square)

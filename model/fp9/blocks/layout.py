@@ -1,4 +1,4 @@
-"""Layout of blocks in an array, along any axis or as squares. The last blocks may be shorter."""
+"""Layout of blocks in an array, along any axis or as squares. The last block of an axis may be shorter."""
 
 from __future__ import annotations
 
@@ -11,9 +11,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Blocks of `length` elements along `axis`. If `square`, blocks are length x length over the last two axes.
+    """Layout of an array's blocks, which have `length` elements along `axis`.
 
-    Raises ValueError for an axis that the array does not have.
+    If `square`, a block has length x length elements over the last two axes. Raises ValueError for an axis that the
+    array does not have, or that does not fit square blocks.
     """
 
     shape: tuple[int, ...]
@@ -36,7 +37,7 @@ class Layout:
 
     @property
     def scales_shape(self) -> tuple[int, ...]:
-        """Return the shape of the scales, with one scale per block."""
+        """Return the shape of an array with one scale per block."""
         axes = range(len(self.shape))
         blocked = (len(self.shape) - 2, len(self.shape) - 1) if self.square else (self.axis % len(self.shape),)
         return tuple(-(-n // self.length) if axis in blocked else n for axis, n in zip(axes, self.shape, strict=True))
@@ -52,10 +53,7 @@ class Layout:
         return not self.square and self.axis in (-1, len(self.shape) - 1) and self.shape[-1] % self.length == 0
 
     def blocks(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return the array as contiguous blocks (blocks, block_size), in the order of the scales.
-
-        Short blocks are padded with zeros.
-        """
+        """Return an array as contiguous blocks of shape (blocks, block_size), with zeros appended to short blocks."""
         if self.divides:
             return np.ascontiguousarray(array).reshape(-1, self.length)
         moved = array if self.square else np.moveaxis(array, self.axis, -1)
@@ -70,7 +68,7 @@ class Layout:
         return np.ascontiguousarray(parted.swapaxes(-3, -2)).reshape(-1, self.block_size)
 
     def elements(self, blocks: NDArray[Any]) -> NDArray[Any]:
-        """Return blocks (blocks, block_size) as an array of `shape`. The function inverts `blocks`."""
+        """Return blocks of shape (blocks, block_size) as an array of `shape`. The method is the inverse of `blocks`."""
         if self.divides:
             return blocks.reshape(self.shape)
         counts = self._counts()
@@ -83,7 +81,7 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(whole, -1, self.axis))
 
     def scales(self, one_a_block: NDArray[Any]) -> NDArray[Any]:
-        """Return one value per block, (blocks,), as an array of `scales_shape`."""
+        """Return scales of shape (blocks,) as an array of `scales_shape`."""
         if self.square or self.divides:
             return one_a_block.reshape(self.scales_shape)
         moved = list(self.scales_shape)
@@ -91,7 +89,7 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(one_a_block.reshape(moved), -1, self.axis))
 
     def of_blocks(self, scales: NDArray[Any]) -> NDArray[Any]:
-        """Return an array of scales as (blocks,). The function inverts `scales`."""
+        """Return an array of scales in the shape (blocks,). The method is the inverse of `scales`."""
         moved = scales if self.square else np.moveaxis(scales, self.axis, -1)
         return np.ascontiguousarray(moved).reshape(-1)
 

@@ -1,4 +1,4 @@
-"""Factors that multiply a block's elements: the block scale, and in HiF4 one bit for each smaller group."""
+"""Factors of a block's elements: the block scale and, in HiF4, the level bits of smaller groups."""
 
 from __future__ import annotations
 
@@ -13,13 +13,16 @@ from fp9.formats.blocks import BlockFormat
 
 
 def own_codes(scales: NDArray[Any], block: BlockFormat) -> NDArray[Any]:
-    """Return the codes of the block scales, without the level bits."""
+    """Return the codes of the block scales, shape (blocks,), without the level bits of HiF4."""
     own = scales & ((1 << block.scale.bits) - 1) if block.levels else scales
     return as_codes(own, block.scale)
 
 
 def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
-    """Return the factor of each element. The shape is (blocks, 1), or (blocks, length) if the format has levels."""
+    """Return the factors that multiply the elements of blocks.
+
+    The shape is (blocks, 1), or (blocks, length) for a format with level bits, such as HiF4.
+    """
     factors = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]
     place = block.scale.bits
     for group in block.levels:
@@ -31,11 +34,10 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 
 
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
-    """Return for each level an array of bits, (blocks, groups).
+    """Return the level bits of blocks, with an array of shape (blocks, groups) for each level.
 
-    Let q be the largest number in a group, divided by the block scale and by the factors of all higher levels. Let
-    n be the number of levels from this level to the lowest level. The bit is set if q is at least 2^n. Without
-    this bit, the lower levels could not scale q into range.
+    A group's quotient is its largest magnitude, divided by the block scale and by the factors of the higher levels.
+    The level bit of a group is set if the quotient is at least 2^n, where n counts the level and all lower levels.
     """
     if not block.levels:
         return []
@@ -50,9 +52,10 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 
 
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
-    """Return scale codes. The level bits are stored above the bits of the block scale.
+    """Return scale codes with the level bits above the bits of the block scale, shape (blocks,).
 
-    For HiF4 the result is a uint32: 8 bits of E6M2, then 8 level bits, then 16 level bits.
+    A HiF4 scale code is a uint32. From the lowest bit, it holds 8 bits of E6M2, 8 bits of the first level and 16 bits
+    of the second level.
     """
     if not bits:
         return codes

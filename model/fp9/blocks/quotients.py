@@ -1,4 +1,4 @@
-"""Quantisation of blocks of any format by any rule. A cast rounds each quotient of number and scale, as float64."""
+"""Block quantisation for every format and scale rule, by casts of float64 quotients."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Quotients(NamedTuple):
-    """Settings of a quantisation. `scale` is the tensor scale, or one scale per block (blocks,)."""
+    """Settings of a block quantisation. `scale` is one tensor scale, or a tensor scale per block of shape (blocks,)."""
 
     block: BlockFormat
     rule: ScaleRule
@@ -32,8 +32,8 @@ class Quotients(NamedTuple):
 
 
 def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the elements (blocks, block_size) and the scales (blocks,)."""
-    with np.errstate(invalid="ignore"):  # a NaN that signals
+    """Return the element codes, shape (blocks, block_size), and the scale codes, shape (blocks,)."""
+    with np.errstate(invalid="ignore"):  # widening a signalling NaN
         numbers = rows.astype(np.float64)
     amax = np.abs(numbers).max(axis=1, initial=0.0)
     if how.rule.tries:
@@ -45,10 +45,10 @@ def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[
 
 
 class _Try(NamedTuple):
-    """Results of one try: elements (blocks, block_size), scales (blocks,), and two sums (blocks,).
+    """Result of a scale rule with one divisor: element codes, scale codes, and two sums for the squared error.
 
-    Let d be an element times its scale. `squares` is the sum of d^2. `products` is the sum of d times the original
-    number.
+    Let d be an element times its block scale, and x the source number. `squares` is the sum of d^2, and `products` is
+    the sum of x d, both of shape (blocks,).
     """
 
     elements: NDArray[Any]
@@ -57,7 +57,10 @@ class _Try(NamedTuple):
     products: NDArray[np.float64]
 
     def error(self, scale: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return sum (x - d t)^2 / t without the term sum x^2 / t, which is equal for all tries. t is `scale`."""
+        """Return the sum of squared errors per block, divided by the tensor scale t = `scale`.
+
+        The result is t sum d^2 - 2 sum x d. It omits the term sum x^2 / t, which is equal for all divisors.
+        """
         with np.errstate(invalid="ignore"):
             return np.asarray(scale * self.squares - 2 * self.products)
 
@@ -77,10 +80,9 @@ def _where(rows: NDArray[np.bool_], ours: NDArray[Any], others: NDArray[Any]) ->
 
 
 def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients) -> Iterator[_Try]:
-    """Yield each try of a rule, with the sums for its error.
+    """Yield the quantised blocks for every divisor that a scale rule tries, with the sums for the squared error.
 
-    Let t be the tensor scale and d an element times its block scale. Errors sum (x - d t)^2 are compared as t
-    sum d^2 - 2 sum x d. float64 holds both sums exactly.
+    Both sums are exact in float64.
     """
     for divisor in how.rule.tries:
         codes = scale_codes(amax, how.block, how.rule, how.scale, divisor)
@@ -93,10 +95,10 @@ def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotien
 def errors_of_tries(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """Return the errors (blocks,) of numbers (blocks, block_size), for each try of a rule.
+    """Return the squared errors of blocks, shape (blocks,), for every divisor that a scale rule tries.
 
-    An error is the sum of squared errors divided by the tensor scale. A term that is equal for all tries is
-    omitted.
+    `numbers` has the shape (blocks, block_size). An error is the sum of squared errors, divided by the tensor scale and
+    without a term that is equal for all divisors.
     """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 
@@ -104,9 +106,10 @@ def errors_of_tries(
 def balancing_scales(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the tensor scales (blocks,) at which both tries of a block would have equal errors.
+    """Return the tensor scales at which both divisors of a scale rule give equal squared errors, shape (blocks,).
 
-    Elements and block scales are computed at `scale`. A result is NaN or not positive if no such scale exists.
+    The function computes elements and block scales with the tensor scale `scale`. The result for a block is NaN or not
+    positive if no tensor scale makes the errors equal.
     """
     first, second = _made(numbers, block, rule, scale)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,6 +1,6 @@
-"""Scale codes of blocks, computed exactly from amax by a rule.
+"""Scale codes of blocks, computed from the blocks' largest magnitudes (amax) by a scale rule.
 
-float64 quotients are precise enough for every rounding.
+A quotient in float64 has enough bits to be rounded correctly to every scale format.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _BF16 = format("bf16")
 
 
 def bf16_reciprocals(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / numbers, rounded to bfloat16."""
+    """Return 1 / numbers in float64, rounded to bfloat16."""
     return decode_to(encode(1.0 / numbers, _BF16), _BF16, np.float64)
 
 
@@ -35,11 +35,11 @@ def scale_codes(
     tensor_scale: float | NDArray[np.float64] = 1.0,
     divisor: float | None = None,
 ) -> NDArray[Any]:
-    """Return the scale codes of blocks, shape (blocks,), from their amax.
+    """Return the scale codes of blocks, shape (blocks,), from the blocks' largest magnitudes `amax`.
 
-    `amax` holds float32 numbers, infinities and NaN as float64. `divisor` replaces the largest element. A block
-    with an infinity or a NaN has scale NaN. A block of zeros has the smallest scale. Scales saturate at both
-    ends of their format.
+    `amax` holds float32 numbers, infinities and NaN as float64. `divisor` replaces the divisor of the scale rule. A
+    block with an infinity or a NaN has the scale NaN. A block of zeros has the smallest scale. Scales saturate at both
+    ends of the scale format.
     """
     finite = np.isfinite(amax)
     sizes = np.where(finite, amax, 1.0)

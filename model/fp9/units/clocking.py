@@ -66,7 +66,7 @@ class Clocking:
     enable: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     """Whether the unit has an input `enable`. While `enable` is 0, only a reset or a flush changes registers."""
     flush: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
-    """Whether the unit has an input `flush`. At a clock edge, `flush` 1 clears the registers that a reset clears."""
+    """Whether the unit has an input `flush`. A clock edge with `flush` = 1 clears the same registers as a reset."""
 
 
 def non_defaults(clocking: Clocking) -> dict[str, object]:
