@@ -107,19 +107,16 @@ _HOMES = {
     "sums.operands": ("Operand", "operand"),
     "units": ("unit",),
 }
-"""The public names of each module. A module is loaded when one of its names is first used."""
+"""Public names by the module that defines them. fp9 imports a module at the first use of a name."""
 _HOME = {name: f"fp9.{module}" for module, names in _HOMES.items() for name in names}
 _AMERICAN = {"fake_quantize": "fake_quantise", "quantize": "quantise", "dequantize": "dequantise"}
 _MODULES = ("blocks", "formats", "units", "vectors")
 _PACKAGES = "fp9.names"
-"""Entry point group. Higher packages register `verilog`, `write_verilog` and `regress` in this group."""
+"""Entry point group in which other packages register `verilog`, `write_verilog` and `regress`."""
 
 
 def __getattr__(name: str) -> Any:
-    """Load a module, or a name of a higher package, on first use.
-
-    Thus `import fp9` and `fp9 --help` start quickly.
-    """
+    """Import a public name of fp9 at its first use, so that `import fp9` and `fp9 --help` start quickly."""
     if name in _MODULES:
         return import_module(f"fp9.{name}")
     own = _AMERICAN.get(name, name)

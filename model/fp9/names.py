@@ -1,4 +1,4 @@
-"""Names of catalogue entries: synonyms with their sources, and the error message for unknown names."""
+"""Find catalogue entries by name or synonym, and suggest similar names for an unknown name."""
 
 from __future__ import annotations
 
@@ -12,13 +12,13 @@ from typing import Any, TypeVar
 _FEW = 8
 
 _NEAR = 0.7
-"""A message suggests names with at least this similarity (difflib's ratio)."""
+"""Minimum similarity of the names that an error message suggests (difflib's ratio)."""
 
 _SEPARATORS = re.compile(r"[\s_().:/-]+")
 
 
 def plain(name: str) -> str:
-    """Return a name in lower case, without blanks and punctuation. Different spellings of a name then compare equal.
+    """Return a name in lower case without blanks and punctuation, so that different spellings compare equal.
 
     >>> plain("MXFP8 E4M3"), plain("round_ties-to-Even")
     ('mxfp8e4m3', 'roundtiestoeven')
@@ -27,10 +27,11 @@ def plain(name: str) -> str:
 
 
 class Synonyms:
-    """Names that other sources use for the entries of a catalogue. Letter case, blanks and punctuation are ignored.
+    """Synonyms of a catalogue's entries. Look-ups ignore letter case, blanks and punctuation.
 
-    `by_source` maps source -> name -> entry. `ambiguous` maps name -> entry -> source; such a name raises an
-    error. Raises ValueError if two sources use one name for different entries.
+    `by_source` maps a source and a name to an entry. `ambiguous` maps a name and an entry to a source, and a look-up of
+    an ambiguous name raises ValueError. The constructor raises ValueError if two sources use the same name for
+    different entries.
     """
 
     def __init__(
@@ -46,9 +47,9 @@ class Synonyms:
                 raise ValueError(f"{what} {name!r} given for {entry}, and for another entry; call it ambiguous")
 
     def find(self, name: str) -> str | None:
-        """Return the entry of a name, or None if it is unknown.
+        """Return the catalogue entry of a name, or None if the name is unknown.
 
-        Raises ValueError with the choices for an ambiguous name.
+        Raises ValueError for an ambiguous name. The error message lists the possible entries.
         """
         key = plain(name)
         if key in self.ambiguous:
@@ -57,17 +58,17 @@ class Synonyms:
         return self._found.get(key)
 
     def choices(self, name: str) -> list[str]:
-        """Return the entries that a name may mean. The list is empty for an unknown name."""
+        """Return the catalogue entries that a name may mean, or an empty list for an unknown name."""
         key = plain(name)
         return list(self.ambiguous.get(key, [self._found[key]] if key in self._found else []))
 
     def of(self, entry: str) -> dict[str, list[str]]:
-        """Return the names of an entry, sorted by source."""
+        """Return the names of a catalogue entry by source."""
         named = {source: [n for n, e in names.items() if e == entry] for source, names in self.by_source.items()}
         return {source: names for source, names in named.items() if names}
 
     def names(self) -> list[str]:
-        """Return all known names."""
+        """Return all unambiguous synonyms."""
         return [name for names in self.by_source.values() for name in names]
 
 
@@ -75,10 +76,10 @@ Record = TypeVar("Record")
 
 
 def found_by(module: str, function: str) -> Callable[[type[Record]], type[Record]]:
-    """Return a class decorator for records with a name: `repr` shows the call that finds the record by its name.
+    """Return a class decorator that makes `repr` of a named record print a call, such as `format('e4m3')`.
 
-    A record that the call does not find keeps the `repr` that shows all fields. `function` is a function of
-    `module` and takes a name.
+    `function` is the name of a function of `module` that finds a record by name. If the function does not return an
+    equal record, `repr` shows all fields of the record.
     """
 
     def decorate(record: type[Record]) -> type[Record]:
@@ -97,7 +98,7 @@ def found_by(module: str, function: str) -> Callable[[type[Record]], type[Record
 
 
 def unknown(what: str, name: object, known: Iterable[str], listing: str) -> str:
-    """Return the error message for an unknown name. `listing` says how to list all names.
+    """Return the error message for an unknown name. The text `listing` tells the user how to list all names.
 
     >>> unknown("unit", "fma_fp23", [f"unit_{i}" for i in range(9)] + ["fma_fp32"], "`fp9 units` lists all")
     "unknown unit 'fma_fp23'; did you mean fma_fp32? `fp9 units` lists all"

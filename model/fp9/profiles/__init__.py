@@ -1,4 +1,4 @@
-"""Matrix products with scales as a GPU's library computes them, by profile.
+"""Scaled matrix products with the arithmetic of GPU libraries such as cuBLASLt.
 
 >>> import numpy as np
 >>> import fp9

@@ -1,4 +1,4 @@
-"""Profiles of devices and libraries, kinds of scales, and splits of K."""
+"""Catalogue of GPU and library profiles, kinds of scales, and ways to split K."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fp9.profiles import epilogues
 from fp9.profiles.records import Call, Epilogue, Profile, Scaling, Split
 
 _NV = 128
-"""Length and width of the blocks of FP32 scales."""
+"""Length and width of a block that shares an FP32 scale."""
 
 
 def _blocks(length: int, size: int) -> int:
@@ -35,7 +35,7 @@ SCALINGS: dict[str, Scaling] = {
         Scaling("nvfp4", lambda m, n, k: (((m, _blocks(k, 16)), (_blocks(k, 16), n)),), "ue4m3", 16),
     )
 }
-"""Kinds of scales: one a tensor; one a row; FP32 blocks of 1 x 128, for b also of 128 x 128; MX; NVFP4."""
+"""Kinds of scales by name: per tensor, per row, FP32 scales of 1 x 128 blocks (for b also 128 x 128), MX and NVFP4."""
 
 
 def _serial(parts: list[Any]) -> Any:
@@ -46,7 +46,11 @@ def _serial(parts: list[Any]) -> Any:
 
 
 def _pairwise(parts: list[Any]) -> Any:
-    """Add part i and part i + h, for h half of the parts; the last part comes first."""
+    """Return the sum of the partial sums, with pairs added first.
+
+    With h as half the number of partial sums, partial sum i + h is added to partial sum i. The pairs are then added in
+    order to the last partial sum, which belongs to no pair.
+    """
     half = -(-len(parts) // 2)
     paired = range(len(parts) - 1 - half)
     slots = [epilogues.added(parts[i], parts[i + half]) if i in paired else parts[i] for i in range(half)]
@@ -61,7 +65,7 @@ SPLITS: dict[str, Split] = {
         Split("pairwise", 64, lambda tiles, parts: np.arange(tiles) % parts, _pairwise),
     )
 }
-"""Splits of K, as cuBLASLt 12.8.3.14 makes them on an H100 PCIe (contiguous) and an RTX 4060 (serial, pairwise)."""
+"""Ways to split K, as measured on cuBLASLt 12.8.3.14 with an H100 PCIe (contiguous) and an RTX 4060 (the others)."""
 
 _FP8_OUT = ("fp32", "bf16", "fp16", "e4m3", "e5m2")
 _TENSOR = Epilogue({"ab": epilogues.once}, None, _FP8_OUT)
@@ -160,12 +164,15 @@ PROFILES: dict[str, Profile] = {
         ),
     )
 }
-"""Profiles by name."""
+"""GPU and library profiles by name."""
 _NAMES = {plain(way): p for p in PROFILES.values() for way in (p.name, *p.names)}
 
 
 def profile(name: str | Profile) -> Profile:
-    """Return the profile of a name. A `Profile` is returned unchanged. Raises TypeError or ValueError for others."""
+    """Return the GPU and library profile of a name. A `Profile` is returned unchanged.
+
+    Raises ValueError for an unknown name, and TypeError for an object that is not a name.
+    """
     if isinstance(name, Profile):
         return name
     if not isinstance(name, str):
@@ -177,5 +184,5 @@ def profile(name: str | Profile) -> Profile:
 
 
 def profiles() -> tuple[Profile, ...]:
-    """Return every profile, as records."""
+    """Return the records of all GPU and library profiles."""
     return tuple(PROFILES.values())

@@ -1,7 +1,4 @@
-"""Operations in FP32 that a library applies to the sums: scales, bias and the output's scale.
-
-Each line is one rounding.
-"""
+"""FP32 operations that a GPU library applies to the sums of a matrix product: scales and bias."""
 
 from __future__ import annotations
 
@@ -12,19 +9,19 @@ from numpy.typing import NDArray
 
 
 def rounded(x: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return float64 numbers rounded to FP32, to nearest."""
+    """Return float64 numbers rounded to nearest FP32."""
     with np.errstate(over="ignore"):
         return x.astype(np.float32)
 
 
 def product(x: Any, y: Any) -> NDArray[np.float32]:
-    """Return FP32 numbers multiplied, and rounded once: float64 holds their product exactly."""
+    """Return the product of FP32 numbers, rounded once to FP32."""
     with np.errstate(invalid="ignore"):
         return rounded(np.asarray(x, np.float64) * np.asarray(y, np.float64) + 0.0)
 
 
 def fused(x: Any, y: Any, z: Any) -> NDArray[np.float32]:
-    """Return x * y + z for FP32 numbers, rounded once."""
+    """Return x * y + z for FP32 numbers, rounded once to FP32."""
     with np.errstate(invalid="ignore", over="ignore"):
         p, c = np.asarray(x, np.float64) * np.asarray(y, np.float64), np.asarray(z, np.float64)
         total = np.asarray(p + c)
@@ -37,22 +34,22 @@ def fused(x: Any, y: Any, z: Any) -> NDArray[np.float32]:
 
 
 def once(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Return the sums times one factor, the rounded product of both scales."""
+    """Return the sums times the product of both scales. The product of the scales is rounded first."""
     return product(sums, product(scale_a, scale_b))
 
 
 def a_then_b(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Return the sums times the scale of a, rounded, times the scale of b."""
+    """Return the sums times the scale of a, rounded to FP32, and then times the scale of b."""
     return product(product(sums, scale_a), scale_b)
 
 
 def b_then_a(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Return the sums times the scale of b, rounded, times the scale of a."""
+    """Return the sums times the scale of b, rounded to FP32, and then times the scale of a."""
     return product(product(sums, scale_b), scale_a)
 
 
 def unscaled(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Return the sums: the instruction has applied the scales."""
+    """Return the sums in FP32 without scaling, for instructions that apply the scales themselves."""
     return rounded(np.asarray(sums, np.float64) + 0.0)
 
 
@@ -62,10 +59,17 @@ def added(sums: NDArray[np.float32], bias: NDArray[np.float32]) -> NDArray[np.fl
 
 
 def scaled_once(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np.float32]:
-    """Return a chunk's sum times one factor, the rounded product of both scales, plus the total, rounded once."""
+    """Return the total plus a chunk's sum times the product of both scales, as a fused multiply-add.
+
+    The product of the scales is rounded to FP32 first.
+    """
     return fused(part, product(scale_a, scale_b), total)
 
 
 def scaled_by_a_first(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np.float32]:
-    """Return a chunk's sum times the scale of a, rounded, times the scale of b plus the total, rounded once."""
+    """Return the total plus a chunk's sum times the scale of a and the scale of b.
+
+    The product of the sum and the scale of a is rounded to FP32. A fused multiply-add then multiplies by the scale of b
+    and adds the total.
+    """
     return fused(product(part, scale_a), scale_b, total)

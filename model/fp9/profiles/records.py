@@ -1,4 +1,4 @@
-"""Records of what a library's matrix product computes: calls, epilogues, splits of K and kinds of scales."""
+"""Records that describe a GPU library's matrix product: scales, splits of K, and epilogues."""
 
 from __future__ import annotations
 
@@ -11,14 +11,18 @@ from numpy.typing import NDArray
 
 Numbers = NDArray[Any]
 Chunk = Callable[[Any, Any, Any, Any], Numbers]
-"""Function of a chunk's sum, the scales of a and b, and the total."""
+"""Function that scales a chunk's sum and adds it to the total.
+
+The arguments are the chunk's sum, the scale of a, the scale of b, and the total.
+"""
 
 
 @dataclass(frozen=True)
 class Scaling:
-    """Kind of scales. `format` holds their codes (None: FP32 numbers), `block` products of K share a scale.
+    """Kind of operand scales, such as one scale per tensor or one scale per block.
 
-    `shapes(m, n, k)` returns the pairs of shapes that scales of a (m, k) and b (k, n) may have.
+    `format` is the format of scale codes, or None for FP32 scales. `block` is the number of products along K that share
+    a scale. `shapes(m, n, k)` returns the allowed pairs of shapes for the scales of a (m, k) and of b (k, n).
     """
 
     name: str
@@ -29,16 +33,19 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Split:
-    """How K is divided among parts, in tiles of `tile` products, and how the sums of the parts are added in FP32."""
+    """Division of the K products of a sum into parts (split-K), in tiles of `tile` products.
+
+    `join` adds the sums of the parts in FP32.
+    """
 
     name: str
     tile: int
     owner: Callable[[int, int], Numbers]
-    """owner(tiles, parts) returns the part of each tile."""
+    """Function of the number of tiles and the number of parts that returns the part of each tile."""
     join: Callable[[list[Numbers]], Numbers]
 
     def parts(self, depth: int, count: int) -> list[Numbers]:
-        """Return the indices of K that each part sums, in order."""
+        """Return the indices of the products that each part sums, in order."""
         tiles = -(-depth // self.tile)
         owners = np.repeat(self.owner(tiles, count), self.tile)[:depth]
         return [np.flatnonzero(owners == part) for part in range(count)]
@@ -46,10 +53,11 @@ class Split:
 
 @dataclass(frozen=True)
 class Epilogue:
-    """Operations that a library applies to the sums.
+    """Operations that a GPU library applies to the sums of a matrix product.
 
-    `scale` applies the scales; if the library offers a choice, the function depends on the order of the two factors.
-    `bias` adds the bias. None means that the rounding of the bias is unknown. `outputs` lists the result's formats.
+    `scale` holds a function that applies the scales for every order of the two scales, "ab" or "ba". `bias` adds the
+    bias, or is None if the rounding of the bias is unknown. `outputs` lists the formats of the result.
+    `takes_result_scale` is false if the library ignores the scale of the result.
     """
 
     scale: dict[str, Callable[[Any, Any, Any], Numbers]]
@@ -60,10 +68,11 @@ class Epilogue:
 
 @dataclass(frozen=True)
 class Call:
-    """A library's product for one kind of scales.
+    """Arithmetic of a GPU library's matrix product for one kind of scales.
 
-    `fast` and `slow` are the accumulators with and without `use_fast_accum`. None means that the accumulator is
-    unknown. `splits` names how the library may divide K. `may_split` says whether it does so at all.
+    `fast` and `slow` are the accumulators with and without `use_fast_accum`. `fast` is None if the library refuses
+    `use_fast_accum`, and `slow` is None if the accumulator is unknown. `splits` names the known ways in which the
+    library divides K. `may_split` is false if the library never divides K.
     """
 
     scaling: str
@@ -73,12 +82,18 @@ class Call:
     splits: tuple[str, ...] = ()
     may_split: bool = True
     chunks: tuple[Chunk, Chunk] | None = None
-    """How the sum of a chunk is scaled and added to the total: for scales of b by column, and by block of columns."""
+    """Functions that scale a chunk's sum and add it to the total.
+
+    The first function is for one scale of b per column, and the second for one scale per block of columns.
+    """
 
 
 @dataclass(frozen=True)
 class Profile:
-    """A device and a library with versions, and the calls whose arithmetic is known. `source` says who measured it."""
+    """A GPU and a library with their versions, and the matrix products whose arithmetic is known.
+
+    `source` names the measurements and publications of the arithmetic.
+    """
 
     name: str
     device: str
@@ -87,4 +102,4 @@ class Profile:
     calls: tuple[Call, ...]
     names: tuple[str, ...] = ()
     refused: tuple[tuple[str, str, str], ...] = ()
-    """Formats of a, b and result that the library refuses."""
+    """Combinations of the formats of a, b and the result that the library refuses."""

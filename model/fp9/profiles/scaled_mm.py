@@ -1,4 +1,4 @@
-"""Matrix products of scaled FP8 or FP4 codes, as a library computes them."""
+"""Matrix products of scaled FP8 or FP4 codes with the arithmetic of a GPU library."""
 
 from __future__ import annotations
 
@@ -35,24 +35,32 @@ def scaled_mm(
     profile: str | Profile,
     **choices: Any,
 ) -> Array:
-    """Return a (M, K) x b (K, N) with scales as the library of a profile computes it, as an `fp9.Array`.
+    """Return the scaled matrix product a (M, K) x b (K, N) as an `fp9.Array`, bit-exact to a GPU library.
 
-    The arguments are those of `torch._scaled_mm`. The scales' shapes say their kind: one a tensor, (M, 1) and (1, N)
-    for rows, (M, K/128) and (K/128, N/128) or (K/128, N) for FP32 blocks, (M, K/32) in e8m0 for MX, (M, K/16) in
-    ue4m3 or e4m3 for NVFP4. `scale_result` applies only to 8-bit results. `out_dtype` is a's format by default.
+    The arguments are the arguments of `torch._scaled_mm`. The shapes of the scales select the kind of scales:
 
-    The caller states the choices that the library makes at run time:
+    - one number each for a scale per tensor,
+    - (M, 1) and (1, N) for scales by row,
+    - (M, K/128) with (K/128, N/128) or (K/128, N) for FP32 scales of blocks,
+    - (M, K/32) with (K/32, N) in e8m0 for MX,
+    - (M, K/16) with (K/16, N) in ue4m3 or e4m3 for NVFP4.
 
-    - `split_k`: the number of parts of K, 1 for none. `split`: `contiguous`, `serial` or `pairwise`.
-    - `scale_order`: `ab` or `ba`, for scales by row: whose scale multiplies first. CUTLASS swaps a and b by shape.
-    - `format_a`, `format_b`: the formats of plain codes.
+    `scale_result` applies only to 8-bit results. `out_dtype` is the format of a by default. `profile` names the GPU and
+    the library. The library makes some choices at run time, which the caller must give:
+
+    - `split_k`: the number of parts into which the library divides K, or 1.
+    - `split`: the way to divide K: `contiguous`, `serial` or `pairwise`.
+    - `scale_order`: `ab` if the scale of a multiplies first, else `ba`. Scales by row need the order, because CUTLASS
+      can swap a and b.
+    - `format_a`, `format_b`: the formats of operands that are plain codes.
 
     >>> import fp9
     >>> a = fp9.array([[1.0, 2.0]], "e4m3")
     >>> fp9.scaled_mm(a, a.T, 0.5, 0.25, out_dtype="bf16", use_fast_accum=True, profile="h100", split_k=1).tolist()
     [[0.625]]
 
-    Raises ValueError for a call that the library refuses, and for a fact or choice that is missing.
+    Raises ValueError for a call that the library refuses, for a missing choice, and if the profile does not know the
+    arithmetic of the call.
     """
     check_switches(use_fast_accum=use_fast_accum)
     found, wanted = _profile(profile), _Choices(**choices)
@@ -76,7 +84,7 @@ _profile = profile
 
 
 class _Choices:
-    """The choices that the caller states for one call."""
+    """Choices of a GPU library at run time, which the caller gives for one product."""
 
     def __init__(
         self,
@@ -128,7 +136,10 @@ def _order(found: Profile, call: Call, order: str | None) -> Any:
 
 
 def _scales(found: Profile, scale_a: Any, scale_b: Any, sizes: tuple[int, int, int]) -> tuple[Scaling, tuple[Any, Any]]:
-    """Return the kind of scales, and the scales as FP32 numbers or as codes. Kinds that the profile has come first."""
+    """Return the kind of scales that fits the shapes, and the scales as FP32 numbers or as codes.
+
+    If several kinds fit, the function prefers a kind of scales that the profile knows.
+    """
     known = {call.scaling for call in found.calls}
     formats = [carried(scale) for scale in (scale_a, scale_b)]
     narrow = [None if fmt is None or fmt.bits > 8 else fmt for fmt in formats]
@@ -175,7 +186,7 @@ def sums(
     profile: str | Profile,
     **choices: Any,
 ) -> NDArray[np.float32]:
-    """Return the FP32 sums of a x b before any scale, as the call with one scale a tensor computes them."""
+    """Return the unscaled FP32 sums of a x b, computed as in a product with one scale per tensor."""
     found, wanted = _profile(profile), _Choices(**choices)
     x, y = as_operand("a", a, wanted.format_a), as_operand("b", b, wanted.format_b)
     return _sums(found, _call(found, SCALINGS["tensor"]), x, y, (None, None), use_fast_accum, wanted)
@@ -262,7 +273,7 @@ def _numbers(codes: Any, accumulator: Engine) -> NDArray[np.float32]:
 
 
 _NAN = {"fp32": 0x7FFFFFFF, "bf16": 0x7FFF, "fp16": 0x7FFF, "e4m3": 0x7F, "e5m2": 0x7F}
-"""NaN of a GPU's conversions."""
+"""NaN codes that a GPU's conversions return, by result format."""
 
 
 def _output(numbers: NDArray[np.float32], fmt: Format, scale_result: Any) -> Array:

@@ -1,4 +1,4 @@
-"""Comparison of codes bit by bit. The error message decodes differences and names a likely cause."""
+"""Compare codes bit by bit, with an error message that decodes differences and names a likely cause."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 SHOWN = 5
-"""Number of differences that a message decodes."""
+"""Maximum number of differences that an error message decodes."""
 
 
 @dataclass(frozen=True)
 class Differences:
-    """The codes that differ, as flat arrays, and their numbers. `whole` holds the arrays of all codes."""
+    """Codes that differ between two arrays, as flat arrays. `whole` holds both complete arrays."""
 
     format: Format
     actual: NDArray[Any]
@@ -29,11 +29,11 @@ class Differences:
 
     @property
     def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the numbers of the actual and of the expected codes."""
+        """Return the numbers of the actual codes and of the expected codes."""
         return decode_to(self.actual, self.format, np.float64), decode_to(self.expected, self.format, np.float64)
 
     def all(self, holds: Callable[[Any, Any], Any]) -> bool:
-        """Return whether a relation between the actual and the expected number holds for every difference."""
+        """Return whether a relation holds between the actual and the expected number of every difference."""
         with np.errstate(all="ignore"):
             return bool(np.all(holds(*self.numbers)))
 
@@ -88,16 +88,15 @@ CAUSES: tuple[tuple[str, Callable[[Differences], bool]], ...] = (
     ),
     ("all differ by one place: another rounding, or another order of the additions", _neighbours),
 )
-"""Likely causes with their tests, the most specific first."""
+"""Likely causes of differences, with functions that test for a cause. The most specific cause comes first."""
 _UNKNOWN = "another accumulator, order of additions, operand or scale; `fp9 identify` finds accumulators"
 
 
 def assert_equal_bits(actual: ArrayLike, expected: ArrayLike, format: Format | str) -> None:
-    """Raise AssertionError if two arrays of codes differ in any bit. +0 differs from -0, and two codes of NaN differ
-    from each other.
+    """Raise AssertionError if two arrays of codes differ in any bit, such as +0 and -0, or two different NaN codes.
 
-    Each array contains unsigned integers, or has a dtype with the format's bits. Such a dtype is float32 for `fp32`,
-    or a dtype of ml_dtypes or torch. The message decodes the first differences and names a likely cause.
+    The arrays contain unsigned integers or have a dtype with the format's bit layout. For example, float32 has the bit
+    layout of `fp32`. The error message decodes the first differences and names a likely cause.
 
     >>> import numpy as np
     >>> assert_equal_bits(np.float32([1.0, 2.0]), np.float32([1.0, -2.0]), "fp32")
@@ -106,7 +105,7 @@ def assert_equal_bits(actual: ArrayLike, expected: ArrayLike, format: Format | s
       [1]: 0xc0000000 (-2.0) expected, 0x40000000 (2.0) given
       likely cause: another accumulator, order of additions, operand or scale; `fp9 identify` finds accumulators
 
-    Raises ValueError for shapes that differ, and TypeError for arrays that are not codes of the format.
+    Raises ValueError if the shapes differ, and TypeError if an array does not contain codes of the format.
     """
     fmt = _format(format)
     got, wanted = (np.asarray(as_codes(given, fmt)) for given in (actual, expected))

@@ -1,6 +1,6 @@
-"""Proven bounds on the error of a sum, for every order and split of its additions.
+"""Proven error bounds of dot products, for every order of additions and every split of K.
 
-docs/explanation/error-bounds.md has the proof. The names T, M and q are those of the proof.
+The page docs/explanation/error-bounds.md contains the proof.
 """
 
 from __future__ import annotations
@@ -25,19 +25,21 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 ORDERS = ("any", "k")
-"""`any`: every order of the products, in every number of partial sums. `k`: the accumulator's own order, one sum."""
+"""Values of `order`. A bound for `any` holds for every order of additions and every number of partial sums. A bound for
+`k` holds for one sum in the accumulator's order.
+"""
 _ELEMENTS = 1 << 22
 _SLACK = 1 + 2.0**-30
-"""Covers the rounding of the bound's own computation in float64."""
+"""Factor that accounts for float64 rounding in the computation of the bound."""
 
 
 @dataclass(frozen=True)
 class _Weights:
-    """Sums of the relative errors of a computation's roundings.
+    """Sums of the relative errors of all roundings in a dot product.
 
-    `path`: the sum over the roundings that one product passes, for the worst product. `total`: the sum over all
-    roundings. `growth`: how much errors can increase magnitudes. `tiny`: the absolute error of all roundings of small
-    numbers.
+    `path` is the sum over the roundings that affect a single product, for the worst product. `total` is the sum over
+    all roundings. `growth` is the factor by which errors can increase magnitudes. `tiny` is the absolute error of all
+    roundings of subnormal and other small numbers.
     """
 
     path: float
@@ -51,7 +53,7 @@ def _unit(fmt: FixedFormat, rounding: Rounding) -> float:
 
 
 def _step_unit(engine: Engine) -> float:
-    """Return the error of one step relative to its largest term, without the errors of truncated products."""
+    """Return the error of one accumulation step relative to its largest term, without the truncation of products."""
     fraction, window = engine.result.format.fraction_bits, engine.window.width
     rounded = _unit(engine.result.format, engine.result.rounding)
     if window is None or engine.window.addend is Addend.OUTSIDE:
@@ -62,7 +64,7 @@ def _step_unit(engine: Engine) -> float:
 
 
 def _step_growth(engine: Engine, unit: float) -> float:
-    """Return how much one step can increase the sum of magnitudes."""
+    """Return the largest relative increase of the sum of magnitudes in one accumulation step."""
     window = engine.window
     rounds_in = engine.result.rounding is Rounding.RTZ
     if window.width is None:
@@ -73,7 +75,7 @@ def _step_growth(engine: Engine, unit: float) -> float:
 
 
 def _tiny(engine: Engine) -> float:
-    """Return the absolute error of one rounding that the smallest numbers and the exponent of zero cause."""
+    """Return the absolute error of one rounding that underflow, flushing and `zero_exponent` can cause."""
     result, window = engine.result, engine.window
     lowest = np.ldexp(1.0, result.format.min_normal_exponent)
     cut = lowest if result.flush or result.flush_addend or result.format.flushes else result.format.smallest
@@ -88,9 +90,9 @@ def _power_of_zero(engine: Engine) -> float:
 
 
 def _weights(engine: Engine, depth: int, order: str) -> _Weights:
-    """Return the weights for each number of partial sums: 1, 2, ...
+    """Return the error weights of a dot product with `depth` products, for the worst number of partial sums.
 
-    Each partial sum has at least one product, and the partial sums are added in any order.
+    Every partial sum has at least one product. The partial sums are added in any order.
     """
     parts = np.arange(1, (depth if order == "any" else 1) + 1, dtype=np.float64)
     products = float(depth) if engine.step.exact else float(engine.step.products)
@@ -139,11 +141,15 @@ _LOST: dict[Truncation, Callable[[NDArray[Any], NDArray[Any]], tuple[NDArray[Any
     Truncation.FLOOR: _lost_by_floor,
     Truncation.JAM: _lost_by_jam,
 }
-"""How far products (..., k) cut at a last place q (..., 1) move their sum down at most, and up at most."""
+"""Functions that bound the effect of truncation on a sum of products p, shape (..., k).
+
+The products are truncated to multiples of q, shape (..., 1). A function returns the largest decrease and the largest
+increase of the sum.
+"""
 
 
 def _lost(engine: Engine, p: NDArray[Any], largest: NDArray[Any]) -> NDArray[Any]:
-    """Return how much truncation changes the sum of the products p (..., k) if no term exceeds `largest`."""
+    """Return the largest change of a sum by truncation of its products p (..., k), if no term exceeds `largest`."""
     if engine.window.width is None:
         return np.zeros(p.shape[:-1])
     top = np.frexp(largest)[1] - 1
@@ -153,13 +159,13 @@ def _lost(engine: Engine, p: NDArray[Any], largest: NDArray[Any]) -> NDArray[Any
 
 
 def _kept_bits(engine: Engine) -> int:
-    """Return how many fraction bits of the largest term every rounding of the engine keeps."""
+    """Return the number of fraction bits of the largest term that all roundings of the engine keep."""
     bits = [engine.result.format.fraction_bits, engine.output.fraction_bits]
     return min(bits if engine.window.width is None else [*bits, engine.window.width])
 
 
 def _lowest_sum(engine: Engine) -> float:
-    """Return the magnitude below which an engine can replace a sum by zero."""
+    """Return the smallest magnitude of a sum that an engine never replaces by zero."""
     result, output = engine.result, engine.output
     flushes = result.flush or result.flush_addend
     return max(fmt.smallest_normal if flushes or fmt.flushes else fmt.smallest for fmt in (result.format, output))
@@ -168,14 +174,17 @@ def _lowest_sum(engine: Engine) -> float:
 def _bound(
     engine: Engine, weights: _Weights, p: NDArray[Any], powers: NDArray[Any], lowest: NDArray[Any]
 ) -> NDArray[Any]:
-    """Return the bound for finite products p (..., k), their alignment powers, and a common divisor."""
+    """Return the error bound of the sum of finite products p (..., k).
+
+    `powers` holds the products' alignment exponents as powers of two. All products are multiples of `lowest`.
+    """
     positive, negative = np.where(p > 0, p, 0.0).sum(-1), -np.where(p < 0, p, 0.0).sum(-1)
     terms = np.maximum(np.abs(p), powers).sum(-1) if engine.window.width is not None else positive + negative
     floor = max(_power_of_zero(engine), float(np.ldexp(1.0, engine.result.format.min_normal_exponent)))
     aligned = np.maximum(powers.max(-1, initial=0.0), floor)
     reach = weights.growth * (terms + weights.tiny)
     bound = np.zeros(p.shape[:-1])
-    for _ in range(2):  # the first bound limits how far sums get, which gives the second one
+    for _ in range(2):  # the first bound limits the magnitude of sums, which gives a tighter second bound
         largest = np.maximum(reach, aligned)
         rounded = np.minimum(weights.path * weights.growth * (terms + weights.tiny), weights.total * largest)
         bound = _lost(engine, p, largest) + rounded + weights.growth * weights.tiny
@@ -194,11 +203,11 @@ def error_bound(
     format_a: Format | str | None = None,
     format_b: Format | str | None = None,
 ) -> NDArray[np.float64]:
-    """Return the largest possible error of each sum of a (M, K) x b (K, N), as an array of shape (M, N).
+    """Return an upper bound of the error of every sum in a (M, K) x b (K, N), as an array of shape (M, N).
 
-    The bound holds for every order of the products, every number of partial sums (split-K), and every order in which
-    partial sums are added. Steps, windows and chunks are those of `engine`. With `order="k"` the bound holds for one
-    sum in the accumulator's own order. The bound is infinite if the sum can overflow or an operand is not finite.
+    `engine` is the accumulator model that adds the products. The bound holds for every order of the products, every
+    number of partial sums (split-K), and every order in which partial sums are added. With `order="k"`, the bound holds
+    for one sum in the accumulator's order. The bound is infinite if the sum can overflow or an operand is not finite.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")
@@ -253,11 +262,11 @@ def assert_within_bound(
     format_a: Format | str | None = None,
     format_b: Format | str | None = None,
 ) -> None:
-    """Raise AssertionError if a result is further from the exact a x b than `error_bound` allows.
+    """Raise AssertionError if a result differs from the exact a x b by more than `error_bound` allows.
 
-    `actual` (M, N) holds numbers, or codes of an array that knows its format. `scale` multiplies the sums in FP32.
-    `output` is the format to which the kernel then rounds, with any rounding. `error_bound` explains the other
-    arguments.
+    `actual` (M, N) is an array of numbers, or an array that states its format. `scale` is a factor by which the tested
+    kernel multiplies the sums in FP32. `output` is the format to which the kernel rounds the result, in any rounding
+    mode. The other arguments are the same as for `error_bound`.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")
@@ -269,7 +278,7 @@ def assert_within_bound(
       [0, 0] is 447.9, the exact sum 448.0078125, the bound 0.06253
       no order of additions gives this result: compare operands, scales and layout, or name the kernel's accumulator
 
-    Raises ValueError as `error_bound`, and for a result of another shape.
+    Raises ValueError in the same cases as `error_bound`, and if `actual` has another shape than (M, N).
     """
     chosen, x, y = _operands(a, b, engine, order, (format_a, format_b))
     numbers = _numbers(actual)
