@@ -106,7 +106,7 @@ def sentence(error: Exception) -> str:
 def _drop_output() -> None:
     """Redirect standard output to the null device.
 
-    Without the redirection, Python would fail when it writes the buffered output at exit.
+    Without redirection of standard output, Python would fail when writing the buffered output at exit.
     """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()

@@ -2,7 +2,7 @@
 
 Commands that end within a second show no progress. The option `--quiet` disables the display. No progress appears if
 standard error is not a terminal. A command reports its steps with `progress_bar` or its current work with `doing`. If
-a command reports no steps, the display shows the duration of the last run.
+a command reports no steps, the progress display shows the duration of the command's last run.
 """
 
 from __future__ import annotations

@@ -156,8 +156,8 @@ def _divided(op: MultiFpuOp, operands: dict[str, Operand]) -> tuple[NDArray[np.f
     """Return the quotient or square root in float64, and the flags `invalid` and `divide_by_zero`.
 
     Operands and results have at most 15 significand bits. An inexact quotient or root then differs by at least 2^-32,
-    relative to its size, from every number and midpoint. Therefore the rounding to float64 does not change the final
-    result.
+    relative to its size, from every number and midpoint. The rounding of a quotient or root to float64 therefore does
+    not change the final result.
     """
     a = operands["a"]
     with np.errstate(invalid="ignore", divide="ignore"):

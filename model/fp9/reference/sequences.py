@@ -91,7 +91,7 @@ def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
 def quantiser(unit: Quantiser, rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the scale and the elements of each block.
 
-    The last operation of a block selects the scale rule.
+    The last operation of a quantiser block selects the scale rule.
     """
     lanes, codes = unit.lane_names("element"), list[int]()
     for row in rows:

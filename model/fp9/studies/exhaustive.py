@@ -213,7 +213,7 @@ def _work(task: tuple[Check, int]) -> tuple[str, int, int]:
 def run(folder: Path, show: Callable[[str], None], processes: int | None = None) -> dict[str, int]:
     """Run all shards that the folder's file does not list as finished, and return the number of patterns per check.
 
-    Raises ValueError at a difference. After an error, the file still lists all shards that finished earlier.
+    Raises ValueError at a difference. After an error, the folder's file still lists all shards that finished earlier.
     """
     folder.mkdir(parents=True, exist_ok=True)
     listed = folder / "done.json"

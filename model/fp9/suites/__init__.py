@@ -65,7 +65,7 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
 def most_drawn(unit: Unit) -> int:
     """Return the maximum number of random operations in a suite of the unit.
 
-    A sweep can run more operations, because a sweep does not store its operations.
+    A sweep of the unit can run more operations, because a sweep does not store its operations.
     """
     return DRAWN_BITS // sum(port.width for port in (*unit.inputs, *unit.outputs))
 
@@ -100,8 +100,8 @@ def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return random operations of an accumulator.
 
-    Units with chunks use `random_chunks`, and units with a fixed-point register use `random_kulisch`. In all other
-    accumulators, three of four operations add to the running sum.
+    Accumulators with chunks use the function `random_chunks`, and fixed-point registers use `random_kulisch`. In all
+    other accumulators, three of four operations add to the running sum.
     """
     if unit.engine.step.exact:
         return random_kulisch(unit, count, rng)

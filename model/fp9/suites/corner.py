@@ -100,8 +100,8 @@ LOADED_FAMILIES = carry_out_corner, class_corner
 def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return the corner-case sequences of an accumulator.
 
-    Accumulators with chunks use `chunk_corner`, and fixed-point registers use `kulisch_corner`. All other accumulators
-    use the corner cases in `STEP_FAMILIES` and `LOADED_FAMILIES`.
+    Accumulators with chunks use the function `chunk_corner`, and fixed-point registers use `kulisch_corner`.
+    Accumulators of other kinds use the corner cases in `STEP_FAMILIES` and `LOADED_FAMILIES`.
     """
     if unit.engine.step.exact:
         return kulisch_corner(unit, rng)

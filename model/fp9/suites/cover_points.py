@@ -51,8 +51,8 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
     """Return cover points that combine the result's class and sign with the classes of special operands.
 
     Ordinary results give the cover point 0. The accumulator operations LOAD and ACCUMULATE have different cover
-    points, and all other operations give 0. With several products, operations with more than one kind of special
-    operand give 0.
+    points, and all other operations give 0. In units with several products, operations with more than one kind of
+    special operand give 0.
     """
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]

@@ -3,8 +3,8 @@
 The suite first takes one operation for each rare cover point of module `cover_points`. Further candidates are sampled
 equally from all classes of operations. Select values, flags and the upper result bits determine the class of an
 operation. Among a few dozen candidates, the suite takes the operation with the rarest combinations of two bits
-(pairwise coverage). Half of the choices count all bits, and half count only bits whose inversion changes the golden
-result. The choice of operations does not depend on any circuit.
+(pairwise coverage). Half of the choices weigh all input and result bits, and half weigh only bits whose inversion
+changes the golden result. The choice of operations does not depend on any circuit.
 """
 
 from __future__ import annotations
@@ -88,8 +88,8 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
 def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
     """Return the position of the leading bit of each subnormal result, and 0 for other results.
 
-    Only stateless units with power-of-two scales use these positions as classes of operations. Accumulators would have
-    too many.
+    Only stateless units with power-of-two scales use leading bit positions as classes of operations. Accumulators
+    would have too many.
     """
     if unit.scale is None or unit.scale.precision > 1 or unit.has_state:
         return []

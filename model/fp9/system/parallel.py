@@ -106,7 +106,7 @@ def run_parts(
 
     The calling thread also takes parts, so that nested calls and busy thread pools cannot cause a deadlock. The
     function `work` must release the GIL to run faster on several threads. Raises ValueError for less than one thread.
-    An exception from `work` is raised after the current parts have ended.
+    An exception in the function `work` is raised after all running parts have ended.
     """
     slices = list(parts)
     count = _count(threads, len(slices))

@@ -37,8 +37,8 @@ Columns = Mapping[str, "np.ma.MaskedArray[Any, Any]"]
 class FileFormat:
     """A file format for golden vectors: its suffix, and functions that convert columns to bytes and back.
 
-    `decode` raises ValueError if the bytes do not have the file format. The error message does not contain the file's
-    name. `layout` is the part of a manifest that tells a program how to read the file.
+    The function `decode` raises ValueError if the bytes do not have the file format. The error message does not
+    contain the file's name. The field `layout` is the part of a manifest that tells a program how to read the file.
     """
 
     suffix: str

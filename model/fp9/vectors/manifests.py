@@ -24,7 +24,8 @@ def manifest(
 ) -> dict[str, Any]:
     """Return the manifest of a vector file with `count` operations.
 
-    `sha256` is the digest of the vector file. `score` is the suite's mutation score from module `mutation_scores`.
+    The argument `sha256` is the digest of the vector file. The argument `score` is the suite's mutation score from
+    module `mutation_scores`.
     """
     return {
         "generator": f"fp9 {__version__}",

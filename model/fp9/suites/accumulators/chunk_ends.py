@@ -74,7 +74,7 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return pairs of LOAD and FOLD operations, with two corner cases in each group.
+    """Return pairs of the accumulator operations LOAD and FOLD, with two corner cases in each group.
 
     The LOAD operation computes the product of a corner case, and FOLD adds the product to the addend.
     """
@@ -122,7 +122,7 @@ def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield every pair of successive accumulator operations, between a LOAD and a FOLD."""
+    """Yield a LOAD, every pair of successive accumulator operations, and a FOLD."""
     for first, second in itertools.product(unit.operations, repeat=2):
         operations = (MacOp.LOAD, first, second, MacOp.FOLD)
         yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
@@ -197,7 +197,7 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the factors of each product, with the sign of factor a inverted.
 
-    In half of the operations, one low bit of factor a also changes.
+    In half of the operations, one low bit of factor a is inverted as well.
     """
     sign = 1 << (unit.a[0].bits - 1)
     turned = {name: column for name, column in columns.items() if name[0] in "ab"}

@@ -1,4 +1,4 @@
-"""Operations on chunks with a significand of all ones, and on chunks with the largest number.
+"""Operations on accumulator chunks with a significand of all ones or with the largest number.
 
 A power of two nearly cancels a chunk whose significand is all ones. Products of every class are added to a chunk that
 holds the largest number.

@@ -31,7 +31,7 @@ class ProductTable:
         self._sign = 1 << (unit.a[0].bits - 1)
 
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
-        """Return columns with the largest product that does not exceed each magnitude in `wanted`.
+        """Return input columns with the largest product that does not exceed each magnitude in `wanted`.
 
         The function also returns the products. An infinity or NaN in `wanted` gives an infinite or NaN product. All
         lanes except the first multiply zeros.
@@ -50,10 +50,10 @@ class ProductTable:
         return self._columns(codes), np.where(finite, values, wanted)
 
     def ordinary(self, count: int, rng: np.random.Generator) -> Inputs:
-        """Return columns with one product of moderate size in the first lane.
+        """Return input columns with one product of moderate size in the first lane.
 
         Both signs occur. The sum of many products of moderate size stays finite. If no product has a moderate size,
-        products of any size are used.
+        the function uses products of any size.
         """
         low, high = np.searchsorted(self.values, _ORDINARY)
         if low == high:

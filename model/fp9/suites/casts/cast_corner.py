@@ -1,6 +1,6 @@
 """Corner-case operations of casts.
 
-The cases follow the coverage models of IBM FPgen:
+The corner cases follow the coverage models of IBM FPgen:
 
 - values at and next to every rounding boundary,
 - overflow, underflow and specials under every selection,

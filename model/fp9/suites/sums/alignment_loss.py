@@ -1,15 +1,15 @@
 """Corner-case operations with a single bit below the last bit of the alignment window.
 
 The tested bit belongs to a product, to the addend, or to the sum of products. If the window discards the tested bit,
-only the flag `inexact` changes. All other bits are inside the window, because any discarded bit sets the flag
-`inexact`. A large term sets the window's position. Product lanes that are not tested multiply zero by a random factor.
-In some operations the tested bit is inside the window, and the sum is exact. In some operations a further term cancels
-the large term that positions the window.
+only the flag `inexact` changes. All bits except the tested bit are inside the window, because any discarded bit sets
+the flag `inexact`. A large term sets the window's position. Product lanes that are not tested multiply zero by a
+random factor. In some operations the tested bit is inside the window, and the sum is exact. In some operations a
+further term cancels the large term that positions the window.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
 
-If the products are summed first, carries can produce the discarded bit. The figure below shows two products whose sum
+If the products are summed first, carries can produce the discarded bit. In the figure below, the sum of two products
 has exactly two 1 bits.
 
     addend       1 x x x x x x x |

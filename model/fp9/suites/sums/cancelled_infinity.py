@@ -41,8 +41,8 @@ def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: i
     """Return operations with an infinite product and a finite product that cancels the infinity's bits.
 
     The infinite product is infinity times a finite number y, in a random lane. The finite product is -2y times the
-    highest power of two in the format. `place` is the index of the infinite factor: 0 for a, 1 for b. Lanes without a
-    product hold zeros of either sign. Addends are of every class.
+    highest power of two in the format. The argument `place` is the index of the infinite factor: 0 for a, 1 for b.
+    Lanes without a product hold zeros of either sign. Addends are of every class.
     """
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)

@@ -47,8 +47,8 @@ def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Generator) -> Inputs:
     """Return products and an addend of equal sign whose sum carries out.
 
-    `lacks` is the distance from the sum of products to the next power of two. The addend's significand is at least
-    `lacks`. In a third of the operations, the addend's exponent is one too high or too low for the carry.
+    The argument `lacks` is the distance from the sum of products to the next power of two. The addend's significand is
+    at least `lacks`. In a third of the operations, the addend's exponent is one too high or too low for the carry.
     """
     result = fixed(unit.engine.output)
     (x, largest_a), (y, largest_b) = (_largest_significands(fmt) for fmt in (a.format, b.format))

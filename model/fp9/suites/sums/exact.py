@@ -1,7 +1,7 @@
 """Corner-case operations of exact sums and of fixed-point (Kulisch) registers.
 
-Operands are finite, because a single infinity or NaN would decide the whole sum. The cases for units with several
-products are:
+Operands are finite, because a single infinity or NaN would decide the whole sum. The corner cases for units with
+several products are:
 
 - products that cancel, fully or except for the last bit, with addends from far above to far below them,
 - sums of the smallest products,

@@ -25,9 +25,10 @@ _COUNT = 1000
 def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of operand formats whose products can exceed the largest result.
 
-    The largest product must exceed the largest result by more bits than the result has. Some bits of the sum then
-    never appear in a finite result. Units with one product yield no operations, because no second product can cancel
-    the first. Units with one pair of operand formats yield no operations, because other corner cases cover their sums.
+    The largest product must exceed the largest result by more bits than the result has. Some bits of the sum of
+    products then never appear in a finite result. Units with one product yield no operations, because no second
+    product can cancel the first. Units with one pair of operand formats yield no operations, because other corner
+    cases cover their sums.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]

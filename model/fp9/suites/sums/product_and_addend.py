@@ -1,7 +1,8 @@
 """Corner-case operations with one product and an addend.
 
 The corner cases follow IBM FPgen's coverage models of sums. Each function returns the codes of a, b and c, shape (n,)
-each, for one pair of operand formats and a result format. The functions combine the properties that decide a sum:
+each, for one pair of operand formats and a result format. The functions combine all properties of the operands that
+decide a sum:
 
 - the classes of all operands,
 - exponent difference and fraction,
@@ -168,7 +169,7 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
     """Return the magnitudes of factors with a small product that is not below `least`.
 
-    The product is the smallest possible if both operands have at most 8 bits. With wider operands, the wider operand
+    If both operands have at most 8 bits, the product is the smallest possible. With wider operands, the wider operand
     is rounded up to reach `least`.
     """
     x, y, sizes = by_size(a, b)
@@ -246,8 +247,8 @@ ADDENDS_SHARE = 0.2
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
     """Return NaN addends with walking-bit payloads, combined with products of every class.
 
-    All pairs of operand formats together get about `count` operations. Each pair gets a part of the payloads, selected
-    by `number` and `pairs`.
+    All pairs of operand formats together get about `count` operations. Each pair of operand formats gets a part of the
+    NaN payloads, selected by `number` and `pairs`.
     """
     codes = walking_codes(result)
     payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]

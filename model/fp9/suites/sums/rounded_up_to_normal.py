@@ -1,7 +1,7 @@
 """Corner-case operations whose sum underflows and rounds up to the smallest normal number.
 
 The two non-zero products have opposite signs, in random lanes. The larger product is a power of two, which scales move
-to the smallest normal number. The smaller product is any distance below the last bit of the larger product.
+to the smallest normal number. The smaller product lies at any distance below the last bit of the larger product.
 
     product     1 0 0 0 0 |
     product   -           |   x x

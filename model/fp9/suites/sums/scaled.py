@@ -97,7 +97,8 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, rea
     """Return operations with one or two power-of-two products, and zeros in the remaining lanes.
 
     The exponent difference between the two products takes every value. The addend is zero, nearly cancels one or both
-    products, or is far larger or smaller than a product. `reach` is the range of the sum of both scale exponents.
+    products, or is far larger or smaller than a product. The argument `reach` is the range of the sum of both scale
+    exponents.
     """
     rows, lanes = np.arange(COUNT), unit.products
     x, y, exponents = powers(unit.a[first], unit.b[second])
@@ -149,8 +150,8 @@ def _borrowed(
 def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
     """Return sets of `lanes` positive products whose sum is a power of two above the largest product.
 
-    A set lists the two factors of each product, and all products of a set except one are equal. Each power of two has
-    at most one set.
+    A set lists the two factors of each product, and all products of a set except one are equal. For each power of two,
+    the function returns at most one set of products.
     """
     x, y, sizes = by_size(a, b)
     found = []
@@ -171,8 +172,8 @@ def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[
 def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
     """Return the columns of all input ports for operands a and b of shape (n, products).
 
-    `pair` holds the indices of the two operand formats. `columns` provides the scales and the addends. Every second
-    operation has an extra bias.
+    The argument `pair` holds the indices of the two operand formats. `columns` provides the scales and the addends.
+    Every second operation has an extra bias.
     """
     biases = {port.name: port for port in unit.inputs if port.name.endswith("_bias")}
     columns = columns | _selects(*pair, len(a))

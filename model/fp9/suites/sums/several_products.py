@@ -71,8 +71,8 @@ def families(
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Codes]]:
     """Yield the operands and addends of all corner cases in which lanes interact.
 
-    All items together have about `count` operations. Each item holds a and b, shape (n, products), and c in the result
-    format.
+    All items together have about `count` operations. Each yielded item holds the operands a and b, shape (n,
+    products), and the addend c in the result format.
     """
     products = engine.step.products
     for family in (_opposed, _staggered, _equal):
@@ -98,7 +98,7 @@ Lanes = tuple[NDArray[Any], NDArray[Any]]
 
 
 def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return two lanes whose products have opposite signs and equal or adjacent magnitudes.
+    """Return operands with two products that have opposite signs and equal or adjacent magnitudes.
 
     The remaining lanes of each operation are zero or hold the smallest product.
     """

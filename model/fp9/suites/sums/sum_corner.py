@@ -46,9 +46,9 @@ _NANS = 1500
 def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs:
     """Return the corner-case operations of a sum for every pair of operand formats.
 
-    Every code of every operand format occurs. Units with extra bias ports get some combinations of biases. `part` is
-    the number of operations relative to a unit without state. If a unit has several products, cases for one product
-    use a random lane.
+    Every code of every operand format occurs. Units with extra bias ports get some combinations of biases. The
+    argument `part` is the number of operations relative to a unit without state. If a unit has several products, cases
+    for one product use a random lane.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
