@@ -3,9 +3,9 @@
     products -> (+) -> chunk ---> (+) -> total -> result
                  ^-------'         ^-------'
 
-The two accumulators are the last two register stages of the unit. Each sum has its own register and a loop of one clock
-cycle. The first of the two stages adds the products to the chunk. The second stage adds a finished chunk to the total.
-Operations keep their order, so no operation waits for another operation.
+The two accumulators are the last two register stages of the unit. Each accumulator has its own register and a loop of
+one clock cycle. The first accumulator adds the products to the open chunk. The second accumulator adds a finished chunk
+to the total. Operations keep their order, so no operation waits for another operation.
 """
 
 from __future__ import annotations

@@ -198,7 +198,7 @@ class Place(Step):
         return target.is_normal(self.i.exponent)
 
     def _all_ones(self, m: Module, places: Signal) -> None:
-        """Drive whether all kept fraction bits are 1, so that rounding up carries into the exponent."""
+        """Drive the output `all_ones`: all kept fraction bits are 1, so that rounding up carries into the exponent."""
         fraction, window = self.i.fraction, self._window
         ones = Cat(fraction[-1 - bit] | (places >= window - bit) for bit in range(window)).all()
         m.d.comb += self.o.all_ones.eq(ones)

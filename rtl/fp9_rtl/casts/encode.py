@@ -33,8 +33,8 @@ class Encode(Step):
     | infinity            | largest; NaN if at "-0"  | infinity, NaN without    | invalid unless inf |
     | above the largest   | largest                  | infinity, NaN without    | overflow, inexact  |
 
-    The policy `directed` saturates numbers above the largest number if the rounding is toward zero. With other
-    rounding, the policy `directed` acts like `inf`.
+    The policy `directed` saturates numbers above the largest number if the rounding is toward zero. With any other
+    rounding mode, the policy `directed` acts like the policy `inf`.
     """
 
     name = "encode"
@@ -69,7 +69,7 @@ class Encode(Step):
     ) -> None:
         """Drive the code of the result in one target format.
 
-        Also drive whether the result overflows, is flushed to zero, or is infinite.
+        Also drive three signals: whether the result overflows, is flushed to zero, or is infinite.
         """
         i, fmt = self.i, target.format
         finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)

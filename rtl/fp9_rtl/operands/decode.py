@@ -30,10 +30,10 @@ class OperandDecoder(wiring.Component):
     """Combinational decoder from one code, right-aligned in eight bits, to the fields of an operand.
 
     The input `select` chooses the format if there are several formats. In a unit with a bias port, the input
-    `extra_bias` is the extra bias of hfp8_143. The exponent has an offset that saves adders in later stages. Subnormal
-    numbers are normalised only if a later stage needs normalised numbers. A subnormal number that is not normalised
-    keeps its leading zeros and the lowest exponent of its format. Exponent and significand have no meaning if a special
-    flag is set.
+    `extra_bias` is the extra bias of hfp8_143. The decoded exponent has an offset that saves adders in later stages.
+    Subnormal numbers are normalised only if a later stage needs normalised numbers. A subnormal number that is not
+    normalised keeps its leading zeros and the lowest exponent of its format. Exponent and significand have no meaning
+    if a special flag is set.
     """
 
     code: Signal
@@ -146,11 +146,11 @@ class OperandDecoder(wiring.Component):
     def _unpack_integer(
         self, m: Module, fmt: ScaledInteger, fraction: Signal, exponent: Signal, subnormal: Signal
     ) -> None:
-        """Decode an integer like a floating-point number. All integers with the top magnitude bit share one exponent.
+        """Decode an integer like a floating-point number.
 
-        Smaller integers count as subnormal numbers. The integer -128 is the next power of two above the normal numbers.
-        If the significand has a bit above the weight of its exponent, -128 keeps the shared exponent and sets the extra
-        bit.
+        Integers whose top magnitude bit is 1 are normal numbers with one shared exponent. Smaller integers count as
+        subnormal numbers. The integer -128 is the next power of two above the normal numbers. If the significand has a
+        bit above the weight of its exponent, -128 keeps the shared exponent and sets the extra bit.
         """
         code, magnitude, beyond = self.code[: fmt.bits], Signal(fmt.bits, name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1

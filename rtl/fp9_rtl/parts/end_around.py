@@ -47,7 +47,9 @@ class _Tree:
         self._middle_name = f"carry_{middle}"
 
     def carries(self, m: Module, carry: Value) -> list[Value]:
-        """Return the carry into every bit of the node. `carry` is the carry into the node's first bit."""
+        """Return the carry into every bit of a node of the carry tree. `carry` is the carry into
+        the node's first bit.
+        """
         if self._halves is None:
             return [carry]
         low, high = self._halves

@@ -79,7 +79,7 @@ class Gates:
     """The gates of all operations. `drivers` maps each net to the gate that drives the net.
 
     A bit of an operation can have one net as an input and another net as an output. `read` maps bits to input nets, and
-    `driven` maps bits to output nets. `load_delays` holds the delay that a bit's load adds: the gates that use the bit.
+    `driven` maps bits to output nets. `load_delays` holds the additional delay of each bit due to its fan-out.
     """
 
     drivers: Mapping[int, Gate]

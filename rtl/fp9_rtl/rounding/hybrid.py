@@ -1,8 +1,9 @@
 """Decide whether a magnitude rounds up in HiFloat8's hybrid rounding.
 
-Near 1 (|E| < 4), hybrid rounding rounds to nearest, with ties away from zero. Elsewhere, the tail F is compared with a
-threshold T. F consists of the bits just below the kept bits. T consists of the last bits of the source and acts as a
-random number. The magnitude rounds up if F >= T (HiF8 section 3, CANN `Cast`).
+Near 1 (|E| < 4), hybrid rounding rounds to nearest, with ties away from zero. Elsewhere, hybrid rounding compares the
+tail F with a threshold T. The tail F consists of the bits just below the kept bits. The threshold T consists of the
+last bits of the source number and acts as a random number. The magnitude rounds up if F >= T (HiF8 section 3, CANN
+`Cast`).
 """
 
 from __future__ import annotations
@@ -31,7 +32,7 @@ def hybrid_bits(unit: Cast) -> int:
 def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
     """Return the threshold T with `width` bits.
 
-    T holds the source bits that `HiFloat8.threshold_bits` counts, with ones below these bits.
+    The threshold T holds as many source bits as `HiFloat8.threshold_bits` says, with ones below these bits.
     """
     if not width:
         return Const(0, 0)

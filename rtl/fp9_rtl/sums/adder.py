@@ -1,16 +1,16 @@
 """Add a product and an addend exactly: align, add, normalise.
 
-The adder does not round; bits that are shifted out become one sticky bit. The term with the larger exponent stays in
-place. The other term is shifted right:
+The adder does not round; bits that are shifted out become one sticky bit. The adder keeps the term with the larger
+exponent in place, and shifts the other term right:
 
     larger    1.xxxxxxxxxxx|00|0
     smaller       1.xxxxxxx|gr|s     s: OR of all bits further right
 
 Three extra bits are enough: at an alignment distance of two or more, the sum loses at most one leading bit.
 
-If no sum with a non-zero product can be subnormal, the adder treats both terms as normalised. A comparison of exponents
-and leading bits finds the larger of two normalised terms, so their difference is never negative. A subnormal addend can
-have the larger exponent but the smaller value. If sums can be subnormal, the subtraction therefore swaps its operands
+If a non-zero product never leads to a subnormal sum, the adder treats both terms as normalised. A comparison of
+exponents and leading bits finds the larger of two normalised terms, so their difference is never negative. A subnormal
+addend can have the larger exponent but the smaller value. If sums can be subnormal, the subtraction swaps its operands
 on a borrow, and the normaliser stops at the lowest exponent.
 """
 
@@ -41,8 +41,8 @@ def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) 
 
 
 class Align(Step):
-    """Find the larger term and shift the smaller term right. The addend is a code, or fields that
-    are already unpacked.
+    """Find the larger term and shift the smaller term right. The input addend is a code, or a layout of fields that is
+    already unpacked.
     """
 
     name = "align"

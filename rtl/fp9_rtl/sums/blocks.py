@@ -33,7 +33,7 @@ def sum_bits(unit: Dot, size: int) -> int:
 
 
 def scaled_places(unit: Dot, size: int) -> int:
-    """Return how many bit positions a scaled block sum can reach above the exponent of its two scales."""
+    """Return how many bit positions a scaled block sum can reach above the sum of its two scale exponents."""
     assert unit.scale is not None
     scale = ScaleFields(unit.scale)
     first = scale.first_place(unit, sum_bits(unit, size) + scale.product_bits)
@@ -41,7 +41,7 @@ def scaled_places(unit: Dot, size: int) -> int:
 
 
 def exact_ends(unit: Dot) -> tuple[str, ...]:
-    """Return `("zero_sign",)` if the unit adds block sums exactly, and an empty tuple if it aligns them to a window.
+    """Return `("zero_sign",)` if the unit adds block sums exactly, and an empty tuple if a window truncates block sums.
 
     The field `zero_sign` is the sign of an exact sum that is zero.
     """
@@ -52,7 +52,7 @@ class SumBlocks(Step):
     """Form the exact sum of each block as magnitude and sign. A block's flag `zero` is 1 if all its products are zero.
 
     The field `zero_sign` is the sign of an exact sum that is zero. A sum of zeros with equal signs keeps the sign of
-    the zeros. Any other zero sum is a cancellation, and the rounding mode decides its sign.
+    the zeros. If terms cancel to zero, the rounding mode decides the sign of the zero.
     """
 
     name = "sum"

@@ -3,8 +3,8 @@
     products -> step -> step -> ... -> (+) -> result
                +0 ^                     ^ c
 
-All accumulation steps of a chunk run in series. An accumulator unit uses only the final addition of this module,
-because a register is between its accumulation steps.
+All accumulation steps of a chunk run in series. An accumulator (`mac` unit) has a register between its accumulation
+steps, and uses only the final addition of this module.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Raise(Step):
 
 
 def interleaved(engine: Engine) -> list[list[int]]:
-    """Return the product indices in a chunk that each accumulation step adds, as one list per step."""
+    """Return one list for each accumulation step of a chunk: the indices of the products that the step adds."""
     assert engine.chunk.length is not None, "the steps of a chunk"
     order = engine.order(engine.chunk.length)
     return [
@@ -111,7 +111,8 @@ def interleaved(engine: Engine) -> list[list[int]]:
 def join_steps(engine: Engine) -> list[Step]:
     """Return the datapath stages that add a chunk's sum to the running total.
 
-    The inputs are the codes `chunk` and `c`. The outputs are the result and flags.
+    The stages read the chunk's sum as the code `chunk` and the total as the code `c`. The outputs are the result and
+    flags.
     """
     facts, unpack = join_facts(engine), UnpackChunk(engine)
     added = addition(engine.joining, facts, unpack.o.shape())

@@ -127,7 +127,7 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
 
     The stages forward the ports named in `passed` unchanged. Products are normalised unless the sum uses fixed point or
     an addition window. If the addend is added outside the products' window, the stages also sum the products. If the
-    unit has scales, the stages also apply the scales.
+    unit has scales, the stages also multiply the products, or the sum of the products, by the scales.
     """
     if unit.scale is not None:
         aligned = unit.engine.window.width is not None and unit.engine.step.group is None

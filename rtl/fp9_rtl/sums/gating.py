@@ -91,7 +91,7 @@ class IsolateZeros(Step):
 class MaskZeros(Step):
     """Set the significand of a product to 0 if its flag `zero` is 1.
 
-    For a gated product, the multiplier receives the factors of an earlier product, so its significand is not 0.
+    While a zero product is gated, the multiplier still receives older factors and outputs a wrong significand.
     """
 
     name = "mask"
@@ -113,8 +113,8 @@ class MaskZeros(Step):
 class HeldFactors(ElasticStage):
     """Decode the operands into an elastic register, which keeps the previous factors if a product is zero.
 
-    The register always stores the first operation after a reset, because it holds no factors yet. Storing the first
-    operation keeps a simulator's unknown bits out of the result.
+    The register always stores the first operation after a reset, because the register holds no factors before. Storing
+    the first operation keeps a simulator's unknown bits out of the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

@@ -220,7 +220,9 @@ class SumProducts(Step):
 
 
 class ScaleSum(Step):
-    """Multiply the sum of the products by both scales. The exponent has the result's bias and is at least 1."""
+    """Multiply the sum of the products by both scales. The exponent of the scaled sum has the result's bias and is at
+    least 1.
+    """
 
     name = "scale"
 

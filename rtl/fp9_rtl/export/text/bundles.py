@@ -55,8 +55,9 @@ class Crossing:
 def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
     """Return the bundles of fields that enter and leave each module.
 
-    If a module uses several fields of a bundle, all fields of the bundle enter the module. `typed` contains the words
-    that have their own SystemVerilog type. A bundle contains a typed word only if the bundle has no other bits.
+    If a module uses several fields of a bundle, all fields of the bundle enter the module. `typed` contains the
+    multi-bit words that have their own SystemVerilog type. A bundle contains a typed word only if the bundle has no
+    other bits.
     """
     given: dict[Path, tuple[Bundle, ...]] = {(): ()}
     every: list[Bundle] = []

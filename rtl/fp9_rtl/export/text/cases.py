@@ -78,7 +78,7 @@ def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell],
 def _labels(condition: Bit, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Bits, str]]:
     """Yield each word that a condition tests, with the tested value.
 
-    The net of a condition that is not a comparison counts as a one-bit word that must be 1.
+    A condition that is not a comparison counts as a test of its one-bit net for the value 1.
     """
     cell = driver.get(condition)
     if cell is None:

@@ -111,5 +111,5 @@ def joined(parts: Sequence[Expression]) -> Expression:
 
 
 def fixed(bits: Bits) -> Expression:
-    """Return the Verilog constant of some constant bits, given from the lowest bit. Undefined bits become 0."""
+    """Return the Verilog constant for a vector of constant bits, lowest bit first. Undefined bits become 0."""
     return constant("".join("1" if bit == "1" else "0" for bit in reversed(bits)))

@@ -51,14 +51,14 @@ class Edge:
 class Steps:
     """The modules of a circuit, parents first, and the bits that pass between the modules.
 
-    The edges also connect the ports of the circuit and the top module.
+    The edges also contain the connections to the circuit's ports and to the top module.
     """
 
     steps: tuple[Step, ...]
     edges: tuple[Edge, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values, for JSON."""
+        """Return the fields as plain values, which can be stored as JSON."""
         return asdict(self)
 
     @classmethod
@@ -121,9 +121,9 @@ def _reading(circuit: Circuit) -> Iterator[tuple[End, Bits]]:
 
 
 def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) -> dict[Path, Path]:
-    """Return, for each module, the first equal module with the same parent.
+    """Return a map from each module to its representative: the first equal module with the same parent.
 
-    Equal modules are merged only if no input of one module depends on another of the equal modules.
+    Two equal modules are merged only if no input of either module depends on the other module.
     """
     feeds = _feeds(passing)
     first: dict[Path, Path] = {(): ()}
@@ -138,7 +138,7 @@ def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) 
 
 
 def _feeds(passing: Passing) -> Callable[[Path, Path], bool]:
-    """Return a function that tells whether an input of a second module depends on a first module.
+    """Return a function of two modules, which tells whether an input of the second module depends on the first module.
 
     The dependence may lead through other modules.
     """

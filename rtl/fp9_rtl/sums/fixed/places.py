@@ -1,4 +1,4 @@
-"""Bit positions of an exact fixed-point sum, and the rounding cases that can occur.
+"""Bit positions of an exact fixed-point sum, and the rounding cases that can occur in it.
 
 The docstring of the module `sum` shows a picture of the bit positions.
 """
@@ -18,7 +18,7 @@ class Window:
 
     The products' field extends from `ulp` up to, but not including, `top`. The addend's leading bit is placed at
     `addend_highest` or lower. The flag `far` means that an addend can be larger than the window. The flag `cut` means
-    that an addend can have bits below `lowest`, which a sticky bit then collects.
+    that an addend can have bits below `lowest`; a sticky bit collects these bits.
     """
 
     lowest: int

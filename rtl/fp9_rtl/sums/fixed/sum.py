@@ -12,14 +12,15 @@ window therefore holds the sum of the field and the addend:
 * If the addend reaches above `highest`, the products' sum is below a quarter of the addend's last place.
   A distant addend is placed at `highest` with its exponent unchanged, because its distance does not affect rounding.
 * Addend bits below `lowest` are worth less than half of the products' last place, and become one sticky bit.
-  The lost bits move the leading bit of the products' sum by at most one position.
+  The lost addend bits move the leading bit of the products' sum by at most one position.
   If the products cancel, the result is the whole addend.
 
 The adder covers only the products' field. All signs are relative to the addend's sign, so the adder inverts products
 but never the addend. If all addend bits are inside the field, the adder works in one's complement, as
-`terms.signed_sum` does. If the addend has bits outside the field, the adder works in two's complement. The products'
-signs then enter as carries at the lowest bit. A negative sum in the field borrows from the addend's bits above the
-field. If the addend has no bits above the field, a negative sum is inverted and the bits below the field are negated.
+`terms.signed_sum` does. If the addend has bits outside the products' field, the adder works in two's complement. In
+two's complement, the products' signs enter the adder as carries at the lowest bit. A negative sum in the field borrows
+from the addend's bits above the field. If the addend has no bits above the field, a negative sum is inverted and the
+bits below the field are negated.
 """
 
 from __future__ import annotations

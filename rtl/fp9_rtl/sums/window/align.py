@@ -9,9 +9,10 @@ operand has the lowest exponent of its format.
     product 2            xxx  xxxxx          |
     addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   truncated
 
-Non-zero truncated bits make the result inexact. Truncation toward zero only drops bits. Truncation with jam sets the
-last kept bit to 1 if a dropped bit is 1. Truncation with floor subtracts one unit of the window's last place for each
-negative term that loses bits. One extra row of the sum subtracts all floor units.
+Non-zero truncated bits make the result inexact. Truncation toward zero only drops bits. The truncation mode `jam` sets
+the last kept bit to 1 if a dropped bit is 1. The truncation mode `floor` subtracts one unit of the window's last place
+for each negative term that loses bits. One extra operand of the adder subtracts the units of all negative terms that
+lose bits.
 """
 
 from __future__ import annotations
@@ -94,7 +95,7 @@ class Ranks:
 
 
 def ranks_of(unit: Dot, products: range) -> Ranks:
-    """Return the ranks of a unit whose products have the exponents `products`.
+    """Return the ranks of the terms in a unit's addition window. `products` is the range of product exponents.
 
     The ranks also cover an addend that is added inside the window.
     """
@@ -109,7 +110,7 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
 
 
 def lowest_of_zeros(unit: Dot) -> int:
-    """Return the rank that belongs to the engine's `zero_exponent`, the exponent of a zero term."""
+    """Return the rank of a zero term in an addition window, from the engine's `zero_exponent`."""
     assert unit.engine.window.zero_exponent is not None
     return unit.engine.window.zero_exponent + unit.engine.result.format.bias + places_above(unit)
 
@@ -171,7 +172,9 @@ def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]
 
 
 def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
-    """Return the number of negative terms that lose bits. Floor truncation subtracts one unit for each of them."""
+    """Return the number of negative terms that lose bits. Floor truncation subtracts one unit for
+    each of these terms.
+    """
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 
 
@@ -237,7 +240,7 @@ class AlignWindow(Step):
 
 
 class AddWindow(Step):
-    """Add the aligned terms to a sign and a magnitude with `places` bits above the addition window."""
+    """Add the aligned terms. The sum is a sign and a magnitude with `places` bits above the addition window."""
 
     def __init__(self, unit: Dot, places: int, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
         self.name = "add" if unit.engine.window.addend is Addend.INSIDE else "add_products"

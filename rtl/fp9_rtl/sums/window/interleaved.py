@@ -6,8 +6,9 @@
     addend           xxxxxxxxxxxxxxxxxxxxxxxx|xxx     floor at the window below the largest exponent of all
     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
-Floor truncation subtracts one unit from a negative number that loses bits. One extra row of the next sum subtracts the
-floor units. The products do not depend on the addend, so an accumulator's loop begins after the sum of all products.
+Floor truncation subtracts one unit from a negative number that loses bits. One extra operand of the next adder
+subtracts the floor units. The products do not depend on the addend, so an accumulator's loop begins after the sum of
+all products.
 """
 
 from __future__ import annotations
@@ -49,7 +50,8 @@ def sum_bits(unit: Dot) -> int:
 class AlignHalves(Step):
     """Truncate each product toward zero, in the window of the even products or of the odd products.
 
-    The output `even_top` is the largest exponent of the even products, and `odd_top` that of the odd products.
+    The output `even_top` is the largest exponent of the even products. The output `odd_top` is the largest exponent of
+    the odd products.
     """
 
     name = "align"
@@ -83,7 +85,7 @@ class AlignHalves(Step):
 class AddHalves(Step):
     """Add the even products, add the odd products, then add both sums.
 
-    The output `top` is the larger one of the exponents `even_top` and `odd_top`.
+    The output `top` is the larger of the two inputs `even_top` and `odd_top`.
     """
 
     name = "add"
@@ -215,8 +217,8 @@ class AddAddend(Step):
 class NormaliseFloor(NormaliseSum):
     """Normalise the sum as `NormaliseSum` does, then floor the sum after `fraction_bits` bits.
 
-    If a negative sum loses bits, floor increases its magnitude by one unit. The unit is added to the rounding bits
-    unless they are all 1. Rounding bits of all ones already round to nearest in the upward direction.
+    If a negative sum loses bits, floor increases its magnitude by adding one unit to the rounding bits. Rounding bits
+    that are all 1 stay unchanged, because they round up in any case.
     """
 
     def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int) -> None:

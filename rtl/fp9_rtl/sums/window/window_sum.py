@@ -4,8 +4,8 @@
 * The module `beside` sums the truncated products, then adds the addend as a multiply-add does.
 * The module `interleaved` sums even and odd products separately, then adds both sums and the addend.
 
-In `beside` and `interleaved`, the products' window does not depend on the addend. An accumulator therefore computes
-this window before its loop.
+In `beside` and `interleaved`, the products' window does not depend on the addend. An accumulator of these two kinds
+computes the products' window before its loop.
 """
 
 from __future__ import annotations
@@ -105,7 +105,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 def _facts(unit: Dot) -> SumFacts:
-    """Return the facts about the sums that let later stages omit hardware.
+    """Return which cases can occur in the sums, so that later stages can omit the hardware for all other cases.
 
     A sum of scaled products can always be subnormal and can always overflow.
     """

@@ -184,10 +184,10 @@ def extended(bits: Bits, width: int, signed: bool) -> Bits:
 
 
 def _place(cells: Iterable[Cell]) -> None:
-    """Assign each cell that an optimisation created to a module.
+    """Assign each cell that Yosys' optimisations created to a module of the source.
 
-    The cell belongs to the module that uses its output. If no module uses the output, the cell belongs to the module
-    that drives its inputs.
+    A created cell belongs to the module that uses its output. If no module uses the output, the created cell belongs to
+    the module that drives its inputs.
     """
     lost = [cell for cell in cells if cell.path == ("?",)]
     if not lost:

@@ -29,8 +29,8 @@ def code_digest(text: str) -> str:
 class _Walk:
     """Traversal of a circuit from the outputs to the inputs, which numbers the cells.
 
-    A cell gets its number after all cells that drive the cell. A register gets its number when it is first reached, and
-    its inputs are traversed later.
+    A cell gets its number after all cells that drive the cell. A register gets its number when the traversal first
+    reaches the register, and its inputs are traversed later.
     """
 
     def __init__(self, words: Mapping[str, Any]) -> None:
@@ -104,8 +104,8 @@ def canonical_digest(words: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a circuit, independent of the operand order of commutative cells.
 
     A register is represented by its reset value and by a term, which is a digest of the cells that drive the register.
-    All terms are recomputed once for each clock cycle, 2 n + 1 times for n registers. Moore proved for finite automata
-    that two circuits that agree in so many cycles agree in every cycle.
+    For n registers, all terms are recomputed for 2 n + 1 clock cycles. By Moore's theorem on finite automata, two
+    circuits that agree for 2 n + 1 cycles agree in every cycle.
     """
     return _Terms(words).digest()
 

@@ -93,7 +93,7 @@ def _operation(kind: str, a: Bit, b: Bit, joined: Mapping[Bit, tuple[str, frozen
 def _operands(kind: str, bit: Bit, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> frozenset[Bit]:
     """Return the operands of the AND or OR that drives `bit`.
 
-    If an operand comes from another cell of the same kind, the operands of this cell are included.
+    If an operand comes from another cell of the same kind, the operands of the other cell are included.
     """
     made_by, operands = joined.get(bit, ("", frozenset()))
     return operands if made_by == kind else frozenset()
@@ -125,7 +125,7 @@ def _selected(cell: Cell) -> Bits | None:
 
 
 def _reduced(cell: Cell) -> Bits | None:
-    """Return the value of a trivial reduction, and None for any other reduction.
+    """Return the value of a trivial reduction cell, and None for any other reduction cell.
 
     The function also removes operands that cannot change the result.
     """
