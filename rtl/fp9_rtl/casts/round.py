@@ -18,9 +18,9 @@ class RoundKept(Step):
     """Round the kept bits, adjust the exponent after a carry, and report whether the result is inexact.
 
     The output `tiny` is 1 if the number, rounded in full precision, would be below the normal numbers. The output
-    `away` is 1 if the rounding mode rounds no non-zero number with this sign to zero. The output `toward_zero` is 1 if
-    the rounding mode rounds all numbers with this sign toward zero. The output `toward_zero` exists only if the
-    overflow policy needs it.
+    `away` is 1 if the rounding mode never rounds a non-zero number with the operand's sign to zero. The output
+    `toward_zero` is 1 if the rounding mode rounds all numbers with the operand's sign toward zero. The output
+    `toward_zero` exists only if the overflow policy needs it.
     """
 
     name = "round"

@@ -42,7 +42,7 @@ class CastTarget(abc.ABC):
 
     @property
     def has_subnormals(self) -> bool:
-        """Return whether numbers below the normal numbers keep some of their bits."""
+        """Return whether the target format has numbers below its normal numbers."""
         return True
 
     def is_normal(self, exponent: Value) -> Value:

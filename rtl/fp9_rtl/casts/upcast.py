@@ -52,7 +52,8 @@ class UpcastStep(Step):
     def _too_large(self, exponent: Value) -> Value:
         """Return whether a number exceeds the result's range.
 
-        The exponent alone decides, because the few significand bits of an operand always fit.
+        The exponent alone decides whether the number is too large, because the few significand bits of an operand
+        always fit.
         """
         fmt = self._result
         return exponent > fmt.highest_exponent + fmt.bias if self._exponents[1] > fmt.highest_exponent else Const(0)

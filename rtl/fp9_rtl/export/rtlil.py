@@ -32,8 +32,8 @@ def rtlil2verilog(rtlil: str, top: str | None = None, flat: bool = False, system
 
     `rtlil` is text from Yosys' `write_rtlil` or Amaranth's `rtlil.convert`. `top` names the top module; by default
     it is the module that no other module contains. `flat` writes one module, `system` writes SystemVerilog. The
-    output is deterministic. Raises ValueError for a text that Yosys rejects and for a cell that the writer does not
-    support, such as a division or a latch.
+    output is deterministic. Raises ValueError for a text that Yosys rejects, and for a cell that the writer does not
+    support. Examples of unsupported cells are divisions and latches.
 
     >>> text = '''module \\invert
     ...   wire width 4 input 1 \\a

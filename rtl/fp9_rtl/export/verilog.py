@@ -85,7 +85,7 @@ def _ending(system: bool) -> str:
 def circuit_digest(unit: Unit) -> str:
     """Return the SHA-256 of a unit's circuit, which does not depend on the wording of the Verilog text.
 
-    Records of area, energy and mutants identify a circuit by this digest.
+    Records of area, energy and mutants identify a circuit by its circuit digest.
     """
     return str(_made(unit)["circuit"])
 

@@ -18,7 +18,7 @@ class TileArea:
     """Area in um2 and delay in ns of a matrix-product tile with one synthesis mapping.
 
     `element_um2` is the tile's area divided by its number of elements. The average per element includes the casts and
-    the control logic. All other figures are for the whole tile.
+    the control logic. All figures except `element_um2` are for the whole tile.
     """
 
     tile: str

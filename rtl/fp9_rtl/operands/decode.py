@@ -21,7 +21,7 @@ from fp9_rtl.parts.select import switch
 def places_above_exponent(formats: Sequence[Format]) -> int:
     """Return the number of bits that an aligned significand has above the weight of its exponent.
 
-    The number is 1 for integer formats, because -128 needs the bit of weight 2. The number is 0 for all other formats.
+    The result is 1 for integer formats, because -128 needs a significand bit of weight 2, and 0 for all other formats.
     """
     return int(any(isinstance(fmt, ScaledInteger) for fmt in formats))
 
@@ -214,7 +214,7 @@ def connect_ports(
 
 
 def is_nan(fmt: Format, code: Value) -> Value:
-    """Return whether a code is NaN or NaN-Inf. The top bit of the code is its sign."""
+    """Return whether a code, whose top bit is the sign, is NaN or NaN-Inf."""
     if isinstance(fmt, FixedFormat) and fmt.specials in (Specials.NAN_ONLY, Specials.MERGED):
         return code[:-1] == fmt.magnitude_mask
     if isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE:

@@ -47,7 +47,7 @@ class DotField:
 
     @property
     def size_pattern(self) -> str:
-        """Return the pattern of the exponent's magnitude in this row, including the leading 1 that a code does not
+        """Return the pattern of the exponent's magnitude in the row, including the leading 1 that a code does not
         store.
         """
         leading = "1".ljust(self.exponent_bits, "-") if self.exponent_bits else ""

@@ -1,7 +1,7 @@
 """Add with end-around carry, for sums in one's complement.
 
 The carry-out is added at the lowest bit. A tree of (generate, propagate) pairs computes the carry-out of the whole
-word. The same tree distributes the carry-out to every bit, so no second adder is needed.
+word. The tree also distributes the carry-out to every bit, so no second adder is needed.
 """
 
 from __future__ import annotations

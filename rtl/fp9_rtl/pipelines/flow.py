@@ -33,7 +33,7 @@ class FlowNetwork:
     def source_side(self) -> set[int]:
         """Return the nodes on the source's side of a minimum cut.
 
-        If several minimum cuts exist, the returned set is the smallest of their source sides.
+        If several minimum cuts exist, the function selects the cut with the fewest nodes on the source's side.
         """
         while True:
             level = self._levels()

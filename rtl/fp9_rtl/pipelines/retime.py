@@ -28,7 +28,9 @@ Named bits cost less, so that registers get meaningful names.
 
 
 def place(netlist: Netlist, stages: int) -> Stages:
-    """Return a pipeline stage for every operation. The longest path within a stage is as short as possible."""
+    """Return a pipeline stage for every operation. The assignment makes the longest path within a pipeline stage as
+    short as possible.
+    """
     anywhere = [1] * len(netlist.operations)
     low, high = 0, longest_path(netlist, anywhere)
     while low < high:

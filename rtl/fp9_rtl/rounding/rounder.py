@@ -23,8 +23,7 @@ from fp9_rtl.rounding.specials import packed_magnitude
 def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data.ShapeLike]) -> data.StructLayout:
     """Return the input layout of the rounder.
 
-    The layout has a normalised sum in the format's precision, the guard, round and sticky bits, and the fields in
-    `passed`.
+    The layout has a normalised sum in the result's precision, guard, round and sticky bits, and the fields in `passed`.
     """
     return data.StructLayout(
         {

@@ -4,7 +4,7 @@
                +0 ^                     ^ c
 
 All accumulation steps of a chunk run in series. An accumulator (`mac` unit) has a register between its accumulation
-steps, and uses only the final addition of this module.
+steps. From the module `chunks`, an accumulator uses only the final addition.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ from fp9_rtl.sums.adder import addition
 def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
     """Return the datapath stages that compute the result and flags from a chunk's products and the total `c`.
 
-    `step(layout)` returns the datapath stages of one accumulation step. The layout holds the step's products and its
-    addend `c`.
+    `step(layout)` returns the datapath stages of one accumulation step. `layout` holds the products and the addend `c`
+    of the accumulation step.
     """
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]

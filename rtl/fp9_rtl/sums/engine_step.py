@@ -125,9 +125,9 @@ def _chunk_steps(unit: Dot) -> list[Step]:
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """Return the datapath stages from the input ports to the exact products.
 
-    The stages forward the ports named in `passed` unchanged. Products are normalised unless the sum uses fixed point or
-    an addition window. If the addend is added outside the products' window, the stages also sum the products. If the
-    unit has scales, the stages also multiply the products, or the sum of the products, by the scales.
+    The datapath stages forward the ports named in `passed` unchanged. Products are normalised unless the sum uses fixed
+    point or an addition window. If the addend is added outside the products' window, the stages also sum the products.
+    If the unit has scales, the stages also multiply the products, or the sum of the products, by the scales.
     """
     if unit.scale is not None:
         aligned = unit.engine.window.width is not None and unit.engine.step.group is None
@@ -153,7 +153,7 @@ def _windowed_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...])
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """Return the datapath stages that add the products and `c`, round once, and output the result and flags.
 
-    The inputs of the stages are `c` and the outputs of `product_steps`.
+    The inputs of the datapath stages are the addend `c` and the outputs of `product_steps`.
     """
     return [*flush_addend(unit.engine, i), *_sum_steps(unit, i)]
 

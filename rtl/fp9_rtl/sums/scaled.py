@@ -155,7 +155,7 @@ CIRCUITS = (
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
     """Return the datapath stages from products and scales to one scaled sum, or to the terms of an addition window.
 
-    The stages forward the fields named in `passed` unchanged.
+    The datapath stages forward the fields named in `passed` unchanged.
     """
     if unit.engine.window.width is not None:
         return scaled_terms(unit, i, passed)
@@ -171,7 +171,7 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """Return the datapath stages that add the scaled products and `c`, round once, and output the result and flags.
 
-    The inputs of the stages are `c` and the outputs of `product_steps`.
+    The inputs of the datapath stages are the addend `c` and the outputs of `product_steps`.
     """
     if unit.engine.window.width is not None:
         return window.sum_steps(unit, i)

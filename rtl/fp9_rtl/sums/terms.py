@@ -50,7 +50,7 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
 
     The products are processed in order. Two infinities of opposite signs set both flags. The next infinity replaces
     both flags, unless a run of `run` products has ended since both flags were set. If both flags are set at the end of
-    a run, they stay set until the last product.
+    a run, both flags stay set until the last product.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):

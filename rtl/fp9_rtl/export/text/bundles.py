@@ -16,7 +16,7 @@ from fp9_rtl.export.text.signals import Sources, clean
 class Bundle:
     """Fields of one structure that cross a module boundary together, lowest field first.
 
-    `place` is the module that drives the structure. `name` is the name of the structure in the Python source of this
+    `place` is the module that drives the structure. `name` is the name of the structure in the Python source of the
     module.
     """
 
@@ -31,10 +31,8 @@ class Bundle:
 
     @property
     def stems(self) -> tuple[str, str]:
-        """Return two candidates for the name of the structure's type.
-
-        The first candidate is the structure's name without numbers. The second candidate is the module's name followed
-        by the first candidate.
+        """Return two candidates for the name of the structure's type: the structure's name without numbers, and the
+        same name after the module's name.
         """
         stem = re.sub("^[io]_|[0-9_]*$", "", clean(self.name.rpartition(".")[2]) or "fields")
         return stem, f"{self.place}_{stem}"

@@ -49,9 +49,9 @@ def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
 class Update:
     """The next value of a register.
 
-    `arms` holds pairs of a condition and a value. The first true condition selects the next value. If no condition is
-    true and `holds` is True, the register keeps its value. If no condition is true and `holds` is False, the next value
-    is `otherwise`.
+    `arms` holds pairs of a condition and a value. The first true condition selects the next value of the register. If
+    no condition is true and `holds` is True, the register keeps its value. If no condition is true and `holds` is
+    False, the next value is `otherwise`.
     """
 
     arms: tuple[tuple[Bits, Bits], ...]

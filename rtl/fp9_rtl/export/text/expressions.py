@@ -38,7 +38,7 @@ class Expression:
 
 @dataclass(frozen=True)
 class Atom(Expression):
-    """A name, a slice of a name, or a constant."""
+    """A Verilog expression that is a name, a slice of a name, or a constant."""
 
     text: str
 
@@ -48,7 +48,7 @@ class Atom(Expression):
 
 @dataclass(frozen=True)
 class Unary(Expression):
-    """An operator before an operand, or a function applied to an operand."""
+    """A Verilog operator before an operand, or a Verilog function that is applied to an operand."""
 
     operator: str
     operand: Expression
@@ -64,7 +64,7 @@ class Unary(Expression):
 
 @dataclass(frozen=True)
 class Binary(Expression):
-    """Operands with one operator between them."""
+    """Several operands with the same Verilog operator between them."""
 
     operator: str
     operands: tuple[Expression, ...]
@@ -155,7 +155,7 @@ def _wrapped(before: str, lines: Sequence[str], after: str) -> list[str]:
 
 
 def constant(bits: str) -> Atom:
-    """Return a Verilog constant. The text `bits` begins with the highest bit."""
+    """Return the Verilog constant with the bits in the text `bits`, highest bit first."""
     width, value = len(bits), int(bits, 2)
     if width == 1:
         return Atom(f"1'b{bits}")

@@ -62,8 +62,8 @@ class Reading:
     def definition(self, signal: Signal, inside: Iterable[Cell]) -> Expression:
         """Return the expression that defines a signal.
 
-        The cells in `inside` drive bits of the signal, and their values are written as expressions. All other bits are
-        written in the same way as by `read`.
+        The cells in `inside` drive bits of the signal, and their values are written as expressions. All other bits of
+        the signal are written as the method `read` writes them.
         """
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []

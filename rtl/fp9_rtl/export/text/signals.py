@@ -34,7 +34,7 @@ class Signal:
     members: tuple[Signal, ...] = ()
 
     def take(self, type: Type | None) -> None:
-        """Set the type of the signal. If the type is not None, the index of the lowest bit becomes 0."""
+        """Set the type of the signal. A signal with a type gets the index 0 for its lowest bit."""
         self.type = type
         self.low = 0 if type else self.low
 
@@ -179,7 +179,7 @@ class Sources:
     def around(self, bits: Bits) -> Iterator[tuple[str, Bits, int]]:
         """Yield the source names that contain `bits` without gaps.
 
-        Each source name comes with its bits and the index at which `bits` begins.
+        Each source name comes with all its bits and the index in the name at which `bits` begins.
         """
         for name, held in self.holding(bits[0]):
             place = held.index(bits[0])
@@ -197,8 +197,8 @@ class Sources:
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
         """Yield the wanted bits as runs of adjacent bits.
 
-        Each run comes with a source name, the index of the run in this name, and the bits of the run. Names that begin
-        with `first` have priority.
+        Each run comes with a source name, the index of the run in the source name, and the bits of the run. Names that
+        begin with `first` have priority.
         """
         left = set(wanted)
         holding = sorted({number for bit in left for number in self._holding.get(bit, ())})

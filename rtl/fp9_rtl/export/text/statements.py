@@ -86,7 +86,7 @@ def _definitions(module: Module, dialect: Dialect) -> list[Definition]:
 def _loops(definitions: Sequence[Definition]) -> set[int]:
     """Return the signals that hold several values and depend on themselves.
 
-    A dependency cycle without such signals is a real loop of the circuit.
+    A dependency cycle without signals of several values is a real loop of the circuit.
     """
     left = {id(d.signal): d for d in definitions}
     while True:
@@ -121,9 +121,8 @@ def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
 
 
 def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signal]:
-    """Return the signals that must be declared before all definitions.
-
-    These signals are registers, outputs of submodules, and signals that are read before their definition.
+    """Return the signals to declare before all definitions: registers, submodule outputs, and signals that are read
+    before their definition.
     """
     defined = {id(d.signal): number for number, d in enumerate(ordered)}
     late = {

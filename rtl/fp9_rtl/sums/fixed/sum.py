@@ -1,8 +1,8 @@
 """Add any number of products and an addend exactly in fixed point.
 
 Each product is shifted to its bit position in a field that holds the sum of all products. Products are not sorted, not
-aligned with each other and not normalised. The addend has a larger exponent range than the products. A slightly wider
-window therefore holds the sum of the field and the addend:
+aligned with each other and not normalised. The addend has a larger exponent range than the products. A window that is
+slightly wider than the field holds the sum of the field and the addend:
 
     position   highest       top            ulp      lowest
                   | outside   |    field     | outside  | sticky
@@ -53,8 +53,8 @@ def placed_product(
     inverted.
 
     Bit 0 of the signal is the products' lowest bit position. A shifter moves the product by its exponent modulo 2^fine,
-    where 2^fine is at least the width of the significand. A selector then moves the product by a multiple of 2^fine. A
-    product with a short exponent field needs no selector. Product bits outside the signal are always 0.
+    where 2^fine is at least the width of the significand. A selector after the shifter moves the product by a multiple
+    of 2^fine. A product with a short exponent field needs no selector. Product bits outside the signal are always 0.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
@@ -194,8 +194,8 @@ class Place(Step):
 class Add(Step):
     """Add the two numbers in the products' field, then the addend's bits outside the field.
 
-    The result has a sign and a magnitude that begins at the window's lowest bit position. The output `alone` is 1 if
-    the products cancel and the addend was truncated.
+    The sum has a sign and a magnitude that begins at the window's lowest bit position. The output `alone` is 1 if the
+    products cancel and the addend was truncated.
     """
 
     name = "add"

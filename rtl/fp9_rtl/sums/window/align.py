@@ -45,7 +45,7 @@ def term_names(unit: Dot) -> tuple[str, ...]:
 def places_above(unit: Dot) -> int:
     """Return the number of bit positions that a term has above the bit position of its exponent.
 
-    A product can need one position more than both factors together. The sum of a product group is aligned by its
+    A product can need one bit position more than both factors together. The sum of a product group is aligned by its
     scales, and can need more positions.
     """
     if unit.engine.step.group is not None:
@@ -78,11 +78,11 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranks:
-    """Exponents by which an addition window compares its terms.
+    """Ranks of the terms in an addition window: the exponents by which the window compares its terms.
 
-    The rank of a term is its exponent plus the number of bit positions above the exponent. Ranks have the bias of the
-    result format. The rank `nothing` is below all exponents. The rank of a zero term is `zero`. The largest rank in a
-    sum is never less than `lowest`.
+    The rank of a term is its exponent plus the number of bit positions above the exponent. All ranks have the exponent
+    bias of the result format. The rank `nothing` is below all exponents. The rank of a zero term is `zero`. The largest
+    rank in a sum is never less than `lowest`.
     """
 
     exponents: range
@@ -97,7 +97,7 @@ class Ranks:
 def ranks_of(unit: Dot, products: range) -> Ranks:
     """Return the ranks of the terms in a unit's addition window. `products` is the range of product exponents.
 
-    The ranks also cover an addend that is added inside the window.
+    If the addend is added inside the window, the ranks cover the addend too.
     """
     engine, addend, above = unit.engine, unit.engine.addend_format, places_above(unit)
     nothing, stop, inside = min(0, products.start - 1), products.stop, engine.window.addend is Addend.INSIDE
@@ -125,7 +125,9 @@ def headroom(unit: Dot, ranks: Ranks) -> int:
 
 
 class Window:
-    """Hardware that aligns terms to their largest exponent and truncates them to the window's width."""
+    """Hardware that aligns the terms of a sum to their largest exponent and truncates the terms to
+    the window's width.
+    """
 
     def __init__(self, m: Module, unit: Dot, ranks: Ranks, terms: Mapping[str, Term], name: str = "") -> None:
         self._m, self._ranks, self._name = m, ranks, name
@@ -172,8 +174,8 @@ def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]
 
 
 def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
-    """Return the number of negative terms that lose bits. Floor truncation subtracts one unit for
-    each of these terms.
+    """Return the number of negative terms that lose bits. Floor truncation subtracts one unit for each negative term
+    that loses bits.
     """
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 

@@ -22,8 +22,8 @@ from fp9_rtl.sums.window.align import AddWindow, AlignWindow, Ranks, carry_place
 def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
     """Return the datapath stages from the products to their truncated sum, the field `product`.
 
-    The stages forward the fields named in `passed` unchanged. The output `dropped` is 1 if a truncated bit was 1. If
-    the addend is truncated like the products, the output `top` is the window's exponent.
+    The datapath stages forward the fields named in `passed` unchanged. The output `dropped` is 1 if a truncated bit was
+    1. If the addend is truncated like the products, the output `top` is the window's exponent.
     """
     align = AlignWindow(unit, i, passed)
     add = AddWindow(unit, carry_places(unit), align.o.shape(), passed)

@@ -19,7 +19,7 @@ from fp9_rtl.sums.window.align import lowest_of_zeros, places_above, window_bits
 def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
     """Return the datapath stages from products and scales to the terms of an addition window.
 
-    The stages forward the fields named in `passed` unchanged.
+    The datapath stages forward the fields named in `passed` unchanged.
     """
     group = unit.engine.step.group
     if group is None:

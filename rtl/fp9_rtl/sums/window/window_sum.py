@@ -4,8 +4,8 @@
 * The module `beside` sums the truncated products, then adds the addend as a multiply-add does.
 * The module `interleaved` sums even and odd products separately, then adds both sums and the addend.
 
-In `beside` and `interleaved`, the products' window does not depend on the addend. An accumulator of these two kinds
-computes the products' window before its loop.
+In `beside` and `interleaved`, the products' window does not depend on the addend, so an accumulator computes the window
+before its loop.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def _has_window(unit: Dot) -> bool:
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
     """Return the datapath stages from the products to their sum, or an empty list if the addend is inside the window.
 
-    The stages forward the fields named in `passed` unchanged.
+    The datapath stages forward the fields named in `passed` unchanged.
     """
     if unit.engine.window.interleaved is not None:
         align = AlignHalves(unit, i, passed)
@@ -89,8 +89,8 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """Return the datapath stages that add the products and `c`, round once, and output the result and flags.
 
-    The inputs of the stages are `c` and the outputs of `product_steps`. If the addend is inside the window, the inputs
-    are `c` and the products.
+    The inputs of the datapath stages are the addend `c` and the outputs of `product_steps`. If the addend is inside the
+    window, the inputs are the addend `c` and the products.
     """
     if unit.engine.window.interleaved is not None:
         return _interleaved_steps(unit, i)
