@@ -139,8 +139,8 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
 def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return operations that sum three of the smallest products in one accumulator chunk.
 
-    The operation FOLD adds the chunk to a total of zero. Some products nearly cancel, so that the sum of a chunk can
-    be smaller than each of its products.
+    The operation FOLD adds the partial sum of the chunk to a total of zero. Some products nearly cancel, so that the
+    sum of a chunk can be smaller than each of its products.
     """
     nothing = {"c": np.zeros(_SMALLEST, dtype=np.uint32)}
     first, second, third = (smallest_factors(unit, _SMALLEST, rng) | nothing for _ in range(3))

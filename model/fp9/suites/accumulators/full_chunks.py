@@ -1,7 +1,7 @@
 """Operations on accumulator chunks with a significand of all ones or with the largest number.
 
-A power of two nearly cancels a chunk whose significand is all ones. Products of every class are added to a chunk that
-holds the largest number.
+A power of two nearly cancels a partial sum whose significand is all ones. Products of every class are added to a
+partial sum that is the largest number.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ def full_chunks(unit: Mac, group: int) -> Inputs:
 
     The length of each sequence is a multiple of `group`. Some chunks reach a significand of all ones, and the next
     power of two cancels all bits except the last bit. Both signs occur. In other chunks, the partial sum reaches the
-    largest number, and a product of any class is added. The operation FOLD then adds the chunk to a total of any
-    class.
+    largest number, and a product of any class is added. The operation FOLD then adds the partial sum of the chunk to a
+    total of any class.
     """
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)

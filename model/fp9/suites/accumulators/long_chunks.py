@@ -28,7 +28,8 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
     """Return operation sequences that add a product to a chunk with a long significand, and their number.
 
     Every second corner-case operation provides a product to add. The partial sum in the chunk consists of two products
-    and is close to the corner case's addend. The operation FOLD then adds the chunk to a total of zero.
+    and is close to the corner case's addend. The operation FOLD then adds the partial sum of the chunk to a total of
+    zero.
     """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
@@ -47,7 +48,7 @@ def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) ->
     """Return operation sequences that add a zero product to a chunk, and their number.
 
     The partial sum of four products has a code that differs in one bit from a special code. The operation FOLD then
-    adds the chunk to zero.
+    adds the partial sum of the chunk to zero.
     """
     chunk = fixed(unit.engine.result.format)
     codes = np.repeat(beside_special(chunk), 8)

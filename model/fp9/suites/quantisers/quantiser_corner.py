@@ -329,7 +329,7 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
 def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> Inputs:
     """Return the columns of all input ports, with random signs.
 
-    The last operation of a block gives the tensor scale.
+    The last operation of a quantiser block gives the tensor scale.
     """
     magnitudes, tensors, rules = blocks
     columns = _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules, rng)

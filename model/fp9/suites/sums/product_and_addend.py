@@ -103,8 +103,8 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
     """Return addends that put the sum at or next to a number, a midpoint or a quarter point.
 
     The sums have walking fractions and both signs. Half of the sums take every exponent difference from the product,
-    from full cancellation to a negligible product. For the remaining sums, the product's lowest bit is at or just
-    below the last bit of the sum.
+    from full cancellation to a negligible product. For half of the sums, the product's lowest bit is at or just below
+    the last bit of the sum.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
