@@ -1,4 +1,4 @@
-"""Commands `fp9 vectors gen` and `fp9 vectors ver`, which stream golden vectors through a pipe."""
+"""Commands `fp9 vectors gen` and `fp9 vectors ver`, which stream vectors through a pipe."""
 
 from __future__ import annotations
 

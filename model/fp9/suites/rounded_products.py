@@ -1,4 +1,4 @@
-"""Corner-case operations of multipliers: all operand classes, and products between two results."""
+"""Corner-case operations of multipliers: operand classes, and products between two results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corner-case operations of casts whose scale moves the source into the targets' range, or far away."""
+"""Corner-case operations of casts whose scale moves the source into or out of the target range."""
 
 from __future__ import annotations
 
