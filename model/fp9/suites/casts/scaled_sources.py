@@ -1,4 +1,4 @@
-"""Corner-case operations of casts whose scale moves the source into or out of the target range."""
+"""Corner-case operations of casts whose scale moves the source into or out of range."""
 
 from __future__ import annotations
 
