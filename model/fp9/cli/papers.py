@@ -1,4 +1,4 @@
-"""Option `fp9 formats --papers`: compare computed figures with the figures printed in papers."""
+"""Option `fp9 formats --papers`: compare computed figures with figures in papers."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Entry point of the reference model: `reference_results` computes a unit's expected results."""
+"""Entry point of the reference model: `reference_results` computes a unit's results."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Operations on accumulator chunks with a significand of all ones or with the largest number.
+"""Operations on accumulator chunks with a significand of all ones or the largest number.
 
 A power of two nearly cancels a partial sum whose significand is all ones. Products of every class are added to a
 partial sum that is the largest number.
