@@ -227,7 +227,8 @@ class GemmComponent(wiring.Component):
     def _operate(self, m: Module, mac: Any, a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> None:
         """Connect one `mac` of the tile to its operands.
 
-        In the first step, the products replace the sum. In later steps, the products are added to the sum.
+        In the first step of a matrix product, the products replace the sum. In later steps, the products are added to
+        the sum.
         """
         if not self._tile.engine.step.exact:
             m.d.comb += mac.c.eq(0)

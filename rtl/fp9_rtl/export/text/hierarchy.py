@@ -1,6 +1,6 @@
 """Divide a circuit into the modules of its Python source.
 
-Every net that crosses the boundary of a module becomes a port.
+Every net that crosses the boundary of a module becomes a port of the module.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Add the addend outside the window, to the truncated sum of the products.
+"""Add the addend to the truncated sum of the products, outside the products' window.
 
 The truncated sum is normalised and replaces the product in a multiply-add (module `adder`). The multiply-add adds the
 addend exactly. An accumulator with aligned addends truncates the addend first, in the same way as the products. The

@@ -184,7 +184,7 @@ def extended(bits: Bits, width: int, signed: bool) -> Bits:
 
 
 def _place(cells: Iterable[Cell]) -> None:
-    """Assign each cell that Yosys' optimisations created to a module of the source.
+    """Assign a source module to each cell that Yosys' optimisations created.
 
     A created cell belongs to the module that uses its output. If no module uses the output, the created cell belongs to
     the module that drives its inputs.

@@ -27,7 +27,7 @@ def code_digest(text: str) -> str:
 
 
 class _Walk:
-    """Traversal of a circuit from the outputs to the inputs, which numbers the cells.
+    """Number the cells of a circuit in a traversal from its outputs to its inputs.
 
     A cell gets its number after all cells that drive the cell. A register gets its number when the traversal first
     reaches the register, and its inputs are traversed later.
