@@ -1,4 +1,4 @@
-"""Find the minimum cut of a graph between a source and a sink, by maximum flow (Dinic's algorithm)."""
+"""Find the minimum cut of a graph by maximum flow (Dinic's algorithm)."""
 
 from __future__ import annotations
 

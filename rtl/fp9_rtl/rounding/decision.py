@@ -1,4 +1,4 @@
-"""Decide whether a magnitude rounds up, for every rounding mode except HiFloat8's hybrid mode."""
+"""Decide whether a magnitude rounds up, in all rounding modes except HiFloat8's hybrid mode."""
 
 from __future__ import annotations
 

@@ -92,7 +92,7 @@ class Align(Step):
             larger = below & ~product.zero
         else:
             longer = len(product.significand) - len(addend.significand)
-            if longer > 0:  # its last bits, too, make a product the larger term
+            if longer > 0:  # compare the product's lower bits, too
                 first_bits = Cat(Const(0, longer), addend.significand) < product.significand
             else:
                 first_bits = addend.significand[-len(product.significand) :] < product.significand
@@ -175,7 +175,7 @@ class Normalise(Step):
         self._kept = fmt.precision
         exponents = i["exponent"].shape
         width = i["sum"].width
-        if fmt.subnormals:  # what lies below is masked by the missing leading 1
+        if fmt.subnormals:  # the missing leading 1 masks lower exponents
             exponents = range(0, exponents.stop + 1)
         else:
             exponents = range(exponents.start - width, exponents.stop + 1)

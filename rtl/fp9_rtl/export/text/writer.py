@@ -1,4 +1,4 @@
-"""Write the text of a whole circuit. Each distinct module is written once, the top module first."""
+"""Write the Verilog text of a whole circuit, with the top module first. Each distinct module is written once."""
 
 from __future__ import annotations
 

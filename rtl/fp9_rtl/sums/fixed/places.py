@@ -1,4 +1,4 @@
-"""Bit positions of an exact fixed-point sum, and the rounding cases that can occur in the sum.
+"""Bit positions of an exact fixed-point sum, and the possible cases of its rounding.
 
 The docstring of the module `sum` shows a picture of the bit positions.
 """
