@@ -1,4 +1,4 @@
-"""Reading of users' text files, with one-sentence errors for text that are not UTF-8 or TOML."""
+"""Reading of text files, with one-sentence errors for files that are not UTF-8 or TOML."""
 
 from __future__ import annotations
 
