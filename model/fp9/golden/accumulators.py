@@ -15,6 +15,7 @@ from fp9.golden.step_terms import terms_of
 from fp9.kernels import accumulator_steps as mac_kernels
 from fp9.kernels import fused as dot_kernels
 from fp9.kernels import kulisch_steps as kulisch_kernels
+from fp9.kernels.engine_steps import Terms
 from fp9.sums.general import engine_numbers, output_rounding, step_rounding
 from fp9.sums.operands import bit_range
 from fp9.sums.products import EngineKernel
@@ -52,7 +53,7 @@ def _fused(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.ui
     engine = EngineKernel(unit.engine)
     a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
     operations, c = _operations(unit, inputs), engine.addends(inputs["c"])
-    dot_kernels.mac_array(*engine.rounding, engine.table, operations, a, b, c, codes, flags)
+    dot_kernels.mac_array(engine.result, operations, a, b, c, codes, flags)
 
 
 def _kulisch(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint8]) -> None:
@@ -67,14 +68,11 @@ def _any(unit: Mac, inputs: Columns, codes: NDArray[Any], flags: NDArray[np.uint
     a, b = terms_of(unit, inputs)
     numbers, limb_count = engine_numbers(engine, _product_bits(unit, inputs))
     mac_kernels.accumulate(
-        *step_rounding(engine),
-        *output_rounding(engine),
+        step_rounding(engine),
+        output_rounding(engine),
         numbers._replace(products=a.numbers.shape[1]),
         _operations(unit, inputs),
-        a.numbers.reshape(-1),
-        b.numbers.reshape(-1),
-        a.powers.reshape(-1),
-        b.powers.reshape(-1),
+        Terms(a.numbers.reshape(-1), b.numbers.reshape(-1), a.powers.reshape(-1), b.powers.reshape(-1)),
         decode_to(inputs["c"].astype(engine.addend_format.dtype), engine.addend_format, np.float64),
         inputs["c"].astype(np.uint32),
         np.zeros(limb_count, dtype=np.int64),

@@ -13,15 +13,14 @@ _LOAD, _CLEAR, _FOLD = int(MacOp.LOAD), int(MacOp.CLEAR), int(MacOp.FOLD)
 
 
 @kernel
-def accumulate(
-    binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s,
-    op, a, b, power_a, power_b, c, c_codes, limbs, codes, flags,
-):  # fmt: skip
+def accumulate(result, output, s, op, terms, c, c_codes, limbs, codes, flags):
     """Run the operations `op` (n,) from reset, and write the accumulator's code and flags after each one.
 
-    Operands and their alignment powers are flat arrays with s.products numbers for each operation. `c` holds
-    the addends as numbers, `c_codes` their codes. `limbs` is work space for exact sums.
+    Steps are rounded to `result`, totals to `output` (both `fused.Result`). The flat arrays of `terms` hold
+    s.products numbers for each operation. `c` (n,) holds the addends as numbers, `c_codes` (n,) their codes.
+    `limbs` is work space for exact sums.
     """
+    binades, order, t, mode, table = output
     chunk, filled = 0.0, 0
     total, code = 0.0, np.uint32(0)
     for i in range(op.size):
@@ -32,10 +31,8 @@ def accumulate(
             total, code = (c[i], np.uint32(c_codes[i])) if operation == _LOAD else (0.0, np.uint32(0))
         if operation < _CLEAR:
             first = i * s.products
-            step, value, flags[i] = take_step(
-                binades, order, t, mode, table, s, a, b, power_a, power_b, first, first + s.products,
-                chunk if s.joins else total, 0, 1, limbs,
-            )  # fmt: skip
+            start = chunk if s.joins else total
+            step, value, flags[i] = take_step(result, s, terms, first, first + s.products, start, 0, 1, limbs)
             filled += s.products
             if s.joins:
                 chunk = value
@@ -43,9 +40,9 @@ def accumulate(
                 total, code = value, step
         if s.joins and (filled == s.chunk or (operation >= _FOLD and filled)):
             quiet = chunk != chunk or total != total
-            bits = sum_to_odd(chunk, as_addend(total, s.total_floor), out_mode)
-            code, raised = finish(out_binades, out_order, out_t, out_mode, bits, 0, 1, quiet)
-            total = code_value(out_table, out_t, code)
+            bits = sum_to_odd(chunk, as_addend(total, s.total_floor), mode)
+            code, raised = finish(binades, order, t, mode, bits, 0, 1, quiet)
+            total = code_value(table, t, code)
             flags[i] |= raised
             chunk, filled = 0.0, 0
         codes[i] = code

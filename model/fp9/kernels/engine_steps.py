@@ -7,7 +7,7 @@ two in float64, so that scaling is exact. A sum that float64 cannot represent is
 from __future__ import annotations
 
 import math
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -48,6 +48,15 @@ class Sums(NamedTuple):
     addend_floor: float  # addends of steps below it count as zero; 0 where none does
     total_floor: float  # the same of totals that a chunk joins
     infinity_run: int  # products among which infinities of both signs cancel; 0: none do
+
+
+class Terms(NamedTuple):
+    """Numbers of both operands, and their powers of two for the alignment, as float64 arrays."""
+
+    a: Any
+    b: Any
+    power_a: Any
+    power_b: Any
 
 
 @inlined
@@ -248,8 +257,10 @@ def finish_aligned(t, bits, dropped, code, value, flags):
 
 
 @called
-def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, stop, c, random, width, limbs):
+def take_step(result, s, terms, start, stop, c, random, width, limbs):
     """Compute one step that starts from the number `c`. Return the result's code, number and flags."""
+    binades, order, t, mode, table = result
+    a, b, power_a, power_b = terms
     dropped, c = False, as_addend(c, s.addend_floor)
     if s.interleaved:
         bits, dropped, quiet = _joined_sum(s, a, b, power_a, power_b, start, stop, c)
@@ -269,23 +280,19 @@ def take_step(binades, order, t, mode, table, s, a, b, power_a, power_b, start, 
 
 
 @called
-def _sum_row(
-    binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
-    a, b, power_a, power_b, c, scales, randoms, limbs,
-):  # fmt: skip
+def _sum_row(result, output, s, terms, c, scales, randoms, width, limbs):
+    binades, order, t, mode, table = output
     total, value = c, c
     code, raised = np.uint32(0), np.uint8(0)
     rounding, position, chunk = 0, 0, 0
-    while position < a.size:
-        end = min(position + s.chunk, a.size)
+    while position < terms.a.size:
+        end = min(position + s.chunk, terms.a.size)
         if s.joins:
             value = 0.0
         while position < end:
             stop = min(position + s.products, end)
             random = randoms[min(rounding, randoms.size - 1)]
-            code, value, flags = take_step(
-                binades, order, t, mode, table, s, a, b, power_a, power_b, position, stop, value, random, width, limbs
-            )
+            code, value, flags = take_step(result, s, terms, position, stop, value, random, width, limbs)
             raised |= flags
             rounding += 1
             position = stop
@@ -293,12 +300,10 @@ def _sum_row(
             scale = scales[min(chunk, scales.size - 1)]
             part = value * scale
             random = randoms[min(rounding, randoms.size - 1)]
-            bits = sum_to_odd(part, as_addend(total, s.total_floor), out_mode)
-            code, flags = finish(
-                out_binades, out_order, out_t, out_mode, bits, random, width,
-                value != value or scale != scale or total != total,
-            )  # fmt: skip
-            total = code_value(out_table, out_t, code)
+            bits = sum_to_odd(part, as_addend(total, s.total_floor), mode)
+            quiet = value != value or scale != scale or total != total
+            code, flags = finish(binades, order, t, mode, bits, random, width, quiet)
+            total = code_value(table, t, code)
             raised |= flags
             rounding += 1
             chunk += 1
@@ -306,26 +311,25 @@ def _sum_row(
 
 
 @kernel
-def sum_rows(
-    binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
-    a, b, power_a, power_b, c, scales, randoms, limbs, codes, flags,
-):  # fmt: skip
+def sum_rows(result, output, s, terms, c, scales, random_bits, limbs, codes, flags):
     """Sum the products of rows over the last axis, and write codes and flags.
 
-    `a` (m or 1, k), `b` (m, k) and their powers are float64. `c` (m,) holds the addends as numbers. `scales` (m
-    or 1, chunks) multiplies the sums of chunks. `randoms` holds random numbers of `width` bits, with the shape
-    (m or 1, roundings or 1). `limbs` is work space for exact sums.
+    Steps are rounded to `result`, totals to `output` (both `Result`). The arrays of `terms` have the shapes (m or
+    1, k) for a and (m, k) for b. `c` (m,) holds the addends as numbers. `scales` (m or 1, chunks) multiplies the
+    sums of chunks. `random_bits` holds random numbers, of shape (m or 1, roundings or 1), and their width in bits.
+    `limbs` is work space for exact sums.
     """
+    randoms, width = random_bits
+    a, b, power_a, power_b = terms
     for i in range(b.shape[0]):
         ia = i if a.shape[0] > 1 else 0
         random = randoms[i if randoms.shape[0] > 1 else 0]
         if s.exact:
             addend = as_addend(c[i], s.total_floor)
-            bits, quiet = _exact_sum(s, mode, a[ia], b[i], 0, b.shape[1], addend, limbs)
-            codes[i], flags[i] = finish(binades, order, t, mode, bits, random[0], width, quiet)
+            bits, quiet = _exact_sum(s, result.mode, a[ia], b[i], 0, b.shape[1], addend, limbs)
+            rounding = result.binades, result.order, result.target, result.mode
+            codes[i], flags[i] = finish(*rounding, bits, random[0], width, quiet)
         else:
-            codes[i], flags[i] = _sum_row(
-                binades, order, t, mode, table, out_binades, out_order, out_t, out_mode, out_table, s, width,
-                a[ia], b[i], power_a[ia if power_a.shape[0] > 1 else 0], power_b[i if power_b.shape[0] > 1 else 0],
-                c[i], scales[i if scales.shape[0] > 1 else 0], random, limbs,
-            )  # fmt: skip
+            powers = power_a[ia if power_a.shape[0] > 1 else 0], power_b[i if power_b.shape[0] > 1 else 0]
+            row, scale = Terms(a[ia], b[i], *powers), scales[i if scales.shape[0] > 1 else 0]
+            codes[i], flags[i] = _sum_row(result, output, s, row, c[i], scale, random, width, limbs)

@@ -8,6 +8,8 @@ ToC 2008.
 
 from __future__ import annotations
 
+from typing import Any, NamedTuple
+
 import numpy as np
 
 from fp9.engines import MacOp
@@ -18,6 +20,16 @@ from fp9.kernels.round64 import FRACTION_BITS, INF_BITS, MAGNITUDE, RDN, round_b
 
 _INVALID, _INEXACT, _UNDERFLOW = int(Flags.INVALID), int(Flags.INEXACT), int(Flags.UNDERFLOW)
 _ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.CLEAR)
+
+
+class Result(NamedTuple):
+    """Rounding to a result format (see `casts.tables`), and the table that decodes its codes."""
+
+    binades: Any
+    order: Any
+    target: Any
+    mode: int
+    table: Any
 
 
 @inlined
@@ -92,11 +104,12 @@ def _value_of_fields(t, code):
 
 
 @kernel
-def mac_array(binades, order, t, mode, table, op, a, b, c, codes, flags):
+def mac_array(result, op, a, b, c, codes, flags):
     """Run the operations `op` (`engines.MacOp`) on an accumulator that starts at +0. Write each code and its flags.
 
     All arrays have shape (n,).
     """
+    binades, order, t, mode, table = result
     accumulator = np.uint32(0)
     for i in range(op.size):
         flags[i] = 0

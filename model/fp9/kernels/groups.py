@@ -6,6 +6,7 @@ The integer products of a group are summed exactly. The sum is then scaled and a
 from __future__ import annotations
 
 import math
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -15,6 +16,17 @@ from fp9.kernels.engine_steps import as_addend, cut, finish_aligned, power
 from fp9.kernels.floats import rounded_sum, truncate
 from fp9.kernels.fused import code_value, finish, sum_to_odd
 from fp9.kernels.round64 import INF_BITS
+
+
+class Groups(NamedTuple):
+    """Integers of both operands, and for each group of products the scales and their powers of two."""
+
+    a: Any
+    b: Any
+    factors_a: Any
+    factors_b: Any
+    powers_a: Any
+    powers_b: Any
 
 
 @inlined
@@ -33,11 +45,12 @@ def _at(row, group):
 
 
 @called
-def _step(s, group, unit, mode, a, b, factors_a, factors_b, powers_a, powers_b, start, stop, c, terms):
+def _step(s, group, unit, mode, groups, start, stop, c, terms):
     """Return three results: the pattern of the aligned sum, whether bits were dropped, and whether an operand was NaN.
 
     The sum is rounded to odd.
     """
+    a, b, factors_a, factors_b, powers_a, powers_b = groups
     top, zero, special = 0.0, c == 0.0, 0.0
     for begin in range(start, stop, group):
         place = begin // group
@@ -73,30 +86,27 @@ def _step(s, group, unit, mode, a, b, factors_a, factors_b, powers_a, powers_b, 
 
 
 @kernel
-def grouped_rows(
-    binades, order, t, mode, table, s, group, unit, width, a, b, factors_a, factors_b, powers_a, powers_b, c, randoms,
-    codes, flags,
-):  # fmt: skip
-    """Sum the products of rows `a` (m or 1, k) and `b` (m, k). Write codes and flags.
+def grouped_rows(result, s, group, unit, groups, c, random_bits, codes, flags):
+    """Sum the products of rows a (m or 1, k) and b (m, k), in groups of `group` products. Write codes and flags.
 
-    `a` and `b` are int32, in units of `unit`. The sums start from the numbers `c` (m,). `factors` and `powers`
-    (m or 1, groups or 1) are the scales and their powers of two. The other arguments are as in `sum_rows`.
+    The integers of `groups` are int32, in units of `unit`. The scales and powers of `groups` have the shape (m or
+    1, groups or 1). The sums start from the numbers `c` (m,). `result` and `random_bits` are as in `sum_rows`.
     """
+    binades, order, t, mode, table = result
+    randoms, width = random_bits
+    a, b, factors_a, factors_b, powers_a, powers_b = groups
     terms = np.empty(s.products // group)
     for i in range(b.shape[0]):
         ia = i if a.shape[0] > 1 else 0
         scale_a, scale_b = i if factors_a.shape[0] > 1 else 0, i if factors_b.shape[0] > 1 else 0
-        row_a, row_b = a[ia], b[i]
-        row_factors_a, row_factors_b = factors_a[scale_a], factors_b[scale_b]
-        row_powers_a, row_powers_b = powers_a[scale_a], powers_b[scale_b]
+        scales = factors_a[scale_a], factors_b[scale_b], powers_a[scale_a], powers_b[scale_b]
+        row = Groups(a[ia], b[i], *scales)
         random = randoms[i if randoms.shape[0] > 1 else 0]
         value, code, raised = c[i], np.uint32(0), np.uint8(0)
         for rounding, start in enumerate(range(0, b.shape[1], s.products)):
             stop = min(start + s.products, b.shape[1])
-            bits, dropped, quiet = _step(
-                s, group, unit, mode, row_a, row_b, row_factors_a, row_factors_b, row_powers_a, row_powers_b,
-                start, stop, as_addend(value, s.addend_floor), terms,
-            )  # fmt: skip
+            addend = as_addend(value, s.addend_floor)
+            bits, dropped, quiet = _step(s, group, unit, mode, row, start, stop, addend, terms)
             code, own = finish(binades, order, t, mode, bits, random[min(rounding, random.size - 1)], width, quiet)
             code, own = finish_aligned(t, bits, dropped, code, code_value(table, t, code), own)
             value = code_value(table, t, code)

@@ -234,11 +234,12 @@ def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
 
 
 @kernel
-def combine(binades, order, t, mode, table, base, limbs, parts, totals, flags):
+def combine(result, base, limbs, parts, totals, flags):
     """Set totals = round(totals + parts[0] + parts[1] + ...), and write the flags. The sum is exact.
 
-    `parts` has the shape (p, m, n).
+    `parts` has the shape (p, m, n). `result` is a `fused.Result`.
     """
+    binades, order, t, mode, table = result
     for i in range(totals.shape[0]):
         for j in range(totals.shape[1]):
             c = totals[i, j]

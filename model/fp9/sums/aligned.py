@@ -39,7 +39,7 @@ class Aligned(Tiled):
         self._exponents = a.rows("exponents"), b.columns("exponents")
         fraction_bits = max(engine.result.format.precision, engine.addend_format.precision) - 1
         whole = self._is_often_whole and engine.window.width >= fraction_bits
-        self._whole_bits = self._lowest_bits if whole else (None, None)
+        self._whole_bits = self._lowest_bits if whole else None
 
     _flagging = None  # no other strategy for windows computes flags
 
@@ -58,10 +58,11 @@ class Aligned(Tiled):
     ) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
         sums, numbers = scratch(acc.shape, acc.dtype), (self._numbers, self._rounder)
-        bits_a, bits_b = self._whole_bits
+        whole = None if self._whole_bits is None else (self._whole_bits[0][rows], self._whole_bits[1])
         a, b = read_only(self.a[rows], self.b)
-        left, right = (a, exponents_a[rows], None if bits_a is None else bits_a[rows]), (b, exponents_b, bits_b)
-        aligned_kernels.aligned(*numbers, *left, *right, acc, sums, begin, end, redo, *chunks, self._losses(rows, lost))
+        losses = self._losses(rows, lost)
+        sides, products = (a, exponents_a[rows], b, exponents_b), (begin, end, chunks.length)
+        aligned_kernels.aligned(*numbers, sides, whole, (acc, sums), products, redo, chunks.join, losses)
         return sums
 
     def _losses(self, rows: Places, lost: Lost) -> Any:
@@ -136,9 +137,9 @@ class Joined(Aligned):
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
-        sums, left = scratch(acc.shape, acc.dtype), (self.a[rows], exponents_a[rows])
+        sums, sides = scratch(acc.shape, acc.dtype), (self.a[rows], exponents_a[rows], self.b, exponents_b)
         numbers, losses = (self._numbers, self._rounder), self._losses(rows, lost)
-        half_kernels.halves(*numbers, *left, self.b, exponents_b, acc, sums, begin, end, redo, losses)
+        half_kernels.halves(*numbers, sides, (acc, sums), (begin, end), redo, losses)
         return sums
 
 

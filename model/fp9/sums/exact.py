@@ -101,7 +101,7 @@ class Exact(FastSums):
 
     def _combine(self, parts: NDArray[np.float64], acc: NDArray[np.float64], flags: NDArray[np.uint8]) -> None:
         base, limbs = self._general.sums.base, self._general.limbs()
-        matmul_kernels.combine(*self._general.rounding, base, limbs, parts, acc, flags)
+        matmul_kernels.combine(self._general.result, base, limbs, parts, acc, flags)
 
 
 MAX_PARTS = 4

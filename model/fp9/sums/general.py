@@ -17,6 +17,7 @@ from fp9.formats.host import BINARY64
 from fp9.formats.policy import CastPolicy
 from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.kernels import engine_steps as sum_kernels
+from fp9.kernels.fused import Result
 from fp9.kernels.limbs import LIMB_BITS
 from fp9.sums.operands import bit_range
 from fp9.sums.sides import NO_POWERS, Places, Side, some_rows
@@ -52,20 +53,13 @@ def rounding_of(
     return rows.binades, rows.order, target, kernels.MODES[rounding]
 
 
-KernelRounding = tuple["NDArray[np.int64]", "NDArray[np.uint32]", Target, int, "NDArray[np.float64]"]
-"""A rounding as the kernels need it, together with the table that decodes rounded codes.
-
-The rounding consists of a table of binades, an array, a record of constants, and the number of the rounding mode.
-"""
-
-
-def step_rounding(engine: Engine) -> KernelRounding:
+def step_rounding(engine: Engine) -> Result:
     """Return the rounding after each accumulation step of an engine, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, *engine.nans_of_steps)
     return _rounding(engine.result.format, engine.result.rounding, *ends)
 
 
-def output_rounding(engine: Engine) -> KernelRounding:
+def output_rounding(engine: Engine) -> Result:
     """Return the rounding of an engine's total, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, engine.nan.code, engine.nan.invalid_code)
     return _rounding(engine.output, engine.output_rounding, *ends)
@@ -79,13 +73,13 @@ def _rounding(
     flushes: bool,
     own_nan: int | None,
     invalid_nan: int | None,
-) -> KernelRounding:
+) -> Result:
     rows, order, target, number = rounding_of(fmt, mode, overflow)
     nan = target.nan[0] if own_nan is None else own_nan
     target = target._replace(nan=(nan, nan if invalid_nan is None else invalid_nan))
     if flushes:
         target = target._replace(flushed_below=fmt.code_of(pow2(fmt.min_normal_exponent)))
-    return rows, order, target, number, decode_table(fmt)
+    return Result(rows, order, target, number, decode_table(fmt))
 
 
 @functools.lru_cache(maxsize=256)
@@ -132,7 +126,7 @@ class GeneralSums:
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self._a, self._b = a, b
-        self.rounding, self._output = step_rounding(engine), output_rounding(engine)
+        self.result, self._output = step_rounding(engine), output_rounding(engine)
         bits = range(a.span.lowest + b.span.lowest, a.span.highest + b.span.highest + 2)
         self.sums, self._limb_count = engine_numbers(engine, bits)
         self.sums = self.sums._replace(
@@ -181,11 +175,12 @@ class GeneralSums:
         """
         wide = np.empty(codes.shape, dtype=np.uint32)
         sum_kernels.sum_rows(
-            *self.rounding,
-            *self._output,
+            self.result,
+            self._output,
             self.sums,
-            random.width,
-            *read_only(*values, *powers, start, scales, random.values),
+            sum_kernels.Terms(*read_only(*values, *powers)),
+            *read_only(start, scales),
+            (*read_only(random.values), random.width),
             self.limbs(),
             wide,
             flags,
@@ -202,14 +197,14 @@ def rounded_addends(
     """
     sums, limbs = engine_numbers(engine, range(1))
     codes, flags = np.empty(start.shape, dtype=np.uint32), np.empty(start.shape, dtype=np.uint8)
+    terms = sum_kernels.Terms(*read_only(np.zeros((1, 0)), np.zeros((start.size, 0)), NO_POWERS, NO_POWERS))
     sum_kernels.sum_rows(
-        *step_rounding(engine),
-        *output_rounding(engine),
+        step_rounding(engine),
+        output_rounding(engine),
         sums,
-        random.width,
-        *read_only(
-            np.zeros((1, 0)), np.zeros((start.size, 0)), NO_POWERS, NO_POWERS, start, np.ones((1, 1)), random.values
-        ),
+        terms,
+        *read_only(start, np.ones((1, 1))),
+        (*read_only(random.values), random.width),
         np.zeros(limbs, dtype=np.int64),
         codes,
         flags,

@@ -39,7 +39,7 @@ class GroupedSums:
         assert engine.step.group is not None, "an engine with groups is asked for"
         check_grouped(engine, a.span.format, b.span.format)
         self._group = engine.step.group
-        self._rounding = step_rounding(engine)
+        self._result = step_rounding(engine)
         lowest = a.span.lowest + b.span.lowest
         self._sums, _ = engine_numbers(engine, range(lowest, a.span.highest + b.span.highest + 2))
         self._sides = a.rows("integers"), b.rows("integers")
@@ -67,12 +67,13 @@ class GroupedSums:
         )
         wide = np.empty(codes.shape, dtype=np.uint32)
         kernels.grouped_rows(
-            *self._rounding,
+            self._result,
             self._sums,
             self._group,
             self._unit,
-            random.width,
-            *read_only(*integers, *factors, *powers, start, random.values),
+            kernels.Groups(*read_only(*integers, *factors, *powers)),
+            *read_only(start),
+            (*read_only(random.values), random.width),
             wide,
             flags,
         )

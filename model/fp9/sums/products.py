@@ -52,9 +52,9 @@ class EngineKernel:
     def __init__(self, engine: Engine) -> None:
         from fp9.sums.general import step_rounding  # slow to load
 
-        self.result, self._addend = engine.result.format, engine.addend_format
-        *rounding, self.table = step_rounding(engine)
-        self.rounding = tuple(rounding)
+        self._format, self._addend = engine.result.format, engine.addend_format
+        self.result = step_rounding(engine)
+        self.rounding = self.result[:-1]
 
     def addends(self, codes: NDArray[Any]) -> NDArray[np.float64]:
         """Return the numbers of addend codes, as float64."""
@@ -62,7 +62,7 @@ class EngineKernel:
 
     def outputs(self, *shape: int) -> tuple[NDArray[Any], NDArray[np.uint8]]:
         """Return empty arrays for result codes and exception flags."""
-        return np.empty(shape, dtype=self.result.dtype), np.empty(shape, dtype=np.uint8)
+        return np.empty(shape, dtype=self._format.dtype), np.empty(shape, dtype=np.uint8)
 
 
 @overload

@@ -39,6 +39,11 @@ class Chunks(NamedTuple):
     total: Any = None
     tiny: float = 0.0
 
+    @property
+    def join(self) -> tuple[Any, float] | None:
+        """Return the rounding of totals with `tiny`, or None for a single chunk."""
+        return None if self.total is None else (self.total, self.tiny)
+
 
 Lost = NDArray[Any] | None
 """Array of marks that inexact steps set, or None if no flags are requested.

@@ -119,8 +119,8 @@ class Rounded(Tiled):
         sums, (low_a, low_b) = scratch(acc.shape, acc.dtype), self._lowest_bits
         a, low_a, b = read_only(self.a[rows], low_a[rows], self.b)
         numbers, marks = (self._numbers, self._rounder), None if lost is None else (lost,)
-        left = a, low_a, self._bounds[rows]
-        self._kernel(*numbers, *left, b, low_b, acc, sums, begin, end, redo, *chunks, marks)
+        sides, products = ((a, low_a, self._bounds[rows]), (b, low_b)), (begin, end, chunks.length)
+        self._kernel(*numbers, sides, (acc, sums), products, redo, chunks.join, marks)
         return sums
 
     _kernel = staticmethod(chain_kernels.rounded_steps)

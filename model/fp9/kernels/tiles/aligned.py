@@ -50,30 +50,47 @@ class Aligned(NamedTuple):
     tiny: Any  # sums below it may underflow; asked where flags are
 
 
-def _tile(rows: int) -> Any:
-    def tile(
-        code: Code, a: Any, power_a: Any, depth: Any, b: Any, power_b: Any, acc: Any, row: Any,
-        times: Any, first: Any, count: Any, window: Any, lowest: Any, zero: Any, *others: Any,
-    ) -> None:  # fmt: skip
-        """Run one step on `times` groups of `rows` rows.
+class TileStep(NamedTuple):
+    """One step on some rows of a tile: the operands, the accumulators, the rows, and the window's parameters."""
 
-        If `Ends` are given, a step that fits the window is summed without alignment. If `Losses` are given,
-        dropped bits are marked.
+    a: Any
+    power_a: Any
+    depth: Any
+    b: Any
+    power_b: Any
+    acc: Any
+    row: Any  # first row
+    times: Any  # groups of rows
+    first: Any  # first product
+    count: Any  # products
+    window: Any
+    lowest: Any
+    zero: Any
+
+
+def _tile(rows: int) -> Any:
+    def tile(code: Code, *given: Any) -> None:
+        """Run the `TileStep` that the first arguments describe.
+
+        If `Ends` follow, a step that fits the window is summed without alignment. If `Losses` follow, dropped
+        bits are marked.
         """
+        own, others = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         count_of_ends = len(others) - len(Losses._fields) if len(others) >= len(Losses._fields) else len(others)
         ends, lost = others[:count_of_ends], others[count_of_ends:]
         losses = Losses(*lost) if lost else None
-        step = Window(b, power_b, first, count, window, lowest, zero)
-        with code.loop(times) as turn:
-            place = code.place(turn, rows, row)
+        step = Window(own.b, own.power_b, own.first, own.count, own.window, own.lowest, own.zero)
+        with code.loop(own.times) as turn:
+            place = code.place(turn, rows, own.row)
+            aligned_sums = (code, rows, own.a, own.power_a, own.depth, place, step, own.acc, own.acc, losses)
             if not ends:
-                window_sums(code, rows, a, power_a, depth, place, step, acc, acc, losses)
+                window_sums(*aligned_sums)
             else:
-                with code.builder.if_else(is_whole(code, rows, acc, place, step, Ends(*ends))) as (whole, cut):
+                with code.builder.if_else(is_whole(code, rows, own.acc, place, step, Ends(*ends))) as (whole, cut):
                     with whole:
-                        whole_sums(code, rows, a, depth, place, step, acc)
+                        whole_sums(code, rows, own.a, own.depth, place, step, own.acc)
                     with cut:
-                        window_sums(code, rows, a, power_a, depth, place, step, acc, acc, losses)
+                        window_sums(*aligned_sums)
 
     tile.__qualname__ = f"aligned_tile_{rows}"
     return vector_function(tile, carrier=0, rounding=TOWARD_ZERO)
@@ -141,22 +158,25 @@ def _binades(products):
 
 
 @kernel
-def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
-    """Run steps of s.products products with a window, and write the accumulators to `out`.
+def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
+    """Run steps of s.products products with a window. `sums` holds the initial and the final accumulators.
 
-    `a` (m, k) and `b` (k, n) are finite. `power_a` (bytes, a's shape) holds the exponents for alignment. `low_a`
-    holds the exponents of the lowest bits. `low_a` is None if the window is so short that few steps fit it. `power_b`
-    and `low_b` hold the exponents of b in the same way. `redo` (m, panels) is set where sums are wrong, because they
-    left these kernels' range. With the rounding `join`, every chunk of `length` products is summed from zero, and
-    then added to an accumulator in float64.
+    `sides` holds finite numbers a (m, k) and their exponents for the alignment (bytes), then b (k, n) and its
+    exponents. `lowest_bits` holds the exponents of the lowest bits of a and b. The argument is None if the window is
+    so short that few steps fit it. `products` are the first product, the end, and the length of a chunk. `redo` (m,
+    panels) is set where sums are wrong, because they left these kernels' range. `join` is None or the rounding of
+    totals, with a number above every tiny total. With it, every chunk is summed from zero, and then added to an
+    accumulator in float64.
 
     `lost` may be None. Otherwise it holds three arrays: the lowest-bit exponents of a, those of b, and marks.
     Marks are integers of the accumulators' shape and width. A mark is set after an inexact step. A mark is
-    negative if an inexact total was at most `tiny`.
+    negative if an inexact total may be tiny.
     """
+    (a, power_a, b, power_b), (acc, out), (begin, end, length) = sides, sums, products
     m, width = acc.shape[0], tile_columns(b.itemsize)
     panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)
-    if low_a is not None:
+    if lowest_bits is not None:
+        low_a, low_b = lowest_bits
         ends = ends_of_steps(power_a, low_a, begin, end, length, s.products)
         of_columns, near = np.empty((2, s.products), np.int8), s.window - _binades(s.products)
         highest, lowest = np.empty(m, np.int64), np.empty(m, np.int64)
@@ -181,7 +201,7 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
                 if lost is not None:
                     pack_bytes(lows, lost[1][first:last], left)
                 losses = losses_of(lost, lows, marks)
-                if low_a is None:
+                if lowest_bits is None:
                     _steps(s, t, some, losses, marks)
                 else:
                     columns = slice(left, min(left + width, b.shape[1]))
@@ -191,7 +211,7 @@ def aligned(s, t, a, power_a, low_a, b, power_b, low_b, acc, out, begin, end, re
                     _steps(s, t, some, (highest, lowest, *losses), marks)
                 step += 1
             if join is not None:
-                join_panel(totals, panel, join, tiny, marks)
+                join_panel(totals, panel, join[0], join[1], marks)
         if join is None:
             give_panel(panel, out, left)
         else:

@@ -91,33 +91,51 @@ def _special(s, row):
     return met
 
 
-def _tile(rows: int) -> Any:
-    def tile(
-        code: Code, a: Any, power_a: Any, depth: Any, b: Any, power_b: Any, row: Any, times: Any,
-        first: Any, half: Any, rest: Any, window: Any, lowest: Any, even: Any, odd: Any, tops_even: Any, tops_odd: Any,
-        *lost: Any,
-    ) -> None:  # fmt: skip
-        """Sum both halves of a step for `times` groups of `rows` rows.
+class TileStep(NamedTuple):
+    """One step on some rows of a tile: operands, rows, window, and where the sums and largest exponents go."""
 
-        `lost` holds the fields of `Losses`, or is empty.
+    a: Any
+    power_a: Any
+    depth: Any
+    b: Any
+    power_b: Any
+    row: Any  # first row
+    times: Any  # groups of rows
+    first: Any  # first product
+    half: Any  # even products
+    rest: Any  # odd products
+    window: Any
+    lowest: Any
+    even: Any
+    odd: Any
+    tops_even: Any
+    tops_odd: Any
+
+
+def _tile(rows: int) -> Any:
+    def tile(code: Code, *given: Any) -> None:
+        """Sum both halves of the `TileStep` that the first arguments describe.
+
+        The other arguments are the fields of `Losses`, or none.
         """
+        own, lost = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
         other = (
-            code.behind(b, code.place(half, PLANES * width), code.float.element),
-            code.behind(power_b, code.place(half, width), BYTE),
-            code.builder.add(first, half),
+            code.behind(own.b, code.place(own.half, PLANES * width), code.float.element),
+            code.behind(own.power_b, code.place(own.half, width), BYTE),
+            code.builder.add(own.first, own.half),
         )
-        first_half = Window(b, power_b, first, half, window, lowest, none)
-        second_half = Window(*other, rest, window, lowest, none)
+        first_half = Window(own.b, own.power_b, own.first, own.half, own.window, own.lowest, none)
+        second_half = Window(*other, own.rest, own.window, own.lowest, none)
         losses: list[Losses | None] = [None, None]
         if lost:
             low_a, low_b, marks = lost
-            losses = [Losses(*lost), Losses(low_a, code.behind(low_b, code.place(half, width), BYTE), marks)]
-        halves = ((first_half, even, tops_even), (second_half, odd, tops_odd))
-        for (step, sums, tops), own in zip(halves, losses, strict=True):
-            with code.loop(times) as turn:
-                place = code.place(turn, rows, row)
-                found = window_sums(code, rows, a, power_a, depth, place, step, None, sums, own)
+            losses = [Losses(*lost), Losses(low_a, code.behind(low_b, code.place(own.half, width), BYTE), marks)]
+        halves = ((first_half, own.even, own.tops_even), (second_half, own.odd, own.tops_odd))
+        for (step, sums, tops), losses_of_half in zip(halves, losses, strict=True):
+            with code.loop(own.times) as turn:
+                place = code.place(turn, rows, own.row)
+                found = window_sums(code, rows, own.a, own.power_a, own.depth, place, step, None, sums, losses_of_half)
                 for r, top in enumerate(found):
                     code.store(top, tops, code.place(code.builder.add(place, code.index(r)), width))
 
@@ -129,7 +147,8 @@ _rows_tile, _row_tile = _tile(ROWS), _tile(1)
 
 
 @called
-def _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo, losses, marks):
+def _step(s, t, left_side, packed, panel, found, products, redo, losses, marks):
+    (a, power_a), (values, powers), (sums, tops), (first, last) = left_side, packed, found, products
     half = (last - first + 1) // 2
     numbers = (first, half, last - first - half, s.window, s.lowest, sums[0], sums[1], tops[0], tops[1])
     times = panel.shape[0] // ROWS
@@ -144,11 +163,12 @@ def _step(s, t, a, power_a, values, powers, panel, sums, tops, first, last, redo
 
 
 @kernel
-def halves(s, t, a, power_a, b, power_b, acc, out, begin, end, redo, lost):
+def halves(s, t, sides, sums_of_steps, products, redo, lost):
     """Run steps of s.products products in float64. The arrays hold a step's even products first.
 
-    The arguments are as in `aligned`.
+    The arguments are as in `aligned`, but there are no chunks.
     """
+    (a, power_a, b, power_b), (acc, out), (begin, end) = sides, sums_of_steps, products
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel, sums = np.empty((m, width)), np.empty((2, m, width))
     tops = np.empty((2, m, width), np.int8)
@@ -163,10 +183,12 @@ def halves(s, t, a, power_a, b, power_b, acc, out, begin, end, redo, lost):
         for first in range(begin, end, s.products):
             last = min(first + s.products, end)
             pack(values, powers, b[first:last], power_b[first:last], left)
-            some = (a, power_a, values, powers, panel, sums, tops, first, last, redo[:, number])
             if lost is not None:
                 pack_bytes(lows, lost[1][first:last], left)
-            _step(s, t, *some, losses_of(lost, lows, marks), marks)
+            losses = losses_of(lost, lows, marks)
+            _step(
+                s, t, (a, power_a), (values, powers), panel, (sums, tops), (first, last), redo[:, number], losses, marks
+            )
         give_panel(panel, out, left)
         if lost is not None:
             give_panel(marks, lost[-1], left)

@@ -137,12 +137,13 @@ def _marked_at_edge(edge, some, marks):
 
 
 @inlined
-def _steps(tile, edge, s, t, a, values, panel, place, steps, products, single, marks, columns):
-    """With `single`, rows are computed one by one.
+def _steps(tile, edge, s, t, numbers, panel, step, single, marks, columns):
+    """Run steps on the rows of a tile. `step` holds the first product and row, and the numbers of steps and products.
 
-    Incomplete tiles need `single`. Tiles in the lowest binades need `single` too.
+    With `single`, rows are computed one by one. Incomplete tiles and tiles in the lowest binades need `single`.
+    `marks` is the panel of marks or None. `columns` is the number of columns that have marks.
     """
-    first, row = place
+    (a, values), (first, row, steps, products) = numbers, step
     if single:
         facts = (t.drop, t.bias, t.tie, t.mask, t.limit, t.magic, s.tiny, s.doubt)
         for i in range(row, min(row + _ROWS, panel.shape[0])):
@@ -161,12 +162,12 @@ def _reach(low_a, low_b, lowest):
 
 
 @inlined
-def _block(tile, edge, s, t, a, low_a, bounds, packed, panel, first, last, redo, fine, marks, columns):
-    """Run a block of products on all rows of a panel.
+def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
+    """Run a block of products on all rows of a panel. `packed` holds numbers, lowest bits, first product and end.
 
-    `fine` marks rows in which some number is not a multiple of the coarse step.
+    `found` has two arrays: rows to compute again, and rows in which some number is not a multiple of the coarse step.
     """
-    values, low_b = packed
+    (a, low_a, bounds), (values, low_b, first, last), (redo, fine) = left_side, packed, found
     top = panel.dtype.type(0.0)
     for k in range(last - first):
         top = max(top, largest(values[k]))
@@ -179,10 +180,10 @@ def _block(tile, edge, s, t, a, low_a, bounds, packed, panel, first, last, redo,
         for i in range(row, end):
             redo[i] |= not (largest(panel[i]) + bounds[i] * top) * s.growth < ceiling
         single = low or row + _ROWS > end
-        _steps(tile, edge, s, t, a, values, panel, (first, row), steps, s.products, single, marks, columns)
+        _steps(tile, edge, s, t, (a, values), panel, (first, row, steps, s.products), single, marks, columns)
         if rest:
-            others, place = values[last - first - rest :], (last - rest, row)
-            _steps(tile, edge, s, t, a, others, panel, place, 1, rest, single, marks, columns)
+            others, step = (a, values[last - first - rest :]), (last - rest, row, 1, rest)
+            _steps(tile, edge, s, t, others, panel, step, single, marks, columns)
         if low:
             _look(s, panel[row:end], redo[row:end], fine[row:end])
 
@@ -221,8 +222,8 @@ def _least_of_columns(low_b, left, width):
 
 
 @inlined
-def _blocks(tile, edge, s, t, sides, acc, out, begin, end, redo, length, join, tiny, lost):
-    a, low_a, bounds, b, low_b = sides
+def _blocks(tile, edge, s, t, sides, sums, products, redo, join, lost):
+    ((a, low_a, bounds), (b, low_b)), (acc, out), (begin, end, length) = sides, sums, products
     m, width, block = acc.shape[0], tile_columns(b.itemsize), block_of(s.products)
     panel, values = np.zeros((m, width), b.dtype), np.zeros((block, width), b.dtype)
     totals, fine, least_a = np.empty((m, width), acc.dtype), np.zeros(m, np.bool_), _least_of_rows(low_a)
@@ -241,10 +242,10 @@ def _blocks(tile, edge, s, t, sides, acc, out, begin, end, redo, length, join, t
             for first in range(start, stop, block):
                 last = min(first + block, stop)
                 pack(values, b[first:last], left)
-                packed, own = (values, least_b[first:last]), redo[:, number]
-                _block(tile, edge, s, t, a, least_a, bounds, packed, panel, first, last, own, fine, marks, columns)
+                own, packed = (a, least_a, bounds), (values, least_b[first:last], first, last)
+                _block(tile, edge, s, t, own, packed, panel, (redo[:, number], fine), marks, columns)
             if join is not None:
-                join_panel(totals, panel, join, tiny, marks)
+                join_panel(totals, panel, join[0], join[1], marks)
                 fine[:] = False
         if join is None:
             give_panel(panel, out, left)
@@ -255,27 +256,26 @@ def _blocks(tile, edge, s, t, sides, acc, out, begin, end, redo, length, join, t
 
 
 @kernel
-def rounded(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
-    """Set out = round(acc + a[:, k] * b[k]) for each k in order. All numbers are finite.
+def rounded(s, t, sides, sums, products, redo, join, lost):
+    """Add a[:, k] * b[k] to the accumulators for each k in order, and round. All numbers are finite.
 
-    Sums are rounded to the carrier (the accumulators' type), then by the `floats.Rounder` `t`. `low_a` and
-    `low_b` are the exponents of the lowest bits of a and b, as bytes. If no product has bits below the coarse
-    step, both arrays are empty: (m, 0) and (0, n). `bounds` (m,) are the largest sums of a's magnitudes over
-    `block_of` products. `redo` (m, panels) is set where sums may have overflowed. Marked sums are wrong.
+    Sums are rounded to the carrier (the accumulators' type), then by the `floats.Rounder` `t`. Each of both sides
+    holds numbers and the exponents of their lowest bits, as bytes. If no product has bits below the coarse step, the
+    arrays of exponents are empty: (m, 0) and (0, n). The left side also holds bounds (m,), the largest sums of a's
+    magnitudes over `block_of` products. `redo` (m, panels) is set where sums may have overflowed. Marked sums are
+    wrong.
 
-    `length`, `join`, `tiny` and `lost` are as in `aligned.aligned`, with two differences. No mark is set if the
+    The other arguments are as in `aligned.aligned`, with two differences for `lost`. No mark is set if the
     carrier cannot hold a sum that was rounded to an accumulator. Marks of inexact sums that may be tiny are
     negative.
     """
-    sides = (a, low_a, bounds, b, low_b)
-    _blocks(_one_product, _one_at_edge, s, t, sides, acc, out, begin, end, redo, length, join, tiny, lost)
+    _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 
 
 @kernel
-def rounded_steps(s, t, a, low_a, bounds, b, low_b, acc, out, begin, end, redo, length, join, tiny, lost):
+def rounded_steps(s, t, sides, sums, products, redo, join, lost):
     """Do the same as `rounded`, with s.products products in a step.
 
     The products of a step and the accumulator are summed exactly.
     """
-    sides = (a, low_a, bounds, b, low_b)
-    _blocks(_several_products, _several_at_edge, s, t, sides, acc, out, begin, end, redo, length, join, tiny, lost)
+    _blocks(_several_products, _several_at_edge, s, t, sides, sums, products, redo, join, lost)
