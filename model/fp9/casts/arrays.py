@@ -125,7 +125,7 @@ def encode(
 
     - `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. An array that
       states its format (`fp9.Array`, ml_dtypes, en_dtypes, torch) is decoded first.
-    - `rounding`: the rounding mode. None selects the target format's default rounding mode.
+    - `rounding`: the rounding mode, or None for the target format's default rounding mode.
     - `overflow`: the overflow policy, such as saturate, inf, or directed as in IEEE 754 (see `fp9.Overflow`).
     - `nan_sign`: kept, overflow or lost (see `fp9.NanSign`).
     - `nan`: a NaN code that replaces the format's canonical NaN.
@@ -165,7 +165,7 @@ def encode(
 
 
 def _numbers(x: ArrayLike) -> NDArray[Any]:
-    """Return the source numbers of a cast. An array that states its format is decoded."""
+    """Return the source numbers of a cast, after decoding an array that states its format."""
     held = None if isinstance(x, np.ndarray) and x.dtype.isbuiltin == 1 else carried(x)
     return as_numbers(x) if held is None or held.native_dtype else decode_native(as_codes(x, held), held)
 
@@ -180,9 +180,10 @@ def encode_numbers(
     flags: bool = False,
     scale: int | NDArray[np.int32] = 0,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the codes of an array from `as_numbers`, and the exception flags, an empty array if not requested.
+    """Return the codes and the exception flags of numbers, which `as_numbers` has checked.
 
-    `scale` is one exponent for all elements, or an array with an exponent per element, as returned by `as_scale`.
+    The array of flags is empty unless `flags` is true. `scale` is one exponent for all elements, or an array from
+    `as_scale` with an exponent per element.
     """
     random = None if random_bits is None else RandomBits(random_bits.reshape(-1), random_width)
     one, each = (scale, None) if isinstance(scale, int) else (None, scale)
@@ -314,7 +315,7 @@ def cast(
 def _give_payloads(
     sources: NDArray[Any], source: Format, codes: NDArray[Any], target: Format, details: Details
 ) -> None:
-    """Write the payloads of NaN sources into `codes`, because the decoded source numbers have no payloads."""
+    """Copy the payloads of NaN sources into `codes`, because decoded source numbers have no payloads."""
     kept = NanSign(details.get("nan_sign", NanSign.KEPT)), Payload(details["payload"])
     policy = CastPolicy(nan_sign=kept[0], payload=kept[1])
     for code in np.unique(sources).tolist():

@@ -164,10 +164,10 @@ def _magnitudes(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 
 
 class _SourceLimits(NamedTuple):
-    """Bit patterns of a source type: the magnitude mask, infinity, and the overflow limit of each sign.
+    """Bit patterns of a source type: the magnitude mask, infinity, and the overflow limits of both signs.
 
-    If `is_sharp`, every magnitude from the overflow limit upwards overflows. Otherwise every overflowing magnitude is
-    at or above the limit, but random bits decide which magnitudes overflow.
+    Magnitudes below the overflow limit never overflow. If `is_sharp` is true, all other magnitudes overflow. If
+    `is_sharp` is false, random bits decide whether magnitudes from the limit upwards overflow.
     """
 
     mask: Any
@@ -223,7 +223,7 @@ def _limits(sources: _SourceLimits, results: _CodeLimits) -> Limits:
 
 @functools.lru_cache(maxsize=64)
 def _code_limits(fmt: Format) -> _CodeLimits | None:
-    """Return the limits of a format's codes. Return None if zero and subnormal codes are not the lowest codes."""
+    """Return the limits of a format's codes, or None if zero and subnormal numbers do not have the lowest codes."""
     integer, sign = fmt.dtype.type, 1 << (fmt.bits - 1)
     if fmt.bits > 16:
         normal = fmt.code_of(Fraction(fmt.smallest_normal))

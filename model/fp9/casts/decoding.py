@@ -54,8 +54,7 @@ def decode(
 
     The function returns float64 if float32 cannot hold the numbers.
 
-    - `fmt`: the format of the codes. Omit `fmt` for an array that states its format, such as an `fp9.Array`, or an
-      array with an 8-bit dtype of ml_dtypes, en_dtypes or torch.
+    - `fmt`: the format of the codes. Omit `fmt` for an array that states its format, such as an `fp9.Array`.
     - `scale`: integer exponents that broadcast to `codes`, as given to `encode`.
     - `out`: the array to write the numbers to. By default, the function allocates a new array.
 

@@ -72,10 +72,7 @@ _MOST_BITS = BINARY64.precision - 1
 
 
 def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:
-    """Return the float64 pattern of the smallest magnitude whose inexact result does not underflow.
-
-    The pattern is for sources with the given sign.
-    """
+    """Return the smallest magnitude whose inexact result does not underflow, as a float64 pattern, for one sign."""
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(fmt), rounding_target(fmt, policy)

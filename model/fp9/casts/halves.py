@@ -1,9 +1,9 @@
 """Casts by look-up tables over all 16-bit patterns.
 
-A table of 65,536 entries covers every 16-bit source. A float32 source is first rounded to odd in bfloat16: take the
-upper half of the bit pattern, and set bit 0 if the lower half is not 0. The second rounding is then correct if
-bfloat16 has at least two significand bits more than the target format. The rule holds for rounding to nearest and for
-directed rounding (Boldo and Melquiond, "When double rounding is odd", IMACS 2005).
+A table of 65,536 entries covers every 16-bit source. A float32 source is first rounded to odd in bfloat16: the upper
+half of the bit pattern is taken, and bit 0 is set if the lower half is not 0. Rounding to odd first does not change
+the result of a rounding to nearest or a directed rounding, if bfloat16 has at least two significand bits more than the
+target format (Boldo and Melquiond, "When double rounding is odd", IMACS 2005).
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
     """Return a plan that encodes to hif8 with a look-up table, or None if the cast cannot use the table.
 
     hif8 has at most 3 fraction bits, so bfloat16 rounded to odd has enough bits for every monotone rounding mode. The
-    plan does not support stochastic and hybrid rounding.
+    table supports neither stochastic nor hybrid rounding.
     """
     tapered = isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone
     if not tapered or size < TABLE_PAYS:
@@ -81,8 +81,8 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
     """Return a plan that looks up codes and exception flags in a table, or None if the cast cannot use the table.
 
-    The plan first rounds sources wider than 16 bits to odd in bfloat16. The target format must then have at least two
-    significand bits fewer than bfloat16.
+    The plan first rounds sources wider than 16 bits to odd in bfloat16. For wider sources, bfloat16 must have at least
+    two significand bits more than the target format.
     """
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
     if size < TABLE_PAYS or not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finfo:
-    """Limits of a format under the names that `numpy.finfo` uses, and which special values the format has.
+    """Limits of a format under the names of `numpy.finfo`, and flags for the format's special values.
 
     `eps` is the distance from 1 to the next larger number. `epsneg` is the distance from 1 to the next smaller
     number. `nmant` is the maximum number of fraction bits. `minexp` is the exponent of `smallest_normal`. `maxexp` is
@@ -80,7 +80,7 @@ def finfo(fmt: Format | str | object) -> Finfo:
 
 
 def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions]) -> NDArray[Any]:
-    """Return numbers after a cast to a format and back. The result has the dtype of x, or float32 for integers.
+    """Return numbers after a cast to a format and back, in the dtype of x, or in float32 if x holds integers.
 
     The options are the options of `encode`, except `out`. With a `scale`, the function divides x by 2**scale before
     the cast and multiplies the result by 2**scale. A result that the dtype cannot hold is rounded to the dtype.
@@ -104,7 +104,7 @@ def _doubles(x: ArrayLike) -> NDArray[np.float64]:
 
 
 def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | None = None) -> NDArray[np.int32]:
-    """Return the lowest scale exponents with which the largest magnitudes along `axis` fit the format.
+    """Return the lowest scale exponents at which the numbers along `axis` fit the format without overflow.
 
     Pass the exponents to `encode` as `scale`. Without `axis`, the function returns one exponent for the whole array.
     With `axis`, the function returns an int32 array that broadcasts against x, with size 1 along `axis`. The function

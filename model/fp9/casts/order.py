@@ -68,7 +68,7 @@ def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray
     """Return the codes next to `codes` in the direction of `toward`. The two arrays broadcast against each other.
 
     As in `numpy.nextafter`, equal operands give `toward`, and a NaN operand gives NaN. The successor of the largest
-    number is infinity. In a format without infinity, the largest number has no successor and is returned unchanged.
+    number is infinity. In a format without infinity, the successor of the largest number is the largest number.
     """
     found = format(fmt)
     start, end = np.broadcast_arrays(as_codes(codes, found), as_codes(toward, found))

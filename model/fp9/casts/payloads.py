@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def around(encode: Encode, request: Request, dtype: np.dtype[Any]) -> Encode:
-    """Return an encode function that also flushes subnormal sources and restores NaN payloads, as the policy requires.
+    """Return an encode function that flushes subnormal sources or restores NaN payloads, if the policy requires it.
 
-    `encode` is returned unchanged if the policy requires neither.
+    The function `encode` is returned unchanged if the policy requires neither flushing nor payloads.
     """
     policy, fmt = request.policy, request.fmt
     flushes, keeps = policy.flush_source, policy.payload is not Payload.LOST

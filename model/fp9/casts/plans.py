@@ -111,7 +111,7 @@ def odd_is_safe(grid: Grid) -> bool:
     """Return whether rounding a source to odd in float32 before the cast leaves the result unchanged.
 
     The float32 significand must have at least two bits more than the target's significand and the random bits
-    together, also for the smallest numbers of the target format.
+    together. The same condition must hold for the smallest float32 numbers, which have shorter significands.
     """
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits
@@ -148,7 +148,7 @@ def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
 
 
 def grid_of(request: Request, scale: int, top: int) -> Grid | None:
-    """Return the parameters of a target format for the float32 kernels, for sources times 2**scale.
+    """Return the target format's parameters for the float32 kernels, with source numbers multiplied by 2**scale.
 
     Returns None if the format does not fit float32's exponent fields 1..top. The kernels need one float32 binade above
     the format's range to detect overflow.
@@ -200,7 +200,7 @@ def _hybrid(request: Request, dtype: np.dtype[Any]) -> Plan | None:
     if not request.rounding.reads_source or dtype != np.float32 or request.scale != 0:
         return None
     if request.policy.saturates(request.fmt, False) != request.policy.clips(request.fmt, False):
-        return None  # the kernel has one code for both
+        return None  # the kernel has one code for overflow and infinity
     from fp9.kernels import hif8 as hif8_kernel  # slow to load
 
     edges = _hybrid_edges(request.policy, request.hybrid)

@@ -26,7 +26,7 @@ _WORD = 32
 
 
 class Stochastic(Enum):
-    """Hardware instructions for stochastic rounding, which derive random bits from an operand in different ways."""
+    """Hardware instructions for stochastic rounding, which select the random bits of an element in different ways."""
 
     NVIDIA_RS = "nvidia_rs"
     AMD_SR = "amd_sr"
@@ -68,7 +68,8 @@ def random_bits_of(
     - `nvidia_rs`: every four elements share a 32-bit word, so the last axis of `given` has a quarter of the source's
       length. In memory order (f, e, b, a in PTX), the first element uses word[15:0], and the third element uses
       word[31:16]. The second and fourth elements use the same 16 bits in reverse order.
-    - `amd_sr`: every element has a 32-bit seed. The cast uses the top 23 - p bits for a target with p fraction bits.
+    - `amd_sr`: every element has a 32-bit seed. The cast uses the top 23 - p seed bits for a target with p fraction
+      bits.
     - `intel_bias`: every element has 8 random bits.
 
     Raises ValueError for missing bits, wrong shapes, and integers that are too wide. Raises TypeError if `given` are

@@ -60,7 +60,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """Settings of a cast. If `scale` is None, every element has its own scale exponent."""
+    """Settings of a cast. If `scale` is None, every element of the array has a separate scale exponent."""
 
     fmt: Format
     policy: CastPolicy

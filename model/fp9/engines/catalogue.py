@@ -1,4 +1,4 @@
-"""Accumulator presets by name. A name may also change parameters, as in `chunked(L=32)`."""
+"""Accumulator presets by name. The name of a preset may also change parameters, as in `chunked(L=32)`."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ def _mma(name: str, result: FixedFormat) -> Engine:
 def _rvbna(products: int) -> Engine:
     """Return the engine of RISC-V's bulk normalised dot product, with a window of 23 + log2(products) bits.
 
-    Every step is a chunk. The engine rounds the step's result and the total to odd.
+    Every step is a chunk. The engine rounds the result of the step and the total to odd.
     """
     window = _FP32.fraction_bits + (products - 1).bit_length()
     name = f"rvbna{products}"
@@ -124,8 +124,8 @@ _SETTING = re.compile(r"(\w+)\s*=\s*([\w.+-]+(?:\([^()]*\))?)\s*(?:,\s*|$)")
 def engine(name: str | Engine) -> Engine:
     """Return the accumulator preset of a name, with the parameters that the name changes.
 
-    An `Engine` is returned unchanged. The name may also be the name of a device (`fp9.engines.DEVICES`). Append an
-    instruction to the device's name if the device has several instructions.
+    An `Engine` is returned unchanged. The name of a device in `fp9.engines.DEVICES` is also accepted. Append the name
+    of an instruction if the device has several instructions, as in "h100 wgmma".
 
     >>> engine("h100 wgmma").name, engine("L40S").name, engine("mi300x").name
     ('hopper', 'ada', 'cdna3')

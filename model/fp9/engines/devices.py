@@ -13,7 +13,7 @@ FP32, FP16 = "fp32", "fp16"
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Operand formats of an instruction. `word` names the formats after an instruction, as in "h100 wgmma 16bit"."""
+    """Operand formats of an instruction. In a device's name, such as "h100 wgmma 16bit", `word` names the formats."""
 
     word: str
     formats: tuple[str, ...]
@@ -35,9 +35,9 @@ class Instruction:
 
     @property
     def suffix(self) -> str:
-        """Return the words that follow the instruction's name.
+        """Return the words for operands and result that follow an instruction's name, such as " 16bit fp16".
 
-        The operands' word follows unless the operands are FP8. The result format follows unless it is FP32.
+        The suffix omits FP8 operands and an FP32 result.
         """
         words = (self.operands.word, FP8.word), (self.result, FP32)
         return "".join(f" {word}" for word, usual in words if word != usual)
@@ -158,8 +158,8 @@ def _candidates() -> dict[str, dict[str, str]]:
 def _ways(device: Device, instruction: Instruction, product: str) -> Iterator[str]:
     """Yield the names of an instruction of a device, with and without the words that may be omitted.
 
-    The operands' word may be omitted for FP8 operands, and for the first operands of a device that has no FP8
-    instruction. The result format may be omitted if it is FP32.
+    A name may omit FP8 operands and an FP32 result. The name of a device without FP8 instructions may also omit the
+    operand word of its first instruction.
     """
     implied = {FP8.word, device.instructions[0].operands.word if product else FP8.word}
     operands = [instruction.operands.word] + ([""] if instruction.operands.word in implied else [])

@@ -52,10 +52,10 @@ class Engine:
     """An accumulator model, which sums K products in steps R = round(C + sum of G products).
 
     The fields of an engine form five groups: `result`, `step`, `window`, `chunk` and `nan`. The docstrings of the
-    groups give the formulas. `changed` returns an engine with other fields, by the short names in
-    `fp9.engines.PARAMETERS`.
+    groups' classes give the formulas. The method `changed` returns an engine with other field values.
 
-    Give formats and choices as objects or by name. Raises ValueError if the fields of the engine contradict each other.
+    Fields accept formats and enumeration members as objects or by name. Raises ValueError if the fields of the engine
+    contradict each other.
 
     >>> Engine(result=Result("fp16"), step=Step(4), window=Window(20)).window.width
     20
@@ -74,10 +74,10 @@ class Engine:
     """R = code if S is NaN: the NaN codes of results, and the rules that make a sum NaN."""
 
     def __hash__(self) -> int:
-        """Return a hash of the engine's fields that is fast to compute.
+        """Return a hash of the engine's most important fields, which is fast to compute.
 
-        Every call looks up cached data by engine. The identity of an enumeration member is faster to hash than its
-        name. The hash covers most fields, because a search tries hundreds of engines with the same name.
+        The identity of an enumeration member is faster to hash than the member. The name alone is not sufficient,
+        because a search tries hundreds of engines with the same name.
         """
         numbers = (
             self.step.products,
@@ -243,13 +243,13 @@ class Engine:
     def addend_format(self) -> FixedFormat:
         """Return the format of the addend's codes.
 
-        The addend has the format of the sum's total. If the total is FP32 with padding bits, the addend is FP32.
+        The addend of a sum has the format of the total. If the total is FP32 with padding bits, the addend is FP32.
         """
         return _FP32 if self.output.padded_dtype == _FP32.native_dtype else self.output
 
     @property
     def within_chunk(self) -> Engine:
-        """Return the engine that sums one chunk of products. Its addend is the partial sum of the chunk.
+        """Return the engine that adds the products of one chunk to the chunk's partial sum.
 
         Return the engine itself if the engine has no chunks.
         """
@@ -308,7 +308,7 @@ class Engine:
     def steps(self, depth: int) -> int:
         """Return the number of roundings in a sum of `depth` products.
 
-        Every step rounds once. Adding a chunk's sum to the total is another rounding.
+        Every step rounds once. The addition of a chunk's sum to the total also rounds once.
         """
         if self.step.exact:
             return 1
@@ -321,9 +321,9 @@ class Engine:
 
 
 def is_accumulator(fmt: Format) -> bool:
-    """Return whether an accumulator's result can have a format.
+    """Return whether a format can be the result format of an accumulator.
 
-    An accumulator format has fixed fields. Its highest codes are NaN and infinity, or a single NaN-Inf.
+    An accumulator format has fixed fields. The highest codes of an accumulator format are NaN and infinity, or NaN-Inf.
     """
     return isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.MERGED)
 

@@ -16,7 +16,7 @@ SCALE_BITS = 8
 def format_of_scales(
     engine: Engine, name: Format | str | None, block: int | None, field: str = "scale_format"
 ) -> Format | None:
-    """Return the format of an engine's scale codes. Return None if `name` is None, as for scales given as exponents.
+    """Return the format of an engine's scale codes. Return None if `name` is None, because scales are then exponents.
 
     Raises ValueError if the engine does not accept the scale format or the block length. No engine accepts a scale
     format with infinities, because no source defines an infinite scale. Error messages call the argument `field`.

@@ -1,13 +1,14 @@
-"""Number formats. A frozen record describes each format and gives its widths, codes and limits.
+"""Number formats, as frozen records that define widths, codes and limits.
 
-`NAMED` holds the named formats, and `FAMILIES` the families with parameters. `format` finds a format by name, by
-description or by another package's dtype. A format's methods compute one value at a time in exact arithmetic:
+`NAMED` holds the named formats, and `FAMILIES` holds the families of formats with parameters. `format` finds a format
+by name, by description or by another package's dtype. A format's methods compute one value at a time in exact
+arithmetic:
 
 - what a code means (`kind_of`, `value_of`),
 - how the representable numbers are spaced (`quantum`),
 - which code a representable number has (`code_of`).
 
-Encoders, kernels and RTL use these methods and the fields of the format's record.
+Encoders, kernels and RTL use the methods and fields of a format's record.
 
 Sources, by the short names used in the table: FP8 (arXiv 2209.05433, OCP OFP8 v1.0), ONNX (operator `Cast`), GC
 (Noune et al., arXiv 2206.02915), HFP8 (Sun et al., NeurIPS 2019), ISSCC21 (Agrawal et al., 9.1), DLF (Agrawal

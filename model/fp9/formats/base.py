@@ -22,7 +22,7 @@ TABLE_BITS = 19
 
 
 class Kind(Enum):
-    """The class of a code: zero, finite number, infinity or NaN."""
+    """Classes of codes: zero, finite number, infinity or NaN."""
 
     ZERO = "zero"
     FINITE = "finite"
@@ -58,7 +58,7 @@ class Format(abc.ABC):
 
     @abc.abstractmethod
     def is_negative(self, code: int) -> bool:
-        """Return whether a code is negative. Return False where the sign bit has no meaning, as for an unsigned NaN."""
+        """Return whether a code is negative. Return False for a code whose sign bit has no meaning."""
 
     # --- how the numbers are spaced ------------------------------------------------------------------------------
 
@@ -78,7 +78,7 @@ class Format(abc.ABC):
     @property
     @abc.abstractmethod
     def min_normal_exponent(self) -> int:
-        """Return the smallest normal exponent. Smaller results are tiny (IEEE 754-2019 section 7.5)."""
+        """Return the smallest normal exponent, below which a result is tiny (IEEE 754-2019 section 7.5)."""
 
     @property
     @abc.abstractmethod
@@ -106,16 +106,16 @@ class Format(abc.ABC):
     def code_of(self, magnitude: Fraction, negative: bool = False) -> int:
         """Return the code of a representable finite number.
 
-        `negative` gives the sign of the number. It selects -0 if the magnitude is 0 and the format has a -0.
+        `negative` gives the sign of the number. For a magnitude of 0, `negative` selects -0 if the format has a -0.
         """
 
     @abc.abstractmethod
     def inf_code(self, negative: bool) -> int | None:
-        """Return the code of infinity, or None if the format has none."""
+        """Return the code of infinity, or None if the format has no infinity."""
 
     @abc.abstractmethod
     def nan_code(self, negative: bool) -> int | None:
-        """Return the code of the canonical NaN (or NaN-Inf), or None if the format has none."""
+        """Return the code of the canonical NaN (or NaN-Inf), or None if the format has no NaN."""
 
     @abc.abstractmethod
     def ordered_magnitudes(self) -> NDArray[np.uint32]:
@@ -160,7 +160,7 @@ class Format(abc.ABC):
 
     @property
     def smallest_subnormal(self) -> float:
-        """Return the smallest positive number. The name is the same as in NumPy's `finfo`."""
+        """Return the smallest positive number, under the name that NumPy's `finfo` uses."""
         return self.smallest
 
     @property
@@ -190,12 +190,15 @@ class Format(abc.ABC):
 
     @property
     def native_dtype(self) -> str | None:
-        """Return the name of the NumPy type, or bfloat16, with the format's bit layout. Return None if none exists."""
+        """Return the name of the host type with the format's bit layout, or None if no host type has the layout.
+
+        Host types are the floating-point types of NumPy, and bfloat16.
+        """
         return None
 
     @property
     def padded_dtype(self) -> str | None:
-        """Return the NumPy type name, or bfloat16, with the format's bit layout if padding bits are fraction bits."""
+        """Return the name of the host type with the format's bit layout, where padding bits count as fraction bits."""
         return self.native_dtype
 
     def offers(self, rounding: Rounding) -> bool:
@@ -219,9 +222,9 @@ class Format(abc.ABC):
 
     @property
     def ends_at_zero(self) -> bool:
-        """Return whether the format is unsigned and casts of negative numbers follow the overflow policy.
+        """Return whether casts of negative numbers to an unsigned format follow the overflow policy.
 
-        If False, a cast of a negative number to an unsigned format gives NaN.
+        A cast of a negative number to other unsigned formats gives NaN.
         """
         return False
 

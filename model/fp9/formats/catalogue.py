@@ -1,4 +1,4 @@
-"""The named formats, the families with parameters, and the function that finds a format by name."""
+"""Catalogue of number formats, and the function `format` that finds a format by name."""
 
 from __future__ import annotations
 
@@ -25,8 +25,9 @@ _NEAREST_UP = Rounding.RNA
 def p3109(bits: int, precision: int, signed: bool, extended: bool) -> Format:
     """Return the IEEE P3109 format with a width and precision (v4.0, sections 3.1, 3.2 and 4.7.2).
 
-    P3109 names the format Binary{bits}p{precision}, then s or u for signed or unsigned, then e or f for extended
-    (with infinities) or finite. Raises ValueError for a width or precision that the draft does not define.
+    P3109 calls the format Binary{bits}p{precision}{s,u}{e,f}. The letters s and u mean signed and unsigned. The letters
+    e and f mean extended, with infinities, and finite. Raises ValueError for a width or precision that the P3109 draft
+    does not define.
     """
     name = f"binary{bits}p{precision}{'s' if signed else 'u'}{'e' if extended else 'f'}"
     if not 3 <= bits <= 8 or not 1 <= precision <= bits - signed:

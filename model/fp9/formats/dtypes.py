@@ -1,6 +1,6 @@
 """Exchange arrays of codes with ml_dtypes, en_dtypes and torch, without a copy.
 
-The module imports these packages only when they are needed.
+The module imports ml_dtypes, en_dtypes or torch only when an array of the package is given or requested.
 """
 
 from __future__ import annotations

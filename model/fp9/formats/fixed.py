@@ -17,7 +17,7 @@ from fp9.names import found_by
 
 
 class Specials(Enum):
-    """Special codes of a fixed-field format: which codes mean zero, infinity or NaN."""
+    """Rules that say which codes of a fixed-field format mean zero, infinity or NaN."""
 
     IEEE = "top exponent: infinity where the fraction is 0, NaN elsewhere"
     NAN_ONLY = "NaN where all bits but the sign are 1, no infinity"
@@ -38,7 +38,7 @@ class FixedFormat(Format):
     `subnormals`, a code with e = 0 means (-1)^s 2^(1-bias) (m/2^fraction_bits). Without `subnormals`, codes with
     e = 0 are normal numbers, except that m = 0 means zero.
 
-    Raises ValueError if a field is out of range or if the fields contradict each other.
+    Raises ValueError if a width or the bias is out of range, or if the special codes need more bits.
     """
 
     name: str

@@ -63,7 +63,7 @@ class HiFloat8(Format):
 
     @staticmethod
     def threshold_bits(source: Format) -> tuple[int, int]:
-        """Return how many source bits hybrid rounding's threshold has, and how many 1 bits follow the source bits.
+        """Return the number of source bits in hybrid rounding's threshold, and the number of 1 bits after them.
 
         HiF8 section 3.2 defines the threshold T. The threshold of an FP32 source is its 14 lowest bits. The threshold
         of an FP16 or BF16 source is its lowest bit followed by a 1 (CANN `Cast`). Raises ValueError for other sources.
@@ -92,7 +92,7 @@ class HiFloat8(Format):
 
     @staticmethod
     def fraction_bits_at(exponent: int) -> int:
-        """Return the number of fraction bits of numbers with an exponent. Denormal numbers have 0 fraction bits."""
+        """Return the number of fraction bits of a number with the given exponent. Denormal numbers have 0."""
         size = abs(exponent)
         if exponent < HiFloat8.LOWEST_NORMAL:
             return 0

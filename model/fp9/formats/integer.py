@@ -47,9 +47,9 @@ class ScaledInteger(Format):
 
     @property
     def sign_magnitude(self) -> FixedFormat:
-        """Return a floating-point format with the same numbers as the integer format, and also -0.
+        """Return a floating-point format with the numbers of the integer format, and also -0.
 
-        The returned format has 1 exponent bit, so the distance between its numbers is constant.
+        The floating-point format has 1 exponent bit, so the distance between neighbouring numbers is constant.
         """
         fraction_bits = self.precision - 1
         return FixedFormat(self.name, 1, fraction_bits, self.bias - fraction_bits + 1, True, Specials.FINITE)

@@ -15,7 +15,7 @@ from fp9.formats.rounding import NanSign, Overflow, Payload, Rounding, choice
 class CastPolicy:
     """Options that determine a cast's result, in addition to the source and target formats.
 
-    - `rounding`: the rounding mode. None selects the target format's default rounding mode.
+    - `rounding`: the rounding mode, or None for the target format's default rounding mode.
     - `inf_clip`: for FNUZ and Graphcore targets, an infinite source saturates to the largest number instead of
       becoming NaN.
     - `nan_sign`: which NaN results have a sign.

@@ -1,6 +1,6 @@
 """Rounding modes and their properties, overflow policies, and exception flags.
 
-The table `_FACTS` defines the properties of every rounding mode. Add a row to define a new rounding mode.
+The table `_FACTS` defines the properties of every rounding mode. Add a row to the table for a new rounding mode.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fp9.names import Synonyms, plain
 
 
 class Bits(Enum):
-    """Source of the extra bits of a rounding mode that the dropped bits alone do not decide."""
+    """Source of the additional bits that a rounding mode needs, such as random bits."""
 
     GIVEN = "given"
     """random integers that the caller supplies with the number"""
@@ -61,12 +61,12 @@ class Rounding(Enum):
 
     @property
     def is_nearest(self) -> bool:
-        """Return whether the mode always rounds to a nearest number."""
+        """Return whether the rounding mode always rounds to a nearest number."""
         return _FACTS[self].is_nearest
 
     @property
     def grows_from_half(self) -> bool:
-        """Return whether the mode rounds a magnitude up only if the dropped bits are at least half an ulp."""
+        """Return whether the rounding mode rounds a magnitude up only if the dropped bits are at least half an ulp."""
         return _FACTS[self].grows_from_half
 
     @property
@@ -95,20 +95,20 @@ class Rounding(Enum):
         return _FACTS[self].bits is Bits.SOURCE
 
     def moves_away(self, negative: bool) -> bool:
-        """Return whether the mode rounds every inexact number with the given sign away from zero."""
+        """Return whether the rounding mode rounds every inexact number with the given sign away from zero."""
         return _FACTS[self].away_from_zero[negative]
 
     def moves_toward_zero(self, negative: bool) -> bool:
-        """Return whether the mode rounds every inexact number with the given sign toward zero."""
+        """Return whether the rounding mode rounds every inexact number with the given sign toward zero."""
         return _FACTS[self].toward_zero[negative]
 
     def keeps_nonzero(self, negative: bool) -> bool:
-        """Return whether the mode never rounds a nonzero number with the given sign to zero."""
+        """Return whether the rounding mode never rounds a nonzero number with the given sign to zero."""
         return _FACTS[self].keeps_nonzero[negative]
 
     @property
     def cancels_to_minus(self) -> bool:
-        """Return whether x + (-x) gives -0 in this rounding mode (IEEE 754-2019 section 6.3)."""
+        """Return whether x + (-x) gives -0 in the rounding mode (IEEE 754-2019 section 6.3)."""
         return _FACTS[self].away_from_zero == (False, True)
 
 
@@ -298,10 +298,10 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
-    """Return the member of the enumeration `kind` that `value` names in any letter case, or by a synonym.
+    """Return the member of the enumeration `kind` with the name or synonym `value`, in any letter case.
 
-    A member is returned unchanged. Raises ValueError for an unknown or ambiguous name, and TypeError for an object
-    that is not a name.
+    A `value` that is a member is returned unchanged. Raises ValueError for an unknown or ambiguous name, and TypeError
+    for an object that is not a name.
     """
     if isinstance(value, kind):
         return value

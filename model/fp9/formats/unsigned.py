@@ -18,7 +18,7 @@ from fp9.names import found_by
 class UnsignedFloat(Format):
     """An unsigned floating-point format with `exponent_bits` and `fraction_bits`, and no sign bit.
 
-    The code whose bits are all 1 means NaN. If `infinity` is set, the code below NaN means infinity.
+    The code with all bits 1 means NaN. If `infinity` is set, the next lower code means infinity.
 
     A normal number with exponent field e and fraction m is 2^(e-bias) (1 + m/2^fraction_bits). With `subnormals`, a
     code with e = 0 means 2^(1-bias) (m/2^fraction_bits), so code 0 means zero. Without `subnormals`, codes with e = 0

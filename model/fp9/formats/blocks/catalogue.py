@@ -35,12 +35,12 @@ class BlockFormat:
 
     @property
     def largest(self) -> Fraction:
-        """Return the largest number that an element can represent with scale 1 and all level bits set."""
+        """Return the largest number of the block format for a block scale of 1."""
         return self.element.max_magnitude * (1 << len(self.levels))
 
     @property
     def power(self) -> Fraction:
-        """Return the largest power of two that does not exceed `largest`, the largest number at scale 1."""
+        """Return the largest power of two of the block format for a block scale of 1."""
         return pow2(floor_log2(self.largest))
 
     @property
@@ -108,7 +108,7 @@ def blocks_of(element: Format, length: int) -> BlockFormat:
     """Return a block format with elements of any number format and scales that are powers of two.
 
     The default scale rule is rceil, which gives the lowest scale at which no element saturates. The other MX scale
-    rules are also supported. Raises ValueError for lengths below 1.
+    rules can be selected by name. Raises ValueError for lengths below 1.
 
     >>> blocks_of(format("e4m3"), 128).name
     'e4m3(block=128)'

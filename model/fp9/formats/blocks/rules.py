@@ -24,9 +24,9 @@ class Divisor(Enum):
 class ScaleRule:
     """A scale rule, which divides a block's largest magnitude (amax) by a divisor and rounds the quotient.
 
-    - `amax_first`: whether the rule first rounds amax to the precision of the elements, ties up.
-    - `tries`: divisors that the rule tries in turn, instead of the largest element. The rule selects the divisor with
-      the smallest sum of squared errors, and the first divisor if sums are equal.
+    - `amax_first`: whether the scale rule first rounds amax to the precision of the elements, ties up.
+    - `tries`: divisors that the scale rule tries in turn, instead of the largest element. The scale rule selects the
+      divisor with the smallest sum of squared errors. If the sums are equal, the rule selects the first divisor.
     - `reciprocals`: whether scales and elements are computed by multiplication with a reciprocal in bfloat16.
     """
 
