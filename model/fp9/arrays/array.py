@@ -55,8 +55,9 @@ class Array(Held):
     of ml_dtypes, en_dtypes or torch. Call `array(numbers, fmt)` to round numbers. `scales` are exponents of two, which
     broadcast to the codes and multiply the numbers. `accumulator` defines how `a @ b` sums (see `fp9.accumulator`).
 
-    NumPy functions that compute return plain arrays of numbers, in float32, or in float64 if float32 cannot hold the
-    numbers. NumPy functions that only move elements return arrays of the same format. Functions of fp9 use the codes.
+    NumPy functions that compute new numbers return plain NumPy arrays, in float32, or in float64 if float32 cannot hold
+    the numbers. NumPy functions that only move elements return arrays of the same format. Functions of fp9 use the
+    codes.
 
     >>> x = Array([50, 142, 64], "hif8")
     >>> x

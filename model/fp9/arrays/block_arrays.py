@@ -79,7 +79,7 @@ class BlockArray(Array):
         return dequantise(self.codes, self.scales, self.format, self.axis, **how)
 
     def reshape(self, *shape: Any) -> BlockArray:
-        """Return the array in another shape. Blocks must lie along the last axis, and its length must not change."""
+        """Return the array in another shape. Blocks must lie along the last axis, whose length must not change."""
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         codes = self.codes.reshape(given)
         if self.square or self.axis != self.ndim - 1 or codes.shape[-1] != self.shape[-1]:
@@ -98,7 +98,7 @@ class BlockArray(Array):
         return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Apply a NumPy function that exchanges axes to the elements and scales."""
+        """Return the array after a NumPy function has exchanged the axes of elements and scales."""
         return self._permuted(change)
 
     def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:

@@ -42,7 +42,7 @@ class Held(NDArrayOperatorsMixin):
         raise NotImplementedError
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Return the array after `change` has moved its codes. `change` must not alter codes."""
+        """Return the array after the function `change` has moved the codes. `change` must not alter codes."""
         raise NotImplementedError
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:

@@ -67,8 +67,8 @@ def quantise(
       `axis` and share a scale.
     - `per`: the numbers that share a scale, for a format of single numbers. With "tensor", the default, all numbers
       share a scale. With "row", the numbers along the last axis share a scale. With "column", the numbers along the
-      last axis but one share a scale. An integer is the length of blocks along `axis`, and the last block of an axis
-      may be shorter.
+      last axis but one share a scale. If `per` is an integer, blocks of `per` numbers along `axis` share a scale, and
+      the last block may be shorter.
     - `rule`: the scale rule of blocks. Without blocks, a scale is the lowest power of two at which no number saturates.
     - `rounding`: the rounding mode of the elements, by default the format's rounding mode. `fp9.encode` describes
       `random_bits`, `random_width` and `rng`.

@@ -49,8 +49,8 @@ def matmul(
     the engine's output format, with scales and tensor scales applied. For operands given as codes, and with `out`, the
     function returns codes. With `flags`, the function also returns exception flags, a uint8 array of `fp9.Flags` bits.
 
-    `engine` is the name of a preset or device, or an `Engine`. The default engine is the accumulator of the arrays,
-    then the accumulator of the context `fp9.accumulator(...)`, then `fma_fp32`.
+    `engine` is the name of an accumulator preset or device, or an `Engine`. The default engine is the accumulator of
+    the arrays, or else the accumulator of the context manager `fp9.accumulator`, or else `fma_fp32`.
 
     Other arguments are the same as for `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c`
     and of the scales broadcast to the leading axes of the result. `scale_a` is one exponent, or has the shape (..., M),
@@ -85,14 +85,14 @@ def dot(
       codes with `format_a` and `format_b`. The shapes broadcast, and the last axes must have equal lengths.
     - `c`: the start value of the sums, +0 by default. `c` has the engine's output format and the shape of the result.
       `format_c` states the format if `c` holds plain codes.
-    - `engine`: the accumulator model. `matmul` describes the accepted values, the default and the type of the result.
+    - `engine`: the accumulator model, with the same values and default as in `matmul`.
     - `scale_a`, `scale_b`: exponents k of scales 2**k, from -127 to 127. Give one exponent, or one per vector. With
       `block`, give one exponent for every `block` products of a vector, in the last axis. The engine's field `scaling`
       defines where the scales are applied.
     - `scale_format`: the format of the scales if the scales are codes (e8m0, ue4m3, ue5m3 or e6m2). A NaN scale makes
       the result NaN.
-    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis has an integer for every
-      rounding (`Engine.steps`), and another integer if the whole sum is scaled.
+    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis of `random_bits` has an
+      integer for every rounding (`Engine.steps`), and another integer if the whole sum is scaled.
     - `rng`: a seed or a NumPy Generator for stochastic rounding, instead of `random_bits`.
 
     >>> import fp9
@@ -107,7 +107,10 @@ def dot(
 
 
 def stated_product(a: Array, b: Array, matrices: bool) -> Any:
-    """Return `a @ b` with the accumulator of the arrays or the context. Raises ValueError if no accumulator is set."""
+    """Return `a @ b` with the accumulator that the arrays or the context manager `fp9.accumulator` set.
+
+    Raises ValueError if no accumulator is set.
+    """
     engine = required_accumulator(a.accumulator, b.accumulator)
     called = products.matmul if matrices and a.ndim > 1 and b.ndim > 1 else products.dot
     if called is products.matmul or a.ndim == b.ndim == 1 or not matrices:

@@ -1,4 +1,4 @@
-"""The accumulator of array products, which a context manager or an array sets."""
+"""Choose the accumulator of array products by a context manager or by an array's `accumulator`."""
 
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def _stating(engine: Engine) -> Iterator[Engine]:
 
 
 def stated_accumulator(*owners: Engine | None) -> Engine | None:
-    """Return the accumulator of the arrays, or else the accumulator of the context. Return None if neither is set.
+    """Return the accumulator of the arrays, or else of the context manager `fp9.accumulator`. Return None without both.
 
     `owners` are the accumulators of the arrays. Raises ValueError if the arrays have different accumulators.
     """
@@ -50,7 +50,10 @@ def stated_accumulator(*owners: Engine | None) -> Engine | None:
 
 
 def required_accumulator(*owners: Engine | None) -> Engine:
-    """Return the accumulator of the arrays or of the context. Raises ValueError if no accumulator is set."""
+    """Return the accumulator of the arrays, or else of the context manager `fp9.accumulator`.
+
+    Raises ValueError if no accumulator is set.
+    """
     engine = stated_accumulator(*owners)
     if engine is None:
         raise ValueError(

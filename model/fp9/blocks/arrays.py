@@ -151,7 +151,7 @@ The second try multiplies the block scale by 1.5, and 1.5 * 256 is below 448, th
 
 
 def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
-    """Return x as float32 if float32 is exact. Otherwise return float64 numbers, rounded to odd at 44 bits.
+    """Return x as float32 if float32 holds x exactly, and otherwise as float64 numbers, rounded to odd at 44 bits.
 
     Rounding to odd at 44 bits does not change the quantised result. A midpoint between two elements or two scales has
     at most 32 bits, also after multiplication by a scale and a tensor scale. An inexact number that is rounded to odd

@@ -36,7 +36,7 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
     """Return the level bits of blocks, with an array of shape (blocks, groups) for each level.
 
-    A group's quotient is its largest magnitude, divided by the block scale and by the factors of the higher levels.
+    A group's quotient is the group's largest magnitude, divided by the block scale and the factors of higher levels.
     The level bit of a group is set if the quotient is at least 2^n, where n counts the level and all lower levels.
     """
     if not block.levels:
@@ -54,8 +54,8 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
     """Return scale codes with the level bits above the bits of the block scale, shape (blocks,).
 
-    A HiF4 scale code is a uint32. From the lowest bit, it holds 8 bits of E6M2, 8 bits of the first level and 16 bits
-    of the second level.
+    From the lowest bit upwards, a HiF4 scale code holds 8 bits of E6M2, 8 bits of the first level and 16 bits of the
+    second level. A HiF4 scale code is a uint32.
     """
     if not bits:
         return codes

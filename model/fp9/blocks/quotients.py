@@ -59,7 +59,7 @@ class _Try(NamedTuple):
     def error(self, scale: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """Return the sum of squared errors per block, divided by the tensor scale t = `scale`.
 
-        The result is t sum d^2 - 2 sum x d. It omits the term sum x^2 / t, which is equal for all divisors.
+        The result is t sum d^2 - 2 sum x d, without the term sum x^2 / t, which is equal for all divisors.
         """
         with np.errstate(invalid="ignore"):
             return np.asarray(scale * self.squares - 2 * self.products)
@@ -97,8 +97,8 @@ def errors_of_tries(
 ) -> list[NDArray[np.float64]]:
     """Return the squared errors of blocks, shape (blocks,), for every divisor that a scale rule tries.
 
-    `numbers` has the shape (blocks, block_size). An error is the sum of squared errors, divided by the tensor scale and
-    without a term that is equal for all divisors.
+    `numbers` has the shape (blocks, block_size). The squared errors are divided by the tensor scale, and omit a term
+    that is equal for all divisors.
     """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 

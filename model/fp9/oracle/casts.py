@@ -77,7 +77,10 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Random integer of `width` bits for stochastic rounding. Its top bit is just below the target's last bit."""
+    """Random integer of `width` bits for stochastic rounding.
+
+    The top bit of the random integer is just below the target's last bit.
+    """
 
     value: int
     width: int
@@ -131,7 +134,7 @@ def _rounds_up(
 
 
 def _is_odd(below: Fraction, fmt: Format) -> bool:
-    """Return whether the code of the lower neighbour is odd, without its padding bits.
+    """Return whether the code of the lower neighbour, without padding bits, is odd.
 
     Above the largest number, the codes continue as if the range were unbounded. The lowest bit of a code is the last
     bit of the significand, or the last bit of the exponent if the format has no fraction bits.
@@ -190,9 +193,8 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
     """Return whether the result is tiny after rounding with unbounded exponent (IEEE 754-2019 section 7.5).
 
-    In a format without subnormals, a result is tiny if it is below the smallest positive number. To remove the lower
-    limit of the exponent, the function multiplies the magnitude by a power of two before rounding, and divides the
-    result.
+    In a format without subnormals, a result below the smallest positive number is tiny. The function multiplies the
+    magnitude by a power of two before rounding, so that the exponent has no lower limit.
     """
     if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
         return False

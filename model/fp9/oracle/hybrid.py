@@ -1,9 +1,9 @@
 """Tables for hybrid rounding to HiFloat8, by comparison of source bit fields (HiF8 section 3.2).
 
-Hybrid rounding is stochastic in some binades. The magnitude rounds up if F >= T. The field F consists of the highest
-bits that rounding drops. The threshold T comes from the lowest bits of the source. In the other binades, hybrid
-rounding rounds to nearest, ties away from zero, and a threshold table gives the result. The other binades are near 1,
-far below the smallest number, and above the limit of certain overflow.
+Hybrid rounding is stochastic in some binades, where a magnitude rounds up if a field F is at least a threshold T. The
+field F consists of the highest bits that rounding drops. The threshold T comes from the lowest bits of the source.
+Near 1, far below the smallest number, and where overflow is certain, hybrid rounding rounds to nearest, ties away from
+zero. A threshold table describes the rounding to nearest.
 """
 
 from __future__ import annotations
@@ -43,11 +43,12 @@ class HybridTable:
     """Table of a cast with hybrid rounding, for sources of one sign. A pattern is a source code without the sign bit.
 
     - `nearest`: the threshold table for patterns outside the stochastic `binades`.
-    - `numbers`: zero and the target's positive numbers as source patterns, with their codes. The last entry is the
-      result of overflow.
-    - `threshold_bits` and `threshold_ones`: the threshold T consists of the lowest source bits, followed by ones.
-    - `near_normal` and `near_normal_ones`: the binade below the smallest normal number, and a field of its
-      significands. A magnitude in the binade is tiny unless all bits of the field are 1 and F is at least T.
+    - `numbers`: zero and the target's positive numbers as source patterns, with their codes. The last entry of
+      `numbers` is the result of overflow.
+    - `threshold_bits` and `threshold_ones`: the threshold T consists of `threshold_bits` low source bits, followed by
+      `threshold_ones` ones.
+    - `near_normal`: the binade below the smallest normal number. A magnitude in the binade `near_normal` is not tiny if
+      its significand bits `near_normal_ones` are all 1 and the field of `near_normal` is at least T.
     """
 
     nearest: ThresholdTable
@@ -74,7 +75,7 @@ class HybridTable:
         return tuple(joined)
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Return the code and flags of a cast of the source pattern, which has no sign bit."""
+        """Return the code and flags of a cast, for a source pattern without the sign bit."""
         binade = next((b for b in self.binades if b.first <= pattern < b.end), None)
         if binade is None:
             return self.nearest.result(pattern)

@@ -17,8 +17,8 @@ from fp9.oracle.casts import Exact, RandomBits, encode, exact
 class Term:
     """A product or addend of a sum, with its exact value and its alignment exponent.
 
-    The exponent has a meaning only for finite nonzero numbers. `quiet` is true if an operand was NaN, so that a NaN
-    result does not raise `INVALID`.
+    The alignment exponent is defined only for finite nonzero terms. `quiet` is true if an operand was NaN, so that a
+    NaN result does not raise `INVALID`.
     """
 
     value: Exact

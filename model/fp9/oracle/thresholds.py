@@ -60,7 +60,7 @@ class ThresholdTable:
             raise ValueError(f"thresholds to {self.target.name} do not rise from 0; the rounding is not monotone")
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Return the code and flags of a cast of the source pattern, which has no sign bit."""
+        """Return the code and flags of a cast, for a source pattern without the sign bit."""
         index = bisect.bisect_right(self.steps, pattern, key=lambda step: step.first) - 1
         return self.steps[index].code, self._flags(pattern)
 
@@ -141,7 +141,10 @@ def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) ->
 def _rank_thresholds(
     source: FixedFormat, target: Format, rounding: Rounding, negative: bool
 ) -> tuple[tuple[int, ...], int]:
-    """Return the first pattern that rounds to each target number or above, and the first pattern that overflows."""
+    """Return the first source patterns that round to a target number or above, for every target number.
+
+    Also return the first source pattern that overflows.
+    """
     ranks = {int(code): rank for rank, code in enumerate(target.ordered_magnitudes())}
     sign, policy = (source.sign_mask if negative else 0), CastPolicy(rounding)
 

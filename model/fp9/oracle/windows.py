@@ -105,7 +105,7 @@ def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction
     """Return the sum of a CDNA3 accumulation step, and whether truncation dropped nonzero bits (MMA-Sim, GTR-FDPA).
 
     The step truncates products toward zero, and sums even-indexed and odd-indexed products separately. The two sums
-    are truncated toward minus infinity and added. The addend C is then added in the same way.
+    are truncated toward minus infinity and added. The addend C is then truncated toward minus infinity and added.
     """
     window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None

@@ -46,10 +46,10 @@ def _serial(parts: list[Any]) -> Any:
 
 
 def _pairwise(parts: list[Any]) -> Any:
-    """Return the sum of the partial sums, with pairs added first.
+    """Return the FP32 sum of the partial sums of K, in cuBLASLt's pairwise order.
 
-    With h as half the number of partial sums, partial sum i + h is added to partial sum i. The pairs are then added in
-    order to the last partial sum, which belongs to no pair.
+    The function first adds pairs of partial sums whose indices differ by half the number of partial sums. It then adds
+    the sums of the pairs in order to the last partial sum.
     """
     half = -(-len(parts) // 2)
     paired = range(len(parts) - 1 - half)

@@ -39,7 +39,7 @@ def scaled_mm(
 
     The arguments are the arguments of `torch._scaled_mm`. The shapes of the scales select the kind of scales:
 
-    - one number each for a scale per tensor,
+    - one number for a and one for b, for a scale per tensor,
     - (M, 1) and (1, N) for scales by row,
     - (M, K/128) with (K/128, N/128) or (K/128, N) for FP32 scales of blocks,
     - (M, K/32) with (K/32, N) in e8m0 for MX,

@@ -40,7 +40,7 @@ class Port:
     """A hardware port of `width` bits.
 
     - `formats`: the number formats of the port's codes. The port named `select` chooses between several formats.
-    - `choices`: the names of a select port's values 0, 1, .... A value without a name selects the last choice.
+    - `choices`: the names of a select port's values 0, 1, .... A larger value selects the last choice.
     - `signed`: whether the port holds a two's complement number.
     """
 
@@ -62,10 +62,7 @@ def select_width(choices: int) -> int:
 
 
 class Unit(Clocking, abc.ABC):
-    """The complete specification of a hardware unit.
-
-    Every subclass is a frozen dataclass that checks its fields.
-    """
+    """The complete specification of a hardware unit. Every subclass is a frozen dataclass that checks its fields."""
 
     kind: ClassVar[str]
     name: str
@@ -218,11 +215,9 @@ def check_name(name: str) -> None:
 def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
     """Check the fields that all units share: the name, the number of stages and the register options.
 
-    `beside` names a field that requires at least `lowest` stages. Raises ValueError in three cases:
-
-    - the name is not valid in hardware languages,
-    - the number of stages is below `lowest` or above `MAX_STAGES`,
-    - a register option is set for a unit without registers.
+    `beside` names a field that requires at least `lowest` stages. Raises ValueError for a name that is not valid in
+    hardware languages, for a number of stages outside `lowest` to `MAX_STAGES`, and for a register option of a unit
+    without registers.
     """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:

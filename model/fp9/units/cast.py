@@ -39,11 +39,11 @@ MAX_RANDOM_BITS = 24
 class Cast(Unit):
     """Convert a 16- or 32-bit float to an 8-bit format.
 
-    Every operation selects a target format, a rounding mode and an overflow policy. All `lanes` operands of an
-    operation share the selection.
+    Every operation selects a target format, a rounding mode and an overflow policy for all its operands. An operation
+    has `lanes` operands.
 
-    With `scale`, the unit multiplies the operand exactly by 2^scale before the rounding. The exponent `scale` has the
-    opposite sign in `fp9.encode`. NaN and infinities are not scaled.
+    With `scale`, the unit multiplies the operand exactly by 2^scale before the rounding, where `fp9.encode` multiplies
+    by 2^-scale. NaN and infinities are not scaled.
 
     The rounding mode `sr` adds an input `random` of `random_bits` bits per lane. The unit adds the random bits below
     the target's last bit. The rounding mode `hybrid` needs FP32, FP16 or BF16 operands. For targets other than hif8,
@@ -111,13 +111,13 @@ class Cast(Unit):
             raise ValueError(f"{self.name}: {error}") from None
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
-        """Return the cast policy of an operation. `rna` replaces a rounding mode that the target does not support."""
+        """Return the cast policy of an operation. `rna` replaces rounding modes that the target does not support."""
         offered = rounding if target.offers(rounding) else Rounding.RNA
         nan = self.nan[self.targets.index(target)] if self.nan else None
         return CastPolicy(offered, overflow, nan_sign=self.nan_sign, nan=nan)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of a port for all lanes. Names of several lanes end in the number of the lane."""
+        """Return the names of a port for all lanes. If there are several lanes, port names end in the lane's number."""
         return (port,) if self.lanes == 1 else tuple(f"{port}{lane}" for lane in range(self.lanes))
 
     @property

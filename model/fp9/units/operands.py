@@ -31,8 +31,9 @@ def operand_ports(
 ) -> tuple[Port, ...]:
     """Return the ports of one operand: the codes of all lanes, the format select and the extra bias.
 
-    Port names of several lanes end in the number of the lane, from 0. All lanes share the format select and the extra
-    bias. The format select exists only for several formats, and the extra bias only with `bias_port`.
+    If there are several lanes, the port names of codes end in the lane's number, from 0. All lanes share the format
+    select and the extra bias. The format select exists only for several formats, and the extra bias only with
+    `bias_port`.
     """
     select = f"{operand}_format" if len(formats) > 1 else None
     width = max(f.bits for f in formats)
@@ -55,7 +56,7 @@ def check_operands(unit: str, field: str, formats: tuple[Format, ...], most: int
 
 
 def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
-    """Return the scale ports of an operand, one per block. Names of several ports end in the number of the block."""
+    """Return the scale ports of an operand, one per block. The names of several ports end in the block's number."""
     if blocks == 1:
         return (Port(f"{operand}_scale", fmt.bits, f"scale of {operand}", (fmt,)),)
     return tuple(
@@ -67,8 +68,8 @@ def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
 def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
     """Return the values of all codes of each format, float64 of shape (formats, codes).
 
-    The widest format determines the number of codes. The row of a narrower format repeats, as if the upper bits of the
-    code were ignored.
+    The widest format determines the number of codes. The values of a narrower format are repeated, as if the upper bits
+    of a code were ignored.
     """
     codes = 1 << max(f.bits for f in formats)
     return np.stack([np.resize(f.table, codes) for f in formats])

@@ -47,7 +47,7 @@ class FiniteCast(Cast):
 
 @dataclass(frozen=True)
 class Quantiser(Unit):
-    """Convert a block of 16- or 32-bit floats to a scale and elements. The scale rule is selected for every block.
+    """Convert a block of 16- or 32-bit floats to a scale and elements. Every block selects one of the scale rules.
 
     The scale is the block's largest magnitude divided by the rule's divisor, rounded once. An element is a source
     number divided by the scale, rounded once and saturated. Special cases:
@@ -140,7 +140,7 @@ class Quantiser(Unit):
         )
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of a port for all numbers of an operation. The names end in an index from 0."""
+        """Return the names of a port for all numbers of an operation. The port names end in an index from 0."""
         return tuple(f"{port}{place}" for place in range(self.width))
 
     @property

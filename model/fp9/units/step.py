@@ -118,7 +118,7 @@ class Dot(Unit):
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's ports, one per product. Names of several ports end in an index from 0."""
+        """Return the names of an operand's ports, one per product. The names of several ports end in an index."""
         if self.products == 1:
             return (operand,)
         return tuple(f"{operand}{lane}" for lane in range(self.products))
@@ -165,19 +165,19 @@ class Fma(Dot):
 class Mac(Dot):
     """Multiply operands and add the products to an accumulator register.
 
-    Every operation outputs its own exception flags. CLEAR and HOLD output no flags. The accumulator is the last
-    pipeline stage. Its feedback loop takes one clock, so the unit accepts one dependent operation per clock at every
-    pipeline depth. A reset clears the accumulator to +0.
+    Every operation outputs the exception flags of the operation alone. CLEAR and HOLD output no flags. The accumulator
+    is the last pipeline stage. The accumulator's feedback loop takes one clock, so the unit accepts one dependent
+    operation per clock at every pipeline depth. A reset clears the accumulator to +0.
 
     If the engine has chunks, the stage before the last has a chunk register and a step counter. The last step of a
     chunk also adds the chunk to the accumulator and clears the chunk register: acc = round(chunk + acc). The
     accumulator has the engine's output format and rounding mode. Both feedback loops take one clock, so the throughput
-    is one operation per clock. The operations LOAD, ACCUMULATE, ..., FOLD give the same bits as `fp9.dot`. The flags
-    of an operation combine the flags of all its roundings. FOLD changes nothing if the chunk register holds no
-    products. The result is the unchanged addend c until the first chunk is added.
+    is one operation per clock. A sequence of operations LOAD, ACCUMULATE, ..., FOLD gives the same bits as `fp9.dot`.
+    The flags of an operation are the OR of the flags of its roundings. FOLD changes nothing if the chunk register holds
+    no products. The unit's result is the unchanged addend c until the first chunk is added to the accumulator.
 
-    If the engine interleaves its chunks, operation s of a chunk takes the products that `Engine.order` assigns to
-    step s. Fill an incomplete last chunk with products of +0.
+    If the engine interleaves chunks, operation s of a chunk takes the products that `Engine.order` assigns to step s.
+    Fill an incomplete last chunk with products of +0.
 
     If the engine is `exact` (Kulisch), the accumulator holds the exact sum of the products since the last LOAD or
     CLEAR, a fixed-point number of `sum_bits` bits. The unit has no addend c, and LOAD starts a sum from the products

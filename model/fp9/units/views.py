@@ -1,7 +1,7 @@
 """Functions that return a unit if it is a sum, a cast or a quantiser, and None otherwise.
 
-Code for several kinds of units uses the functions instead of class checks. A new kind of unit needs only a row in a
-table of this module.
+Code for several kinds of units calls the functions instead of checking classes. To support a new kind of unit, add a
+row to the table of a function.
 """
 
 from __future__ import annotations
