@@ -29,9 +29,9 @@ def plain(name: str) -> str:
 class Synonyms:
     """Synonyms of a catalogue's entries. Look-ups ignore letter case, blanks and punctuation.
 
-    `by_source` maps a source and a name to an entry. `ambiguous` maps a name and an entry to a source, and a look-up of
-    an ambiguous name raises ValueError. The constructor raises ValueError if two sources use the same name for
-    different entries.
+    `by_source` maps the name of a source to its synonyms, and every synonym to a catalogue entry. `ambiguous` maps an
+    ambiguous name to the possible entries and their sources. A look-up of an ambiguous name raises ValueError. The
+    constructor raises ValueError if two sources use the same name for different entries.
     """
 
     def __init__(

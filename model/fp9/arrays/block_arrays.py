@@ -102,7 +102,7 @@ class BlockArray(Array):
         return self._permuted(change)
 
     def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:
-        """Return the array with its axes exchanged by `change`.
+        """Return the array after the function `change` has exchanged the axes.
 
         The method finds the permutation by applying `change` to a small array whose axes have distinct lengths.
         """

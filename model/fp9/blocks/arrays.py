@@ -1,8 +1,8 @@
 """Convert arrays to and from block formats, with a named scale rule.
 
-Vector kernels compute the codes if the elements are rounded to nearest even. For other rounding modes, the module
-divides numbers by their scales in float64 and rounds the quotients with the casts of `fp9.encode`. Tests check that
-kernels and casts give the same codes.
+Vector kernels compute the codes if the elements are rounded to nearest even. If no kernel supports the options, the
+module divides numbers by their scales in float64, and casts round the quotients. Tests check that kernels and casts
+give the same codes.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def quantise(
     [[56, 176, 126, 68], [127]]
 
     Raises ValueError for unknown names, and for shapes and rounding modes that do not fit. The scale rule 4over6 also
-    raises ValueError for numbers that float32 cannot hold. Sources: `fp9.blocks.RULES`.
-    docs/reference/formats/blocks.md describes the results at the ends of the ranges.
+    raises ValueError for numbers that float32 cannot hold. `fp9.blocks.RULES` names the publications of the scale
+    rules. The page docs/reference/formats/blocks.md describes the results at the ends of the ranges.
     """
     check_work(threads)
     found = block_format(block)
@@ -126,8 +126,7 @@ def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | N
 
     The tensor scale maps amax to the largest element times the largest block scale. For NVFP4, the tensor scale is
     amax / (6 * 448). For the scale rule 4over6, the tensor scale is amax / (6 * 256). The function ignores infinities
-    and NaN. The tensor scale is 1 for an array of zeros. Other tensor scales are at least the smallest normal FP32
-    number.
+    and NaN. The tensor scale is 1 for an array of zeros. A tensor scale is never below the smallest normal FP32 number.
 
     Raises ValueError for block formats without a tensor scale.
     """

@@ -68,7 +68,7 @@ class Layout:
         return np.ascontiguousarray(parted.swapaxes(-3, -2)).reshape(-1, self.block_size)
 
     def elements(self, blocks: NDArray[Any]) -> NDArray[Any]:
-        """Return blocks of shape (blocks, block_size) as an array of `shape`. The method is the inverse of `blocks`."""
+        """Return an array of `shape` from blocks of shape (blocks, block_size), the inverse of `blocks`."""
         if self.divides:
             return blocks.reshape(self.shape)
         counts = self._counts()

@@ -54,8 +54,8 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
     """Return scale codes with the level bits above the bits of the block scale, shape (blocks,).
 
-    From the lowest bit upwards, a HiF4 scale code holds 8 bits of E6M2, 8 bits of the first level and 16 bits of the
-    second level. A HiF4 scale code is a uint32.
+    A HiF4 scale code is a uint32, whose lowest 8 bits are an E6M2 code. The next 8 bits are the bits of the first
+    level, and the highest 16 bits are the bits of the second level.
     """
     if not bits:
         return codes

@@ -72,7 +72,7 @@ _MOST_BITS = BINARY64.precision - 1
 
 
 def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:
-    """Return the smallest magnitude whose inexact result does not underflow, as a float64 pattern, for one sign."""
+    """Return the underflow limit of one sign as a float64 pattern. Inexact results of smaller magnitudes underflow."""
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(fmt), rounding_target(fmt, policy)

@@ -1,8 +1,8 @@
 """Casts by look-up tables over all 16-bit patterns.
 
-A table of 65,536 entries covers every 16-bit source. A float32 source is first rounded to odd in bfloat16: the upper
-half of the bit pattern is taken, and bit 0 is set if the lower half is not 0. Rounding to odd first does not change
-the result of a rounding to nearest or a directed rounding, if bfloat16 has at least two significand bits more than the
+A table of 65,536 entries covers every 16-bit source. A float32 source is first rounded to odd in bfloat16, which keeps
+the upper half of the bit pattern, and sets bit 0 if the lower half is not 0. Rounding to odd first does not change the
+result of a rounding to nearest or a directed rounding, if bfloat16 has at least two significand bits more than the
 target format (Boldo and Melquiond, "When double rounding is odd", IMACS 2005).
 """
 

@@ -2,7 +2,7 @@
 
 The functions use the signed ordinal of a code. Zero has the ordinal 0, and the k-th magnitude above zero has the
 ordinal +k or -k. Infinity has the ordinal after the largest number. In fixed-field formats, the ordinal's magnitude
-equals the code without sign and padding. Other formats use a table with an ordinal for each code.
+equals the code without sign and padding. Formats without fixed fields use a table with an ordinal for each code.
 """
 
 from __future__ import annotations
@@ -155,8 +155,8 @@ def _tables(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
     """Return four look-up tables of a format without fixed fields.
 
-    Two tables give the ordinal and the sign of a code. Two tables give the codes of positive and of negative numbers
-    by ordinal.
+    The first two tables give the ordinal and the sign of a code. The last two tables give the codes of positive and of
+    negative numbers by ordinal.
     """
     every = range(1 << fmt.bits)
     magnitudes = {fmt.value_of(int(code)): i for i, code in enumerate(fmt.ordered_magnitudes(), start=not fmt.has_zero)}

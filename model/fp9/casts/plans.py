@@ -3,7 +3,7 @@
 The kernels form four groups. Tests check that different kernels give the same codes.
 
 * Vector kernels on float32 patterns (`round32`, `hif8`) encode to every fixed-field format within float32's range.
-  The kernels first round float64 numbers, integers and scaled numbers to odd.
+  The casts first round float64 numbers, integers and scaled numbers to odd in float32.
 * Look-up tables with 65,536 entries encode 16-bit sources, and float32 sources to hif8.
 * Vector kernels on float64 patterns (`wide`) encode to wider fixed-field formats, and compute flags without a table.
 * The universal kernel on float64 patterns (`round64`) performs all other casts.
@@ -111,7 +111,7 @@ def odd_is_safe(grid: Grid) -> bool:
     """Return whether rounding a source to odd in float32 before the cast leaves the result unchanged.
 
     The float32 significand must have at least two bits more than the target's significand and the random bits
-    together. The same condition must hold for the smallest float32 numbers, which have shorter significands.
+    together.
     """
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits
@@ -181,7 +181,7 @@ def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
 
 @functools.lru_cache(maxsize=256)
 def edges_of(bits: int, target: Target) -> Edges | None:
-    """Return the codes of zeros, overflow, infinities and NaN for the vector kernels.
+    """Return the codes that the vector kernels write for zeros, overflow, infinities and NaN.
 
     Returns None if the codes for positive and negative sources differ in a bit other than the sign.
     """

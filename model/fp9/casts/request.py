@@ -1,7 +1,7 @@
 """Settings of a cast, and the encoding plan for float64 patterns, which serves every cast.
 
-`Request` holds the settings that many calls share, so that an encoding plan is built once. `Supplied` holds the
-arguments that differ between calls.
+`Request` holds the settings that many calls of `encode` share, so that an encoding plan is built once. `Supplied`
+holds the arguments that differ between calls of `encode`.
 """
 
 from __future__ import annotations

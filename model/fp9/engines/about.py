@@ -60,7 +60,8 @@ _ABOUT: dict[str, tuple[str, str]] = {
 class Accumulator:
     """An accumulator preset and a description of the hardware that the preset models.
 
-    `stands_for` names the instruction or design. `source` names the publication or measurement of the parameters.
+    `stands_for` names the instruction or design. `source` names the publication or measurement of the accumulator's
+    parameters.
     `devices` lists names of a product and an instruction, such as "h100 wgmma", which `fp9.engine` accepts.
     """
 

@@ -1,7 +1,7 @@
 """Field groups of an accumulator model (engine): step, window, chunk, result and NaN policy.
 
-In the formulas, a[k] and b[k] are operands, p[k] = a[k] * b[k] is a product, and C is the addend. floor_n(x) keeps n
-fraction bits of x below the largest exponent of a step.
+In the formulas, a[k] and b[k] are operands, p[k] = a[k] * b[k] is a product, and C is the addend. The function
+floor_n(x) keeps n fraction bits of x below the largest exponent of a step.
 """
 
 from __future__ import annotations

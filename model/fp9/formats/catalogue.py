@@ -120,9 +120,9 @@ def format(name: str | Format | object) -> Format:
     """Return the format of a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)" or "1.4.3,b=10".
 
     A `Format` is returned unchanged. A dtype of NumPy, ml_dtypes, en_dtypes or torch selects the format with the
-    dtype's name. "1.E.p,b=B" describes a Graphcore format with E exponent bits, p fraction bits and bias B. Graphcore
-    formats have subnormals, and their only NaN is 0x80. Append "specials=ieee" to a description to choose other
-    special codes, and "subnormals=false" to remove subnormals. The names for `specials` are ieee, nan_only,
+    dtype's name. The description "1.E.p,b=B" selects a Graphcore format with E exponent bits, p fraction bits and bias
+    B. Graphcore formats have subnormals, and their only NaN is 0x80. Append "specials=ieee" to a description to choose
+    other special codes, and "subnormals=false" to remove subnormals. The names for `specials` are ieee, nan_only,
     negative_zero, merged, none, finite, p3109 and p3109_finite. Names such as "binary6p3uf" select IEEE P3109 formats.
 
     Raises ValueError for an unknown name or parameter, and TypeError for an object that is not a name.

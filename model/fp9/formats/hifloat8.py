@@ -63,7 +63,7 @@ class HiFloat8(Format):
 
     @staticmethod
     def threshold_bits(source: Format) -> tuple[int, int]:
-        """Return the number of source bits in hybrid rounding's threshold, and the number of 1 bits after them.
+        """Return the number of source bits in hybrid rounding's threshold, and the number of 1 bits that follow.
 
         HiF8 section 3.2 defines the threshold T. The threshold of an FP32 source is its 14 lowest bits. The threshold
         of an FP16 or BF16 source is its lowest bit followed by a 1 (CANN `Cast`). Raises ValueError for other sources.

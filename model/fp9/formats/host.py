@@ -41,7 +41,7 @@ class HostFloat:
     def hidden(self) -> int:
         """Return 2**fraction_bits, the weight of the significand's hidden leading 1.
 
-        The same integer is the bit pattern of the smallest normal number.
+        The number 2**fraction_bits is also the bit pattern of the smallest normal number.
         """
         return 1 << self.fraction_bits
 

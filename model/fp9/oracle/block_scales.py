@@ -52,7 +52,7 @@ def numbers(fmt: Format) -> tuple[list[Fraction], list[int]]:
 
 
 def not_below(x: Fraction, fmt: Format) -> int:
-    """Return the code of the smallest number that is at least `x`. If `x` is too large, return the largest code."""
+    """Return the code of the smallest number that is at least `x`, or of the largest number if `x` is larger."""
     values, codes = numbers(fmt)
     return codes[min(bisect_left(values, x), len(values) - 1)]
 

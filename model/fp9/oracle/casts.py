@@ -136,8 +136,8 @@ def _rounds_up(
 def _is_odd(below: Fraction, fmt: Format) -> bool:
     """Return whether the code of the lower neighbour, without padding bits, is odd.
 
-    Above the largest number, the codes continue as if the range were unbounded. The lowest bit of a code is the last
-    bit of the significand, or the last bit of the exponent if the format has no fraction bits.
+    Above the largest number, codes are counted as if the range were unbounded. The lowest bit of a code is the last
+    bit of the significand. In a format without fraction bits, the lowest bit is the last bit of the exponent.
     """
     if below > fmt.max_magnitude:
         exponent = floor_log2(below)

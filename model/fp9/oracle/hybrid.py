@@ -40,15 +40,17 @@ class Binade:
 
 @dataclass(frozen=True, slots=True)
 class HybridTable:
-    """Table of a cast with hybrid rounding, for sources of one sign. A pattern is a source code without the sign bit.
+    """Table of a cast with hybrid rounding, for sources of one sign.
+
+    A pattern is the code of a source number without the sign bit.
 
     - `nearest`: the threshold table for patterns outside the stochastic `binades`.
     - `numbers`: zero and the target's positive numbers as source patterns, with their codes. The last entry of
       `numbers` is the result of overflow.
     - `threshold_bits` and `threshold_ones`: the threshold T consists of `threshold_bits` low source bits, followed by
       `threshold_ones` ones.
-    - `near_normal`: the binade below the smallest normal number. A magnitude in the binade `near_normal` is not tiny if
-      its significand bits `near_normal_ones` are all 1 and the field of `near_normal` is at least T.
+    - `near_normal`: the binade below the smallest normal number. A magnitude in the binade rounds to a normal number if
+      its bits `near_normal_ones` are all 1 and the field of `near_normal` is at least T.
     """
 
     nearest: ThresholdTable

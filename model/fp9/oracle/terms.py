@@ -44,7 +44,7 @@ def product(a: Exact, b: Exact) -> Exact:
 def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
     """Return the exact sum of terms.
 
-    A sum of zeros with equal signs is a zero with the same sign. Other sums of zero are +0, or -0 when rounding toward
+    A sum of zeros with equal signs is a zero with the same sign. Terms that cancel give +0, or -0 when rounding toward
     minus infinity.
     """
     infinities = {t.negative for t in terms if t.kind is Kind.INF}

@@ -29,7 +29,9 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdTable:
-    """Threshold table of a cast, for sources of one sign. A pattern is a source code without the sign bit.
+    """Threshold table of a cast, for sources of one sign.
+
+    A pattern is the code of a source number without the sign bit.
 
     - `steps`: the rows of the table in rising order, starting at pattern 0.
     - `exact`: the finite source patterns that the target format represents exactly.
@@ -143,7 +145,7 @@ def _rank_thresholds(
 ) -> tuple[tuple[int, ...], int]:
     """Return the first source patterns that round to a target number or above, for every target number.
 
-    Also return the first source pattern that overflows.
+    The second result is the first source pattern that overflows.
     """
     ranks = {int(code): rank for rank, code in enumerate(target.ordered_magnitudes())}
     sign, policy = (source.sign_mask if negative else 0), CastPolicy(rounding)

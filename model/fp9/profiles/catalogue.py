@@ -48,8 +48,8 @@ def _serial(parts: list[Any]) -> Any:
 def _pairwise(parts: list[Any]) -> Any:
     """Return the FP32 sum of the partial sums of K, in cuBLASLt's pairwise order.
 
-    The function first adds pairs of partial sums whose indices differ by half the number of partial sums. It then adds
-    the sums of the pairs in order to the last partial sum.
+    The function first adds pairs of partial sums whose indices differ by half the number of partial sums. The sums of
+    the pairs are then added in order to the last partial sum.
     """
     half = -(-len(parts) // 2)
     paired = range(len(parts) - 1 - half)

@@ -20,7 +20,7 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Differences:
-    """Codes that differ between two arrays, as flat arrays. `whole` holds both complete arrays."""
+    """Record of the codes that differ between two arrays. `whole` holds both complete arrays."""
 
     format: Format
     actual: NDArray[Any]

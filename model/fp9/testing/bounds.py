@@ -37,9 +37,9 @@ _SLACK = 1 + 2.0**-30
 class _Weights:
     """Sums of the relative errors of all roundings in a dot product.
 
-    `path` is the sum over the roundings that affect a single product, for the worst product. `total` is the sum over
-    all roundings. `growth` is the factor by which errors can increase magnitudes. `tiny` is the absolute error of all
-    roundings of subnormal and other small numbers.
+    `path` is the largest sum over the roundings that affect a single product. `total` is the sum over all roundings.
+    `growth` is the factor by which errors can increase magnitudes. `tiny` is the absolute error of all roundings of
+    subnormal and other small numbers.
     """
 
     path: float

@@ -143,7 +143,7 @@ class Unit(Clocking, abc.ABC):
         return 1
 
     def care(self, outputs: Columns) -> Masks:
-        """Return masks of shape (n,) by output port, which are true for operations with a defined output value.
+        """Return a mask for each output port, shape (n,), which is true for operations with a defined output value.
 
         An output port without a mask always has a defined value.
         """
@@ -216,8 +216,8 @@ def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
     """Check the fields that all units share: the name, the number of stages and the register options.
 
     `beside` names a field that requires at least `lowest` stages. Raises ValueError for a name that is not valid in
-    hardware languages, for a number of stages outside `lowest` to `MAX_STAGES`, and for a register option of a unit
-    without registers.
+    hardware languages, and for fewer than `lowest` or more than `MAX_STAGES` stages. Raises ValueError also for a
+    register option of a unit without registers.
     """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:

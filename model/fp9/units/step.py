@@ -171,17 +171,19 @@ class Mac(Dot):
 
     If the engine has chunks, the stage before the last has a chunk register and a step counter. The last step of a
     chunk also adds the chunk to the accumulator and clears the chunk register: acc = round(chunk + acc). The
-    accumulator has the engine's output format and rounding mode. Both feedback loops take one clock, so the throughput
-    is one operation per clock. A sequence of operations LOAD, ACCUMULATE, ..., FOLD gives the same bits as `fp9.dot`.
-    The flags of an operation are the OR of the flags of its roundings. FOLD changes nothing if the chunk register holds
-    no products. The unit's result is the unchanged addend c until the first chunk is added to the accumulator.
+    accumulator has the engine's output format and rounding mode. The feedback loops of the accumulator and of the chunk
+    register take one clock, so the throughput is one operation per clock. A sequence of operations LOAD, ACCUMULATE,
+    ..., FOLD gives the same bits as `fp9.dot`. The flags of an operation are the OR of the flags of its roundings. FOLD
+    changes nothing if the chunk register holds no products. The unit's result is the unchanged addend c until the first
+    chunk is added to the accumulator.
 
     If the engine interleaves chunks, operation s of a chunk takes the products that `Engine.order` assigns to step s.
     Fill an incomplete last chunk with products of +0.
 
-    If the engine is `exact` (Kulisch), the accumulator holds the exact sum of the products since the last LOAD or
-    CLEAR, a fixed-point number of `sum_bits` bits. The unit has no addend c, and LOAD starts a sum from the products
-    alone. The result and flags of every operation equal `fp9.dot` of the products since the last LOAD or CLEAR.
+    If the engine is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. The accumulator
+    holds the exact sum of the products since the last LOAD or CLEAR. The unit has no addend c, and LOAD starts a sum
+    from the products alone. The result and flags of every operation equal `fp9.dot` of the products since the last LOAD
+    or CLEAR.
     Infinities and NaN persist until the next LOAD or CLEAR. A sum outside the accumulator's range wraps around, and is
     correct again when the sum returns into the range. Rounding takes further pipeline stages after the accumulator.
     """

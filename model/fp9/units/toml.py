@@ -9,7 +9,7 @@ A TOML file names the `kind` of unit and the fields of its specification:
     engine = "dlfloat"
     stages = 2
 
-An engine is the name of a preset or a table. The table has the engine's field groups:
+Write an engine as the name of a preset or as a table with the engine's field groups:
 
     engine = { result = { format = "fp16" }, step = { products = 4 }, window = { width = 20 } }
 
