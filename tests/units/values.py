@@ -274,6 +274,7 @@ def _formats_of_fpu(rng: Random, fields: Table) -> object:
 
 
 _GROUPS = [group.value for group in FpuGroup]
+_FPU_ROUNDINGS = ["rne", "rtz", "rdn", "rup", "rna", "rto", "sr", "hybrid"]
 
 BY_FIELD: dict[str, Draw] = {
     "Unit.name": _name,
@@ -290,9 +291,10 @@ BY_FIELD: dict[str, Draw] = {
     "Quantiser.lanes": _sometimes(_offers(2, 4, 8, 16)),
     "MultiFpu.formats": _formats_of_fpu,
     "MultiFpu.groups": _sometimes(lambda rng, _: rng.sample(_GROUPS, rng.randint(1, len(_GROUPS))), 0.5),
-    "MultiFpu.roundings": lambda rng, _: rng.sample(["rne", "rtz", "rdn", "rup", "rna", "rto"], rng.randint(1, 6)),
+    "MultiFpu.roundings": lambda rng, _: rng.sample(_FPU_ROUNDINGS, rng.randint(1, 6)),
     "MultiFpu.overflow": lambda rng, _: rng.sample(["saturate", "inf", "directed"], rng.randint(1, 3)),
     "MultiFpu.lanes": _sometimes(_offers(1, 2, 4), 0.4),
+    "MultiFpu.random_bits": _sometimes(_offers(1, 2, 3, 8, 16, 23, 24), 0.5),
     "MultiFpu.tag": _sometimes(_offers(0, 1, 5), 0.3),
     "Dot.scale": scale,
     "Dot.block": _sometimes(_block),

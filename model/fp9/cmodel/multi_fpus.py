@@ -12,7 +12,8 @@ from fp9.cmodel.model_text import ModelText
 from fp9.cmodel.operands import c_type, reader, signed
 from fp9.cmodel.ranges import joined, weights
 from fp9.cmodel.text import OVERFLOWS, ROUNDINGS, chosen, filled, identifier, listed
-from fp9.formats import FixedFormat, Format, Specials
+from fp9.formats import FixedFormat, Format, HiFloat8, Specials
+from fp9.formats.rounding import Rounding
 from fp9.units import SCALE_BITS, FpuGroup, MultiFpu
 from fp9.units.multi_fpu import DOTS, EXTREMA, NARROW_BITS, ROUNDED, SIGN_INJECTIONS
 
@@ -104,17 +105,47 @@ def _selected(unit: MultiFpu, ports: Container[str]) -> Iterator[str]:
         yield f"    int {variable} = {f'fp9_at_most(in->{port}, {last})' if port in ports else '0'};"
 
 
+def _random(unit: MultiFpu) -> str:
+    """Return the C statements that read the random bits of a lane."""
+    words = [f"in->{name}" for name in unit.random_ports]
+    drawn = chosen("(lane < 0 ? 0 : lane)", words) if words else ""
+    return f"    p.random = {drawn};\n    p.random_bits = {unit.random_bits};\n" if words else ""
+
+
+def _threshold(unit: MultiFpu) -> str:
+    """Return the C statements that set the threshold of hybrid rounding. Without a threshold, `rna` replaces it."""
+    if Rounding.HYBRID not in unit.roundings:
+        return ""
+    lines = ["    if (p.rounding == FP9_HYBRID) {", "        p.rounding = FP9_RNA;"]
+    for fmt in unit.hybrid_sources:
+        taken, ones = HiFloat8.threshold_bits(fmt)
+        number = unit.formats.index(fmt)
+        lines += [
+            f"        if (op == {unit.name}_convert && a_format == {number}) {{",
+            "            p.rounding = FP9_HYBRID;",
+            f"            p.random = (a.code & 0x{(1 << taken) - 1:X}) << {ones} | 0x{(1 << ones) - 1:X};",
+            f"            p.random_bits = {taken + ones};",
+            "        }",
+        ]
+    return "\n".join([*lines, "    }", ""])
+
+
 def _operation(unit: MultiFpu) -> str:
     """Return the C function that computes an operation on the whole word or in one lane."""
     keeping = [f"op == {unit.name}_{op.value}" for op in unit.operations if op in (*SIGN_INJECTIONS, *EXTREMA)]
     rounded = any(op in ROUNDED for op in unit.operations)
     ports = {port.name for port in unit.inputs}
-    rounding = f"    int rounding = {chosen('in->rounding', [ROUNDINGS[mode] for mode in unit.roundings])};\n"
+    overflows = [OVERFLOWS[p] for p in unit.overflow[: None if "overflow" in ports else 1]]
+    policy = {
+        "rounding": chosen("in->rounding", [ROUNDINGS[mode] for mode in unit.roundings]),
+        "overflow": chosen("in->overflow", overflows),
+    }
     words: dict[str, object] = {
         "name": unit.name,
         "narrow": NARROW_BITS,
         "loads": "\n".join(_selected(unit, ports)),
-        "choices": rounding if rounded else "",
+        "choices": filled(_POLICY, policy) + _random(unit) if rounded else "",
+        "threshold": _threshold(unit),
         "keeps": f"    int keeps = {' || '.join(keeping)};\n" if keeping else "",
         "same_format": "    if (keeps) c_format = result_format = a_format;\n" if keeping else "",
         "locals": (_NUMBER if rounded else "") + (filled(_TERMS, {"terms": _terms(unit)}) if _sums(unit) else ""),
@@ -122,12 +153,11 @@ def _operation(unit: MultiFpu) -> str:
         "operands": "\n".join(
             f"    {x} = {unit.name}_operand((uint32_t)in->{x} >> shift, {x}_format, 1);" for x in unit.operands
         ),
-        "overflow": chosen("in->overflow", [OVERFLOWS[p] for p in unit.overflow[: None if "overflow" in ports else 1]]),
         "scale": f"        x.exponent += {signed('in->scale', SCALE_BITS)};\n" if unit.scale else "",
         "last_narrow": len(unit.narrow) - 1,
         "bits": f"({chosen('integer', [str(each.bits) for each in unit.integers] or ['0'])})",
         "signed": f"({chosen('integer', [str(int(each.signed)) for each in unit.integers] or ['0'])})",
-        "summed": f"    if (count) x = {unit.name}_sum(term, count, rounding);\n" if _sums(unit) else "",
+        "summed": f"    if (count) x = {unit.name}_sum(term, count, p.rounding);\n" if _sums(unit) else "",
         "dots": "".join(f"    case {unit.name}_{op.value}:\n" for op in unit.operations if op in DOTS),
         "products": f"(op == {unit.name}_dot2 ? 2 : {unit.dot_products})",
     }
@@ -160,11 +190,11 @@ FP9_FN uint32_t @{name}_encode(fp9_number x, int format, fp9_policy p, uint32_t 
 @{unused}@{encodes}}
 
 /* The number in a format, rounded once. */
-FP9_FN uint32_t @{name}_round(fp9_number x, int format, int rounding, int overflow, uint32_t *flags)
+FP9_FN uint32_t @{name}_round(fp9_number x, int format, fp9_policy p, uint32_t *flags)
 {
     fp9_facts f = @{name}_format(format);
-    fp9_policy p = fp9_policy_of(rounding, f.bits > @{narrow} ? FP9_DIRECTED : overflow);
     uint32_t code;
+    if (f.bits > @{narrow}) p.overflow = FP9_DIRECTED;
     p.nan_sign = FP9_SIGN_LOST;
     code = @{name}_encode(x, format, p, flags);
 @{tiny}    return code;
@@ -204,11 +234,16 @@ FP9_FN uint32_t @{name}_operation(const @{name}_in *in, int lane, uint32_t *flag
 @{choices}@{keeps}    int shift = lane < 0 ? 0 : lane * @{narrow};
 @{locals}    fp9_operand @{names};
 @{same_format}@{operands}
-    *flags = 0;
+@{threshold}    *flags = 0;
     switch (op) {
 @{cases}    }
 @{tail}}
 
+"""
+
+_POLICY = """\
+    fp9_policy p = fp9_policy_of(@{rounding},
+        @{overflow});
 """
 
 _NUMBER = """\
@@ -225,7 +260,7 @@ _TERMS = """\
 _ROUNDED = """\
 @{summed}    if (x.kind == FP9_UNDEFINED) signaling = 1;
     if (x.kind == FP9_UNDEFINED) x.kind = FP9_NAN;
-    code = @{name}_round(x, result_format, rounding, @{overflow}, flags);
+    code = @{name}_round(x, result_format, p, flags);
     if (by_zero) *flags = FP9_DIVIDE_BY_ZERO;
     if (signaling) *flags = FP9_INVALID;
     return code@{boxes};
@@ -273,7 +308,7 @@ _CASES = {
     case @{name}_classify: return fp9_classified(a);
 """,
     FpuGroup.INTCONV: """\
-    case @{name}_to_integer: return fp9_to_integer(a.number, @{bits}, @{signed}, rounding, flags);
+    case @{name}_to_integer: return fp9_to_integer(a.number, @{bits}, @{signed}, p, flags);
     case @{name}_from_integer: x = fp9_from_integer(in->a >> shift, @{bits}, @{signed}); break;
 """,
     FpuGroup.DIVSQRT: """\

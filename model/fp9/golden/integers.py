@@ -27,15 +27,21 @@ def from_integers(unit: MultiFpu, words: NDArray[Any], formats: NDArray[Any]) ->
 
 
 def to_integers(
-    unit: MultiFpu, numbers: Numbers, formats: NDArray[Any], roundings: NDArray[Any]
+    unit: MultiFpu,
+    numbers: Numbers,
+    formats: NDArray[Any],
+    roundings: NDArray[Any],
+    random: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """Return numbers rounded to integers, as words, and the exception flags.
 
-    NaN gives the highest integer, as in RISC-V.
+    NaN gives the highest integer, as in RISC-V. `random` holds the random bits of stochastic rounding, shape (n,).
     """
     whole = np.zeros(len(numbers))
     for index, here in places(roundings):
-        whole[here] = _rounded(np.where(np.isfinite(numbers[here]), numbers[here], 0), unit.roundings[index])
+        finite = np.where(np.isfinite(numbers[here]), numbers[here], 0)
+        carries_from = 1 - (0.0 if random is None else random[here] / 2.0**unit.random_bits)
+        whole[here] = _rounded(finite, unit.roundings[index], carries_from)
     whole = np.where(np.isnan(numbers), np.inf, np.where(np.isinf(numbers), numbers, whole))
     lowest = np.array([integer.lowest for integer in unit.integers])[formats]
     highest = np.array([integer.highest for integer in unit.integers])[formats]
@@ -45,8 +51,8 @@ def to_integers(
     return words.astype(np.uint32), flags.astype(np.uint8)
 
 
-def _rounded(numbers: Numbers, rounding: Rounding) -> Numbers:
-    """Return finite numbers, rounded to integers."""
+def _rounded(numbers: Numbers, rounding: Rounding, carries_from: Numbers | float) -> Numbers:
+    """Return finite numbers, rounded to integers. Stochastic rounding rounds up fractions from `carries_from`."""
     size, negative = np.abs(numbers), np.signbit(numbers)
     below = np.floor(size)
     rest = size - below
@@ -54,7 +60,9 @@ def _rounded(numbers: Numbers, rounding: Rounding) -> Numbers:
     match rounding:
         case Rounding.RNE:
             up = (rest > 0.5) | ((rest == 0.5) & odd)
-        case Rounding.RNA:
+        case Rounding.SR:
+            up = rest >= carries_from
+        case Rounding.RNA | Rounding.HYBRID:
             up = rest >= 0.5
         case Rounding.RTO:
             up = (rest > 0) & ~odd

@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.casts.arrays import encode_numbers
-from fp9.formats.rounding import Flags, Hybrid
+from fp9.casts.arrays import decode_native, encode_numbers
+from fp9.formats.rounding import Flags, Hybrid, Rounding
 from fp9.golden.dots import dot_sum
 from fp9.golden.fpu_operands import Operand, operand_of
 from fp9.golden.integers import from_integers, to_integers
@@ -34,6 +34,8 @@ from fp9.units.multi_fpu import (
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+    from fp9.formats import Format
+    from fp9.formats.policy import CastPolicy
     from fp9.golden.selects import Where
     from fp9.units import Columns
 
@@ -47,7 +49,7 @@ _LANE_MASK = (1 << NARROW_BITS) - 1
 
 def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
     """Return the golden results of a `MultiFpu` unit."""
-    result, flags = _scalar(unit, inputs)
+    result, flags = _scalar(unit, _with_random(unit, inputs, 0))
     if unit.lanes > 1:
         here = inputs["vector"] != 0
         result[here], flags[here] = _vector(unit, {name: column[here] for name, column in inputs.items()})
@@ -61,10 +63,15 @@ def _vector(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
     result, flags = np.zeros(len(inputs["a"]), np.uint32), np.zeros(len(inputs["a"]), np.uint8)
     for lane in range(unit.lanes):
         codes = {name: inputs[name] >> NARROW_BITS * lane & _LANE_MASK for name in unit.operands}
-        part, raised = _scalar(unit.lane_unit, {**inputs, **codes})
+        part, raised = _scalar(unit.lane_unit, {**_with_random(unit, inputs, lane), **codes})
         result |= (part & np.uint32(_LANE_MASK)) << np.uint32(NARROW_BITS * lane)
         flags |= raised
     return result, flags
+
+
+def _with_random(unit: MultiFpu, inputs: Columns, lane: int) -> Columns:
+    """Return the inputs with the random bits of a lane in the column `random`."""
+    return {**inputs, "random": inputs[unit.random_ports[lane]]} if unit.random_width else inputs
 
 
 def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
@@ -90,10 +97,11 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
             case _Op.FROM_INTEGER:
                 exact[here] = from_integers(unit, inputs["a"][here], integer[here])
             case _Op.TO_INTEGER:
-                codes[here], flags[here] = to_integers(unit, some["a"].numbers, integer[here], rounding[here])
+                codes[here], flags[here] = to_integers(
+                    unit, some["a"].numbers, integer[here], rounding[here], _random(unit, inputs, here)
+                )
             case _Op.CONVERT if unit.scale:
-                scale = signed(inputs["scale"][here], SCALE_BITS)
-                scaled = some["a"]._replace(numbers=np.ldexp(some["a"].numbers, scale))
+                scaled = some["a"]._replace(numbers=np.ldexp(some["a"].numbers, _scales(unit, inputs, here)))
                 codes[here], flags[here], exact[here] = _operation(_Op.CONVERT, {"a": scaled}, minus[here])
             case _Op.DIV | _Op.SQRT as other:
                 exact[here], flags[here] = _divided(other, some)
@@ -103,13 +111,25 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
             case other:
                 codes[here], flags[here], exact[here] = _operation(other, some, minus[here])
     rounded = _isin(unit, op, *ROUNDED)
-    choice = np.where(rounded, (formats["result"] * len(unit.roundings) + rounding) * len(unit.overflow) + overflow, -1)
+    own_bits = _reads_source(unit, op, formats, rounding)
+    choice = (formats["result"] * len(unit.roundings) + rounding) * len(unit.overflow) + overflow
+    choice = np.where(rounded, 2 * choice + own_bits, -1)
     for value in np.unique(choice[rounded]):
         here = choice == value
-        rest, policy = divmod(int(value), len(unit.overflow))
-        fmt, mode = divmod(rest, len(unit.roundings))
-        cast = unit.policy(unit.formats[fmt], unit.roundings[mode], unit.overflow[policy])
-        codes[here], raised = encode_numbers(exact[here], unit.formats[fmt], cast, Hybrid(), flags=True)
+        rest, policy = divmod(int(value) // 2, len(unit.overflow))
+        fmt, index = divmod(rest, len(unit.roundings))
+        mode = unit.roundings[index]
+        if value % 2:
+            cast = unit.policy(unit.formats[fmt], mode, unit.overflow[policy])
+            codes[here], raised = _by_own_bits(
+                unit, unit.formats[fmt], cast, operands["a"].at(here), formats["a"][here], _scales(unit, inputs, here)
+            )
+        else:
+            cast = unit.policy(unit.formats[fmt], Rounding.RNA if mode.reads_source else mode, unit.overflow[policy])
+            random = _random(unit, inputs, here) if mode.needs_bits else None
+            codes[here], raised = encode_numbers(
+                exact[here], unit.formats[fmt], cast, Hybrid(), random, unit.random_bits, flags=True
+            )
         if unit.tiny_before_rounding:
             tiny = np.abs(exact[here]) < 2.0 ** unit.formats[fmt].min_normal_exponent
             raised |= np.where(tiny & (raised & Flags.INEXACT != 0), Flags.UNDERFLOW, 0).astype(np.uint8)
@@ -118,6 +138,37 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
         above = np.array([(1 << unit.word) - (1 << fmt.bits) for fmt in unit.formats], np.uint32)[formats["result"]]
         codes |= np.where(rounded | keeps_format, above, np.uint32(0))
     return codes & np.uint32((1 << unit.word) - 1), flags
+
+
+def _random(unit: MultiFpu, inputs: Columns, here: Where) -> NDArray[np.int64] | None:
+    """Return the random bits of some operations, or None without stochastic rounding."""
+    return inputs["random"][here].astype(np.int64) if unit.random_width else None
+
+
+def _reads_source(unit: MultiFpu, op: NDArray[Any], formats: dict[str, NDArray[Any]], rounding: NDArray[Any]) -> Bools:
+    """Return a mask of the operations whose hybrid rounding uses the last bits of operand a."""
+    hybrid = np.array([mode.reads_source for mode in unit.roundings])[rounding]
+    pairs = [[unit.reads_source(_Op.CONVERT, a, result) for result in unit.formats] for a in unit.formats]
+    reads: Bools = hybrid & _isin(unit, op, _Op.CONVERT) & np.array(pairs)[formats["a"], formats["result"]]
+    return reads
+
+
+def _by_own_bits(
+    unit: MultiFpu, target: Format, policy: CastPolicy, a: Operand, sources: NDArray[Any], scales: NDArray[np.int32]
+) -> tuple[NDArray[Any], NDArray[np.uint8]]:
+    """Return codes and flags of conversions with hybrid rounding. `sources` indexes `unit.formats`."""
+    codes, flags = np.zeros(len(sources), np.uint32), np.zeros(len(sources), np.uint8)
+    for index, here in places(sources):
+        source = unit.formats[index]
+        numbers = decode_native(a.codes[here].astype(source.dtype), source)
+        codes[here], flags[here] = encode_numbers(numbers, target, policy, Hybrid(), flags=True, scale=scales[here])
+    return codes, flags
+
+
+def _scales(unit: MultiFpu, inputs: Columns, here: Where) -> NDArray[np.int32]:
+    """Return the exponents of the powers of two by which conversions multiply their operands."""
+    bits = inputs["scale"][here] if unit.scale else np.zeros(len(inputs["a"][here]), np.uint8)
+    return signed(bits, SCALE_BITS).astype(np.int32)
 
 
 def _lane_operands(

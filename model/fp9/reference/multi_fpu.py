@@ -14,6 +14,7 @@ from fp9.oracle import casts
 from fp9.oracle.casts import Exact
 from fp9.oracle.terms import product, total
 from fp9.reference.choices import Row, chosen, signed
+from fp9.reference.operations import hybrid_bits
 from fp9.units import SCALE_BITS
 from fp9.units.multi_fpu import DOTS, ROUNDED
 from fp9.units.multi_fpu import MultiFpuOp as Op
@@ -42,18 +43,23 @@ def multi_fpu(unit: MultiFpu, rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the result, flags and tag of each `MultiFpu` operation."""
     for row in rows:
         vector = unit.lanes > 1 and bool(row["vector"])
-        code, flags = _lanes(unit, row) if vector else _compute(unit, row)
+        code, flags = _lanes(unit, row) if vector else _compute(unit, _with_random(unit, row, 0))
         values = {"result": code, "flags": int(flags), "result_tag": row.get("tag", 0)}
         yield {port.name: values[port.name] for port in unit.outputs}
 
 
 def _lanes(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
     result, flags = 0, Flags(0)
-    for shift in range(0, unit.word, _LANE):
+    for lane, shift in enumerate(range(0, unit.word, _LANE)):
         bytes_ = {name: row[name] >> shift & _LANE_MASK for name in "abc" if name in row}
-        code, raised = _compute(unit.lane_unit, row | bytes_)
+        code, raised = _compute(unit.lane_unit, _with_random(unit, row, lane) | bytes_)
         result, flags = result | (code & _LANE_MASK) << shift, flags | raised
     return result, flags
+
+
+def _with_random(unit: MultiFpu, row: Row, lane: int) -> Row:
+    """Return the inputs with the random bits of a lane as `random`."""
+    return row | {"random": row[unit.random_ports[lane]]} if unit.random_width else row
 
 
 class _Number:
@@ -92,7 +98,7 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
     if op is Op.TO_INTEGER:
         return _to_integer(unit, row, x["a"])
     if op in DOTS:
-        code, flags = _dot(unit, row, DOTS[op], x["c"], formats["result"])
+        code, flags = _dot(unit, row, op, x, formats["result"])
     elif op in (Op.DIV, Op.SQRT):
         code, flags = _divided(unit, row, op, x, formats["result"])
     elif op in ROUNDED:
@@ -108,13 +114,25 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
     return code | boxes, flags
 
 
+def _rounding(
+    unit: MultiFpu, row: Row, op: Op, a: _Number, result: Format
+) -> tuple[CastPolicy, casts.RandomBits | casts.HybridBits | None]:
+    """Return the policy of an operation, and the bits beside the exact value that its rounding reads."""
+    rounding, overflow = chosen(unit.roundings, row, "rounding"), chosen(unit.overflow, row, "overflow")
+    if rounding.needs_bits:
+        return unit.policy(result, rounding, overflow), casts.RandomBits(row["random"], unit.random_bits)
+    if not rounding.reads_source:
+        return unit.policy(result, rounding, overflow), None
+    if unit.reads_source(op, a.fmt, result):
+        return unit.policy(result, rounding, overflow), hybrid_bits(a.code, a.fmt)
+    return unit.policy(result, Rounding.RNA, overflow), None
+
+
 def _arithmetic(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
     """Return the exact value of an arithmetic operation, rounded once.
 
     The product 0 x infinity is invalid even with a quiet NaN addend (RISC-V, F extension).
     """
-    rounding = chosen(unit.roundings, row, "rounding")
-    policy = unit.policy(result, rounding, chosen(unit.overflow, row, "overflow"))
     read, value = [x["a"]], x["a"].exact
     if op is Op.FROM_INTEGER:
         read, value = [], _integer(unit, row)
@@ -128,36 +146,41 @@ def _arithmetic(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result:
         of_product, of_addend = _SIGNS[op]
         read.append(x["c"])
         terms = [_negated(value, of_product), _negated(x["c"].exact, of_addend)]
-        value = total(terms, rounding)
+        value = total(terms, chosen(unit.roundings, row, "rounding"))
         invalid |= value.kind is Kind.NAN and all(term.kind is not Kind.NAN for term in terms)
     invalid |= any(each.signals for each in read)
-    code, flags = _encoded(unit, value, result, policy)
+    code, flags = _encoded(unit, value, result, *_rounding(unit, row, op, x["a"], result))
     return code, Flags.INVALID if invalid else flags
 
 
-def _encoded(unit: MultiFpu, value: Exact, result: Format, policy: CastPolicy) -> tuple[int, Flags]:
-    code, flags = casts.encode(Exact(Kind.NAN) if value.kind is Kind.NAN else value, result, policy)
+def _encoded(
+    unit: MultiFpu,
+    value: Exact,
+    result: Format,
+    policy: CastPolicy,
+    bits: casts.RandomBits | casts.HybridBits | None,
+) -> tuple[int, Flags]:
+    code, flags = casts.encode(Exact(Kind.NAN) if value.kind is Kind.NAN else value, result, policy, bits)
     below_normal = value.kind is Kind.FINITE and value.magnitude < pow2(result.min_normal_exponent)
     if unit.tiny_before_rounding and below_normal and Flags.INEXACT in flags:
         flags |= Flags.UNDERFLOW
     return code, flags
 
 
-def _dot(unit: MultiFpu, row: Row, products: int, c: _Number, result: Format) -> tuple[int, Flags]:
+def _dot(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
     """Return the exact sum of the products and the addend c, rounded once."""
+    c = x["c"]
     formats = [chosen(unit.narrow, row, unit.format_port(name)) for name in "ab"]
     terms, read, invalid = [c.exact], [c], False
-    for shift in range(0, products * _LANE, _LANE):
+    for shift in range(0, DOTS[op] * _LANE, _LANE):
         a, b = (_Number(unit.narrow_unit, row[name] >> shift, fmt) for name, fmt in zip("ab", formats, strict=True))
         terms.append(product(a.exact, b.exact))
         read += [a, b]
         invalid |= terms[-1].kind is Kind.NAN and not (a.is_nan or b.is_nan)
-    rounding = chosen(unit.roundings, row, "rounding")
-    value = total(terms, rounding)
+    value = total(terms, chosen(unit.roundings, row, "rounding"))
     invalid |= value.kind is Kind.NAN and all(term.kind is not Kind.NAN for term in terms)
     invalid |= any(each.signals for each in read)
-    policy = unit.policy(result, rounding, chosen(unit.overflow, row, "overflow"))
-    code, flags = _encoded(unit, value, result, policy)
+    code, flags = _encoded(unit, value, result, *_rounding(unit, row, op, x["a"], result))
     return code, Flags.INVALID if invalid else flags
 
 
@@ -169,8 +192,7 @@ def _divided(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Fo
     a, b = x["a"], x["b"] if op is Op.DIV else None
     read = [a] if b is None else [a, b]
     value = _root(a.exact) if b is None else _quotient(a.exact, b.exact)
-    policy = unit.policy(result, chosen(unit.roundings, row, "rounding"), chosen(unit.overflow, row, "overflow"))
-    code, flags = _encoded(unit, value, result, policy)
+    code, flags = _encoded(unit, value, result, *_rounding(unit, row, op, a, result))
     if any(each.signals for each in read) or (value.kind is Kind.NAN and not any(each.is_nan for each in read)):
         return code, Flags.INVALID
     if b is not None and b.exact.kind is Kind.ZERO and a.exact.kind is Kind.FINITE:
@@ -217,20 +239,27 @@ def _to_integer(unit: MultiFpu, row: Row, a: _Number) -> tuple[int, Flags]:
         return integer.highest & mask, Flags.INVALID
     if x.kind is Kind.INF:
         return (integer.lowest if x.negative else integer.highest) & mask, Flags.INVALID
-    whole = _whole(x.value, chosen(unit.roundings, row, "rounding"))
+    rounding = chosen(unit.roundings, row, "rounding")
+    random = Fraction(row["random"], 1 << unit.random_bits) if rounding.needs_bits else Fraction(0)
+    whole = _whole(x.value, rounding, random)
     if not integer.lowest <= whole <= integer.highest:
         return (integer.lowest if x.negative else integer.highest) & mask, Flags.INVALID
     return whole & mask, Flags(0) if whole == x.value else Flags.INEXACT
 
 
-def _whole(value: Fraction, rounding: Rounding) -> int:
-    """Return a number rounded to an integer by the given rounding mode."""
+def _whole(value: Fraction, rounding: Rounding, random: Fraction) -> int:
+    """Return a number rounded to an integer by the given rounding mode.
+
+    Stochastic rounding adds `random` to the magnitude.
+    """
     below, above = math.floor(value), math.ceil(value)
     toward_zero, away = (below, above) if value > 0 else (above, below)
     match rounding:
         case Rounding.RNE:
             return round(value)
-        case Rounding.RNA:
+        case Rounding.SR:
+            return away if abs(value - toward_zero) + random >= 1 else toward_zero
+        case Rounding.RNA | Rounding.HYBRID:
             return away if abs(value - toward_zero) >= Fraction(1, 2) else toward_zero
         case Rounding.RTO:
             return below if below & 1 else above

@@ -16,6 +16,7 @@ from fp9.reference.choices import Row, chosen, operand_format, operands, signed
 from fp9.units import SCALE_BITS, FpuOp, significand_bits
 
 if TYPE_CHECKING:
+    from fp9.formats import Format
     from fp9.formats.rounding import Rounding
     from fp9.oracle.terms import Term
     from fp9.units import Cast, Decoder, Dot, Fpu, Mul, Unit, Upcast
@@ -87,9 +88,13 @@ def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBi
         return casts.RandomBits(row[unit.lane_names("random")[lane]], unit.random_bits)
     if not rounding.reads_source:
         return None
-    taken, ones = HiFloat8.threshold_bits(unit.source)
-    threshold = (row[unit.lane_names("x")[lane]] & ((1 << taken) - 1)) << ones | ((1 << ones) - 1)
-    return casts.HybridBits(threshold, taken + ones)
+    return hybrid_bits(row[unit.lane_names("x")[lane]], unit.source)
+
+
+def hybrid_bits(code: int, source: Format) -> casts.HybridBits:
+    """Return the threshold of hybrid rounding for an operand (HiF8 section 3.2)."""
+    taken, ones = HiFloat8.threshold_bits(source)
+    return casts.HybridBits((code & ((1 << taken) - 1)) << ones | ((1 << ones) - 1), taken + ones)
 
 
 def mul(unit: Mul, rows: Iterable[Row]) -> Iterator[Row]:

@@ -78,6 +78,7 @@ def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) ->
             selects = dict(zip(ports, combination, strict=True))
             formats = {name: unit.formats[selects[unit.format_port(name)]] for name in names}
             columns = {port.name: drawn_port(port, rows, rng) for port in unit.inputs}
+            columns |= {name: _carries(unit, rows, rng) for name in unit.random_ports}
             columns |= {name: np.full(rows, value, np.uint32) for name, value in selects.items() if name in columns}
             if "op" in columns:
                 columns["op"] = np.full(rows, index, np.uint32)
@@ -117,6 +118,13 @@ def _operands(
         moved = same.astype(np.int64) + rng.choice(_AWAY, rows) ^ rng.choice([0, 1 << fmt.bits - 1], rows)
         codes["c"] = np.where(chosen, moved & ((1 << fmt.bits) - 1), codes["c"]).astype(np.uint32)
     return codes
+
+
+def _carries(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.uint32]:
+    """Return random bits, half of which just carry or just fail to carry out of a tail of 0 to 3 quarters."""
+    limits = (np.arange(5) << unit.random_bits >> 2)[rng.integers(0, 5, rows)] - rng.integers(0, 2, rows)
+    drawn = rng.integers(0, 1 << unit.random_bits, rows)
+    return np.where(rng.random(rows) < 1 / 2, np.clip(limits, 0, (1 << unit.random_bits) - 1), drawn).astype(np.uint32)
 
 
 def _is_packed(op: MultiFpuOp, operand: str) -> bool:

@@ -12,7 +12,7 @@ from fp9.formats import FixedFormat, Format, HiFloat8, Specials
 from fp9.formats.policy import CastPolicy
 from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.units.base import FLAGS_PORT, Port, Unit, check_offers, check_shared, format_tuple, select_width, value_words
-from fp9.units.cast import SCALE_BITS, Cast
+from fp9.units.cast import MAX_RANDOM_BITS, SCALE_BITS, Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT
 
 NARROW_BITS = 8
@@ -184,6 +184,10 @@ class MultiFpu(Unit):
     With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above it are 1. Results have
     these bits set (RISC-V unprivileged specification, NaN boxing of narrower values).
 
+    `sr` adds the port `random` with `random_bits` bits, or one such port for each lane. The bits are added below the
+    result's last bit. `hybrid` is HiFloat8's rounding of a conversion from FP32, FP16 or BF16 to HiFloat8. In all
+    other operations, `hybrid` is `rna`.
+
     With `scale`, `convert` multiplies its operand by 2^scale exactly before the single rounding. The port `scale` is a
     signed number. NaN and infinities are not scaled.
 
@@ -207,6 +211,7 @@ class MultiFpu(Unit):
     tag: int = field(default=0, metadata=OMIT_IF_DEFAULT)
     tiny_before_rounding: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     scale: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
+    random_bits: int = field(default=16, metadata=OMIT_IF_DEFAULT)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "formats", format_tuple(self.name, "formats", self.formats))
@@ -215,12 +220,7 @@ class MultiFpu(Unit):
         check_offers(self.name, "groups", self.groups)
         check_offers(self.name, "roundings", self.roundings)
         check_offers(self.name, "overflow", self.overflow)
-        for mode in self.roundings:
-            if mode.needs_bits or mode.reads_source:
-                raise ValueError(
-                    f"{self.name}: roundings={mode.value} given, which takes further bits; give some of "
-                    f"{', '.join(other.value for other in Rounding if not other.needs_bits | other.reads_source)}"
-                )
+        self._check_roundings()
         for policy in self.overflow:
             if policy not in _POLICIES:
                 offered = ", ".join(p.value for p in _POLICIES)
@@ -231,6 +231,26 @@ class MultiFpu(Unit):
         self._check_lanes()
         self._check_groups()
         check_shared(self)
+
+    def _check_roundings(self) -> None:
+        for mode in self.roundings:
+            if mode not in _ROUNDINGS:
+                offered = ", ".join(other.value for other in _ROUNDINGS)
+                raise ValueError(f"{self.name}: roundings={mode.value} given; give some of {offered}")
+        if not 1 <= self.random_bits <= MAX_RANDOM_BITS:
+            raise ValueError(f"{self.name}: random_bits={self.random_bits} given; give 1 to {MAX_RANDOM_BITS}")
+        if self.random_width and FpuGroup.DIVSQRT in self.groups:
+            raise ValueError(f"{self.name}: roundings=sr given with groups=divsqrt; give one of them")
+        if Rounding.HYBRID not in self.roundings:
+            return
+        if FpuGroup.CONV not in self.groups:
+            raise ValueError(f"{self.name}: roundings=hybrid given without the group conv; add conv to groups")
+        lacks_source = self.word > NARROW_BITS and not self.hybrid_sources
+        if lacks_source or not any(fmt.offers(Rounding.HYBRID) for fmt in self.formats):
+            raise ValueError(
+                f"{self.name}: roundings=hybrid given with formats={value_words(self.formats)}; give hif8, and fp32, "
+                "fp16 or bf16"
+            )
 
     def _check_format(self, fmt: Format) -> None:
         offered = isinstance(fmt, FixedFormat | HiFloat8) and fmt.has_nan and fmt.signed and not fmt.padding
@@ -287,6 +307,29 @@ class MultiFpu(Unit):
         return tuple(fmt for fmt in self.formats if fmt.bits == NARROW_BITS)
 
     @property
+    def random_width(self) -> int:
+        """Return the number of random bits of an operation, or 0 without stochastic rounding."""
+        return self.random_bits if Rounding.SR in self.roundings else 0
+
+    @property
+    def random_ports(self) -> tuple[str, ...]:
+        """Return the names of the ports for random bits, one for each lane."""
+        lanes = range(self.lanes if self.random_width else 0)
+        return ("random",) if len(lanes) == 1 else tuple(f"random{lane}" for lane in lanes)
+
+    @property
+    def hybrid_sources(self) -> tuple[FixedFormat, ...]:
+        """Return the source formats for which hybrid rounding uses the last bits of the operand."""
+        offered = self.formats if Rounding.HYBRID in self.roundings else ()
+        return tuple(
+            fmt for fmt in offered if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS and fmt.native_dtype
+        )
+
+    def reads_source(self, op: MultiFpuOp, source: Format, target: Format) -> bool:
+        """Return whether hybrid rounding of an operation uses the last bits of its operand a."""
+        return op is _O.CONVERT and source in self.hybrid_sources and target.offers(Rounding.HYBRID)
+
+    @property
     def operations(self) -> tuple[MultiFpuOp, ...]:
         """Return the operations that the unit offers, in the order of their numbers."""
         offered = (op for group in FpuGroup if group in self.groups for op in GROUPS[group])
@@ -319,6 +362,7 @@ class MultiFpu(Unit):
             self.flags,
             tiny_before_rounding=self.tiny_before_rounding,
             scale=self.scale,
+            random_bits=self.random_bits,
         )
 
     @cached_property
@@ -336,9 +380,10 @@ class MultiFpu(Unit):
         return "source_format" if operand in "ab" else "result_format"
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
-        """Return the cast policy for results in the format `target`."""
+        """Return the cast policy for results in the format `target`. A rounding that it does not offer is `rna`."""
         narrow = target.bits == NARROW_BITS
-        return CastPolicy(rounding, overflow if narrow else Overflow.DIRECTED, nan_sign=NanSign.LOST)
+        offered = rounding if target.offers(rounding) else Rounding.RNA
+        return CastPolicy(offered, overflow if narrow else Overflow.DIRECTED, nan_sign=NanSign.LOST)
 
     @property
     def operands(self) -> tuple[str, ...]:
@@ -371,6 +416,7 @@ class MultiFpu(Unit):
                 ports.append(Port(name, select_width(len(choices)), doc, choices=choices))
         if self.scale:
             ports.append(Port("scale", SCALE_BITS, "`convert` multiplies its operand by 2^scale", signed=True))
+        ports += [Port(name, self.random_bits, "random bits of sr") for name in self.random_ports]
         if self.lanes > 1:
             ports.append(Port("vector", 1, "1 for an operation in each 8-bit lane"))
         if self.tag:
@@ -392,6 +438,7 @@ class MultiFpu(Unit):
 MAX_TAG = 32
 """Maximum width of a tag."""
 
+_ROUNDINGS = tuple(mode for mode in Rounding if mode.is_carry or not mode.needs_bits)
 _POLICIES = (Overflow.SATURATE, Overflow.INF, Overflow.DIRECTED)
 _WIDE_SPECIALS = (Specials.IEEE, Specials.MERGED)
 

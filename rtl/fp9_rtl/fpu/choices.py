@@ -5,6 +5,7 @@ from __future__ import annotations
 from amaranth.hdl import Const, Value
 from amaranth.lib import data
 
+from fp9.formats import HiFloat8
 from fp9.formats.rounding import Overflow
 from fp9.units import MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import ROUNDED
@@ -39,3 +40,8 @@ def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
     narrow = unit.overflow if unit.narrow else ()
     wide = (Overflow.DIRECTED,) if len(unit.narrow) < len(unit.formats) else ()
     return tuple(dict.fromkeys((*narrow, *wide)))
+
+
+def threshold_bits(unit: MultiFpu) -> int:
+    """Return the number of bits of hybrid rounding's threshold, or 0 without source formats that it reads."""
+    return max((sum(HiFloat8.threshold_bits(fmt)) for fmt in unit.hybrid_sources), default=0)

@@ -8,13 +8,14 @@ from __future__ import annotations
 
 from typing import TypeAlias
 
-from amaranth.hdl import Const, Module, Mux, Signal, Value
+from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value
 from amaranth.lib import data
 
-from fp9.formats.rounding import Overflow
+from fp9.formats import HiFloat8
+from fp9.formats.rounding import Overflow, Rounding
 from fp9.units import SCALE_BITS, FpuGroup, MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import COMPARISONS, EXTREMA, NARROW_BITS, PAIRS, SIGN_INJECTIONS, SINGLES
-from fp9_rtl.fpu.choices import is_operation, overflows, targets
+from fp9_rtl.fpu.choices import is_operation, overflows, targets, threshold_bits
 from fp9_rtl.fpu.dot import dot_layout, dot_operands
 from fp9_rtl.fpu.integers import integer_terms
 from fp9_rtl.fpu.operand import Scale, unpack
@@ -22,6 +23,7 @@ from fp9_rtl.fpu.others import Others, others_layout
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.select import at_most, switch
 from fp9_rtl.parts.step import Step, forward
+from fp9_rtl.rounding.hybrid import hybrid_threshold
 
 _Op = MultiFpuOp
 View: TypeAlias = "data.View[data.StructLayout]"
@@ -41,7 +43,7 @@ class DecodeMulti(Step):
         i = ports_layout(unit.inputs)
         operand = self._scale.layout
         o: dict[str, data.ShapeLike] = {"a": operand, "b": self._factor_layout(), "c": operand, "single": 1}
-        self._passed = [name for name in ("rounding", "integer_format", "tag") if name in i.members]
+        self._passed = [name for name in ("rounding", "integer_format", "random", "tag") if name in i.members]
         o |= {name: i[name].shape for name in self._passed}
         if unit.dot_products:
             o["dot"] = dot_layout(unit)
@@ -49,6 +51,8 @@ class DecodeMulti(Step):
             o |= {"divide": 1, "root": 1}
         if targets(unit) > 1:
             o["target"] = range(targets(unit)) if unit.integers else i[unit.format_port("result")].shape
+        if Rounding.HYBRID in unit.roundings:
+            o |= {"threshold": threshold_bits(unit), "reads_source": 1}
         if len(overflows(unit)) > 1:
             o["overflow"] = range(len(overflows(unit)))
         super().__init__(i, data.StructLayout({**o, "others": others_layout(unit)}))
@@ -68,6 +72,8 @@ class DecodeMulti(Step):
             dot_operands(m, unit, self.i, o.dot)
         if FpuGroup.DIVSQRT in unit.groups:
             m.d.comb += [o.divide.eq(self._is(_Op.DIV)), o.root.eq(self._is(_Op.SQRT))]
+        if Rounding.HYBRID in unit.roundings:
+            self._threshold(m)
         forward(m, self.i, o, *self._passed)
         self._target(m)
         if "overflow" in o.shape().members:
@@ -130,6 +136,17 @@ class DecodeMulti(Step):
         upper, lower = integer_terms(m, self._unit, self._scale, self.i)
         with m.If(self._is(_Op.FROM_INTEGER)):
             m.d.comb += [o.a.eq(upper), o.c.eq(lower), o.single.eq(0)]
+
+    def _threshold(self, m: Module) -> None:
+        """Drive hybrid rounding's threshold, whose first bits come from the source, and whether it is used."""
+        unit, o = self._unit, self.o
+        for fmt in switch(m, self._select("a"), unit.formats):
+            if fmt in unit.hybrid_sources:
+                threshold = hybrid_threshold(fmt, self.i.a, sum(HiFloat8.threshold_bits(fmt)))
+                m.d.comb += [
+                    o.threshold.eq(Cat(Const(0, len(o.threshold) - len(threshold)), threshold)),
+                    o.reads_source.eq(self._is(_Op.CONVERT)),
+                ]
 
     def _target(self, m: Module) -> None:
         """Drive the rounder's target. The last target represents all integer formats."""

@@ -46,10 +46,11 @@ class Deal(Step):
         m = Module()
         unit, i = self._unit, self.i
         choices = {port.name: len(port.choices) for port in unit.lane_unit.inputs}
+        random = dict(enumerate(unit.random_ports))
         for number in range(unit.lanes):
             lane = self.o[lane_name(number)]
             for name in lane.shape().members:
-                value: Value = i[name]
+                value: Value = i[random[number] if name == "random" else name]
                 if name in unit.operands and number:
                     value = value.word_select(number, NARROW_BITS)
                 elif name.endswith("_format") or (name == "op" and unit.dot_products):

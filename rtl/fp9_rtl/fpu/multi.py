@@ -9,7 +9,7 @@ from __future__ import annotations
 from amaranth.hdl import Cat, Const, Module, Mux, Signal, Value, signed
 from amaranth.lib import data
 
-from fp9.formats import fixed_format
+from fp9.formats import HiFloat8, fixed_format
 from fp9.formats.rounding import Flags, NanSign
 from fp9.units import MultiFpu
 from fp9.units.multi_fpu import ResultCast
@@ -77,17 +77,30 @@ class PlaceMulti(Place):
             if not isinstance(target, HiFloat8Target):
                 m.d.comb += self.o.all_ones.eq(self.o.kept[: target.fraction_bits].all())
 
+    def _hybrid_zones(self, m: Module, target: CastTarget) -> None:
+        """Drive the zones of hybrid rounding. An operation that reads no bits of its source rounds to nearest."""
+        super()._hybrid_zones(m, target)
+        with m.If(~self.i.reads_source):
+            m.d.comb += self.o.hybrid.nearest.eq(1)
+
     def _near_normal(self, m: Module, target: CastTarget) -> None:
         if not self._before:
             super()._near_normal(m, target)
 
 
 def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeLike]) -> list[Step]:
+    source = max(unit.hybrid_sources, key=lambda fmt: sum(HiFloat8.threshold_bits(fmt)), default=fixed_format("fp16"))
     cast = ResultCast(
-        unit.name, fixed_format("fp32"), unit.formats, unit.roundings, overflows(unit), nan_sign=NanSign.LOST
+        unit.name,
+        source,
+        unit.formats,
+        unit.roundings,
+        overflows(unit),
+        random_bits=unit.random_bits,
+        nan_sign=NanSign.LOST,
     )
     bias = Scale.of(unit).sum_bias - 1  # the sum has a bit above the first bit of its terms
-    targets = [cast_target(fmt, bias, 1) for fmt in unit.formats]
+    targets = [cast_target(fmt, bias, unit.random_width or 1) for fmt in unit.formats]
     place = PlaceMulti(unit, cast, [*targets, *(IntegerTarget(unit, bias) for _ in unit.integers[:1])], i)
     i = place.o.shape()
     rounded = RoundIntegers(unit, cast, i) if unit.integers else RoundKept(cast, i)

@@ -29,15 +29,17 @@ class Scale:
     they are normalised. Division needs normalised operands.
     """
 
-    def __init__(self, formats: Sequence[Format], integers: Sequence[Integer] = (), divides: bool = False) -> None:
-        self._formats, self._divides = formats, divides
+    def __init__(
+        self, formats: Sequence[Format], integers: Sequence[Integer] = (), divides: bool = False, rounding_bits: int = 1
+    ) -> None:
+        self._formats, self._divides, self._rounding_bits = formats, divides, rounding_bits
         self.integer_bits = max((integer.bits for integer in integers), default=0)
         self.precision = max((self.integer_bits + 1) // 2, *(fmt.precision for fmt in formats))
 
     @classmethod
     def of(cls, unit: MultiFpu) -> Scale:
         """Return the scale of a unit's operands."""
-        return cls(unit.formats, unit.integers, FpuGroup.DIVSQRT in unit.groups)
+        return cls(unit.formats, unit.integers, FpuGroup.DIVSQRT in unit.groups, unit.random_width or 1)
 
     @cached_property
     def normalised(self) -> frozenset[Format]:
@@ -47,7 +49,11 @@ class Scale:
     @cached_property
     def extra_bits(self) -> int:
         """Return the number of bits of an aligned term below the last bit of a product. The last one is sticky."""
-        return next(bits for bits in range(1, EXTRA_BITS + 1) if self._keeps_zeros(self._kept, bits))
+        return next(bits for bits in range(1, self._most_extra_bits + 1) if self._keeps_zeros(self._kept, bits))
+
+    @property
+    def _most_extra_bits(self) -> int:
+        return EXTRA_BITS + self._rounding_bits - 1
 
     @cached_property
     def _subnormal(self) -> frozenset[Format]:
@@ -56,7 +62,7 @@ class Scale:
     @cached_property
     def _kept(self) -> list[Format]:
         kept = [] if self._divides else [fmt for fmt in self._formats if fmt in self._subnormal]
-        while not self._keeps_zeros(kept, EXTRA_BITS):
+        while not self._keeps_zeros(kept, self._most_extra_bits):
             kept = [fmt for fmt in kept if fmt.bits > NARROW_BITS] if kept[0].bits == NARROW_BITS else kept[1:]
         return kept
 
@@ -64,23 +70,24 @@ class Scale:
         """Return whether the subnormal numbers of some formats can keep their leading zeros.
 
         Bits of the smaller term are lost only below the last exact bit: 2 * precision + extra_bits - 2 places below
-        the larger exponent. A result needs the bits down to a quarter of the smallest number, for the rounding and
-        for tininess. If the larger exponent is a subnormal addend's, or that of a product of two subnormal numbers,
-        all these bits are exact.
+        the larger exponent. The rounding reads `rounding_bits` bits below a result's last bit, and tininess reads the
+        bits one place further right. If the larger exponent is the exponent of a subnormal addend, or of a product of
+        two subnormal numbers, all these bits are exact down to the smallest number.
 
         In all other products, a result has its first 1 at most zeros + 2 places below the exponent. Then the
-        precision of the result and a rounding bit are exact.
+        precision of the result and the rounding bits are exact.
         """
         exact = 2 * self.precision + extra_bits - 2
         quanta = [fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) for fmt in self._formats]
-        highest = min(quanta) - 2 + exact
+        below = 1 + self._rounding_bits
+        highest = min(quanta) - below + exact
         lows = [(fmt.lowest_exponent, fmt.fraction_bits) for fmt in kept if isinstance(fmt, FixedFormat)]
         zeros = max((each for _, each in lows), default=0)
         pairs = itertools.combinations_with_replacement(lows, 2)
         return (
-            zeros + 2 + self.precision <= exact
+            zeros + below + self.precision <= exact
             and all(low <= highest for low, _ in lows)
-            and all(z + zz + 2 + self.precision <= exact or low + ll + 1 <= highest for (low, z), (ll, zz) in pairs)
+            and all(z + zz + below + self.precision <= exact or low + ll + 1 <= highest for (low, z), (ll, zz) in pairs)
         )
 
     @cached_property

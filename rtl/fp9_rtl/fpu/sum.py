@@ -27,7 +27,10 @@ from fp9_rtl.sums.terms import signed_sum
 
 View: TypeAlias = "data.View[data.StructLayout]"
 
-CHOICES = ("rounding", "target", "overflow", "integer_format", "by_zero", "tag", "others")
+ROUNDER_CHOICES = ("rounding", "target", "overflow", "random", "threshold", "reads_source")
+"""Fields that bypass the sum for the rounder."""
+
+CHOICES = (*ROUNDER_CHOICES, "integer_format", "by_zero", "tag", "others")
 """Fields that bypass the sum. The rounder and the last stage use these fields."""
 
 
@@ -213,7 +216,7 @@ class NormaliseMulti(Step):
             "fraction": width - 1,
             "exponent": range(exponents.start + 1 - width, exponents.stop),
             **dict.fromkeys(("sign", "zero", "inf", "nan"), 1),
-            **{name: shape for name, shape in choices_of(i).items() if name in ("rounding", "target", "overflow")},
+            **{name: shape for name, shape in choices_of(i).items() if name in ROUNDER_CHOICES},
         }
         self.beside: dict[str, data.ShapeLike] = {"invalid": 1}
         if others.members:

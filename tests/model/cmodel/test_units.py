@@ -10,6 +10,7 @@ from tests.support.compilers import COMPILERS, GCC, Compiler, write
 
 from fp9.cmodel import files
 from fp9.formats import format
+from fp9.formats.rounding import Rounding
 from fp9.units import CATALOGUE, FpuGroup, MultiFpu, Unit, unit
 from fp9.units.toml import load
 from fp9.vectors import export, generate
@@ -21,6 +22,15 @@ FPUS = [
     MultiFpu("in_lanes", tuple(map(format, ("e5m2", "e4m3fnuz", "fp32"))), tuple(FpuGroup)[:4], lanes=4, tag=5),
     MultiFpu("dots_only", tuple(map(format, ("hif8", "bf16", "fp32"))), (FpuGroup.DOT,), mixed=False),
     MultiFpu("compares", (format("hfp8_143"),), (FpuGroup.NONCOMP,), flags=False),
+    MultiFpu(
+        "at_random",
+        tuple(map(format, ("e4m3", "hif8", "bf16", "fp32"))),
+        tuple(FpuGroup)[:4],
+        (Rounding.SR, Rounding.HYBRID, Rounding.RUP),
+        lanes=4,
+        scale=True,
+        random_bits=11,
+    ),
     MultiFpu("tiny_before", (format("e5m2"), format("fp16")), tuple(FpuGroup), tiny_before_rounding=True, scale=True),
 ]
 """Multi-format FPUs with groups and fields that the catalogue lacks."""

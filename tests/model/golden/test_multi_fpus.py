@@ -38,6 +38,30 @@ OTHERS = [
         "scaled", (format("e4m3"), format("hif8"), format("fp16")), tuple(FpuGroup)[:4], MODES, lanes=2, scale=True
     ),
     MultiFpu("scaled_32", (format("e5m2"), format("hfp8_143"), format("fp32")), (FpuGroup.CONV,), MODES, scale=True),
+    MultiFpu(
+        "random_bits",
+        (format("e4m3"), format("hif8"), format("fp16")),
+        (FpuGroup.ADDMUL, FpuGroup.CONV, FpuGroup.INTCONV, FpuGroup.DOT),
+        (Rounding.RNE, Rounding.SR, Rounding.HYBRID),
+        lanes=2,
+        scale=True,
+        random_bits=5,
+    ),
+    MultiFpu(
+        "random_32",
+        (format("e5m2"), format("fp32")),
+        roundings=(Rounding.SR,),
+        random_bits=24,
+        tiny_before_rounding=True,
+    ),
+    MultiFpu(
+        "hybrid",
+        (format("hif8"), format("fp16"), format("bf16"), format("dlfloat16"), format("fp32")),
+        (FpuGroup.CONV,),
+        (Rounding.HYBRID, Rounding.SR),
+        nan_boxing=True,
+        random_bits=1,
+    ),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
 ]
@@ -131,12 +155,13 @@ def test_fp32_operations_are_the_hosts(op: MultiFpuOp) -> None:
 def test_conversions_to_8_bits_are_those_of_a_cast(source: str) -> None:
     wide, targets = fixed_format(source), tuple(map(format, ("e4m3", "e5m2", "hif8", "hfp8_143")))
     policies = (Overflow.SATURATE, Overflow.INF, Overflow.DIRECTED)
-    cast = Cast("cast", wide, targets, MODES, policies, nan_sign=NanSign.LOST)
+    modes = (*MODES, Rounding.SR, *(() if source == "dlfloat16" else (Rounding.HYBRID,)))
+    cast = Cast("cast", wide, targets, modes, policies, nan_sign=NanSign.LOST)
     columns = inputs_of(cast, "corner", None, 3)
-    unit = MultiFpu("unit", (*targets, wide), (FpuGroup.CONV,), MODES, policies)
+    unit = MultiFpu("unit", (*targets, wide), (FpuGroup.CONV,), modes, policies)
     given = {"a": columns["x"], "a_format": np.full(len(columns["x"]), len(targets), np.uint32)}
     given["result_format"] = np.minimum(columns["target"], len(targets) - 1)
-    made = evaluate(unit, {**given, "rounding": columns["rounding"], "overflow": columns["overflow"]})
+    made = evaluate(unit, {**given, **{name: columns[name] for name in ("rounding", "overflow", "random")}})
     expected = evaluate(cast, columns)
     np.testing.assert_array_equal(made["result"], expected["result"])
     signaling = np.isin(made["flags"], [16]) & ~np.isin(expected["flags"], [16])

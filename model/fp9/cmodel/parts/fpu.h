@@ -95,7 +95,7 @@ FP9_FN fp9_number fp9_from_integer(uint32_t word, int bits, int is_signed)
 }
 
 /* The nearest integer in two's complement, or the nearest limit; NaN gives the highest integer. */
-FP9_FN uint32_t fp9_to_integer(fp9_number x, int bits, int is_signed, int rounding, uint32_t *flags)
+FP9_FN uint32_t fp9_to_integer(fp9_number x, int bits, int is_signed, fp9_policy p, uint32_t *flags)
 {
     uint64_t highest = ((uint64_t)1 << (bits - is_signed)) - 1, lowest = is_signed ? highest + 1 : 0, limit;
     fp9_cut cut;
@@ -104,7 +104,7 @@ FP9_FN uint32_t fp9_to_integer(fp9_number x, int bits, int is_signed, int roundi
     limit = x.negative && x.kind != FP9_NAN ? lowest : highest;
     if (x.kind == FP9_FINITE && x.exponent + fp9_bits(x.significand) <= 33) {
         cut = fp9_cut_at(x.significand, -x.exponent);
-        cut.kept += (uint64_t)fp9_rounds_up(fp9_policy_of(rounding, 0), x.negative, (int)(cut.kept & 1), cut);
+        cut.kept += (uint64_t)fp9_rounds_up(p, x.negative, (int)(cut.kept & 1), cut);
         *flags = cut.rest ? FP9_INEXACT : 0;
         if (cut.kept <= limit) return (uint32_t)(x.negative ? 0 - cut.kept : cut.kept);
     }

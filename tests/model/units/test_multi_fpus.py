@@ -1,0 +1,41 @@
+"""Specifications of multi-format FPUs that are refused, and the ports that their fields add."""
+
+from __future__ import annotations
+
+import pytest
+
+from fp9.formats import format
+from fp9.formats.rounding import Rounding
+from fp9.units import MultiFpu
+from fp9.units.toml import load
+
+
+@pytest.mark.parametrize(
+    ("settings", "sentence"),
+    [
+        (["roundings=srb"], "roundings=srb given; give some of rne, rna, rtz, rup, rdn, rto, sr, hybrid"),
+        (
+            ["roundings=hybrid"],
+            "roundings=hybrid given with formats=e4m3, e5m2, fp16; give hif8, and fp32, fp16 or bf16",
+        ),
+        (
+            ["roundings=hybrid", "formats=hif8,dlfloat16"],
+            "roundings=hybrid given with formats=hif8, dlfloat16; give hif8, and fp32, fp16 or bf16",
+        ),
+        (
+            ["roundings=hybrid", "formats=hif8,bf16", "groups=addmul"],
+            "roundings=hybrid given without the group conv; add conv to groups",
+        ),
+        (["roundings=sr", "random_bits=25"], "random_bits=25 given; give 1 to 24"),
+        (["roundings=sr", "groups=divsqrt"], "roundings=sr given with groups=divsqrt; give one of them"),
+    ],
+)
+def test_roundings_that_read_further_bits_are_refused(settings: list[str], sentence: str) -> None:
+    with pytest.raises(ValueError, match=f"^fpu_ocp_fp16: {sentence}$"):
+        load("fpu_ocp_fp16", settings)
+
+
+@pytest.mark.parametrize(("lanes", "names"), [(1, ["random"]), (2, ["random0", "random1"])])
+def test_every_lane_has_its_random_bits(lanes: int, names: list[str]) -> None:
+    unit = MultiFpu("unit", (format("e4m3"), format("fp16")), roundings=(Rounding.SR,), lanes=lanes, random_bits=9)
+    assert [(port.name, port.width) for port in unit.inputs if "random" in port.name] == [(name, 9) for name in names]
