@@ -32,7 +32,7 @@ def array(
     """Return numbers as an array of a format. The options are described in `fp9.encode`.
 
     `scale` gives exponents of two, which the array stores as `scales`, so that the array's numbers approximate x.
-    `accumulator` is the accumulator of `a @ b` (see `fp9.accumulator`).
+    `accumulator` is the accumulator model that `a @ b` uses (see `fp9.accumulator`).
 
     >>> array([[1.0, 1e9]], "e5m2", overflow="inf")
     Array([[1.0, inf]], e5m2)
@@ -74,7 +74,7 @@ def quantise(
       `random_bits`, `random_width` and `rng`.
     - `tensor_scale`: an FP32 number that multiplies an NVFP4 array, or "amax" to use `fp9.blocks.tensor_scale`.
     - `square`: whether blocks are squares of length x length elements over the last two axes.
-    - `accumulator`: the accumulator of `a @ b` (see `fp9.accumulator`).
+    - `accumulator`: the accumulator model that `a @ b` uses (see `fp9.accumulator`).
 
     >>> import fp9
     >>> quantise([[1.0, -0.5, 500.0, 3.0]], "mxfp8_e4m3", rule="rceil")

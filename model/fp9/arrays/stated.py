@@ -1,4 +1,4 @@
-"""Choose the accumulator of array products by a context manager or by an array's `accumulator`."""
+"""Choose the accumulator of array products by a context manager or by an array attribute."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Layout of blocks in an array, along any axis or as squares. The last block of an axis may be shorter."""
+"""Layout of blocks in an array, along any axis or as squares, with shorter last blocks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Factors of a block's elements: the block scale and, in HiF4, the level bits of smaller groups."""
+"""Factors of a block's elements: the block scale, and HiF4's level bits of smaller groups."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Scale codes of blocks, computed from the blocks' largest magnitudes (amax) by a scale rule.
+"""Scale codes of blocks, computed from the largest magnitudes (amax) by a scale rule.
 
 A quotient in float64 has enough bits to be rounded correctly to every scale format.
 """

@@ -121,7 +121,7 @@ def encode(
     """Return the codes of x * 2**-scale in the shape of `x`, as uint8, uint16 or uint32 by the format's width.
 
     With `flags`, also return the exception flags of every element, a uint8 array of `fp9.Flags` bits. With `counts`,
-    also return `fp9.Counts`, such as the number of overflowed elements and the largest magnitude.
+    also return an `fp9.Counts` with statistics, such as the number of overflowed elements and the largest magnitude.
 
     - `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. An array that
       states its format (`fp9.Array`, ml_dtypes, en_dtypes, torch) is decoded first.

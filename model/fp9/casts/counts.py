@@ -1,4 +1,4 @@
-"""Count overflows, underflows, zeros and special values during a cast, and find the largest magnitude.
+"""Count overflows, underflows, zeros and special values during a cast.
 
 A scan of the source numbers finds zeros, overflows and the largest magnitude. A scan of the codes finds zeros and
 subnormal numbers. Sections of the array with an infinity, a NaN or an uncertain overflow are counted element by
@@ -166,8 +166,8 @@ def _magnitudes(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 class _SourceLimits(NamedTuple):
     """Bit patterns of a source type: the magnitude mask, infinity, and the overflow limits of both signs.
 
-    Magnitudes below the overflow limit never overflow. If `is_sharp` is true, all other magnitudes overflow. If
-    `is_sharp` is false, random bits decide whether magnitudes from the limit upwards overflow.
+    Magnitudes below the overflow limit never overflow. If `is_sharp` is true, all magnitudes from the limit upwards
+    overflow. If `is_sharp` is false, random bits decide whether magnitudes from the limit upwards overflow.
     """
 
     mask: Any

@@ -1,4 +1,4 @@
-"""Vectorised casts from float64 bit patterns to fixed-field formats, with optional exception flags."""
+"""Vectorised casts from float64 bit patterns to fixed-field formats, with exception flags."""
 
 from __future__ import annotations
 

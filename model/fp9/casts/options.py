@@ -1,4 +1,4 @@
-"""Types of the keyword arguments of `encode`, for type checkers and for functions that forward the arguments."""
+"""Types of the keyword arguments of `encode`, for functions that forward the arguments."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Random bits for stochastic rounding, supplied by the caller or by a generator (numerics.md)."""
+"""Random bits for stochastic rounding, supplied by the caller or by a generator."""
 
 from __future__ import annotations
 
@@ -67,7 +67,7 @@ def random_bits_of(
 
     - `nvidia_rs`: every four elements share a 32-bit word, so the last axis of `given` has a quarter of the source's
       length. In memory order (f, e, b, a in PTX), the first element uses word[15:0], and the third element uses
-      word[31:16]. The second and fourth elements use the same 16 bits in reverse order.
+      word[31:16]. The second element uses word[15:0] in reverse bit order, and the fourth element word[31:16].
     - `amd_sr`: every element has a 32-bit seed. The cast uses the top 23 - p seed bits for a target with p fraction
       bits.
     - `intel_bias`: every element has 8 random bits.

@@ -1,4 +1,4 @@
-"""Rounding tables, which describe a target format and a cast policy for the rounding kernels.
+"""Rounding tables, which describe a target format and cast policy for the rounding kernels.
 
 A rounding table has one row per binade of float64. A kernel rounds a float64 magnitude, whose significand is a 53-bit
 integer, with the table row of the magnitude's binade:

@@ -1,4 +1,4 @@
-"""Descriptions of the accumulator presets, with the hardware that a preset models and its source."""
+"""Descriptions of the accumulator presets, and of the hardware that a preset models."""
 
 from __future__ import annotations
 
@@ -95,7 +95,7 @@ class Accumulator:
 
     @property
     def rounding(self) -> str:
-        """Return the rounding mode of a step. For an engine with chunks, append the rounding mode of the total."""
+        """Return the rounding mode of a step, and also the rounding mode of the total for an engine with chunks."""
         own, total = self.engine.result.rounding.value, self.engine.output_rounding.value
         return own if self.engine.chunk.length is None else f"{own}, then {total}"
 

@@ -1,4 +1,4 @@
-"""Accumulator presets by name. The name of a preset may also change parameters, as in `chunked(L=32)`."""
+"""Accumulator presets by name, with changed parameters as in `chunked(L=32)`."""
 
 from __future__ import annotations
 

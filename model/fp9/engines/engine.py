@@ -1,4 +1,4 @@
-"""Accumulator models (engines), which define where a long sum is rounded, and to which format.
+"""Accumulator models (engines), which define how a long sum is aligned and rounded.
 
 The numerical rules are in numerics.md, section on sums.
 """

@@ -13,7 +13,7 @@ OPERAND_EXPONENTS = (-149, 128)
 def check_exponents(where: str, fmt: Format, role: str = " as operand") -> None:
     """Raise ValueError if an operand format has numbers outside `OPERAND_EXPONENTS`.
 
-    The error message begins with the text `where`. The text `role` follows the word "given" in the message.
+    The error message begins with the text `where`. The text `role` follows the word "given" in the error message.
     """
     if not _is_operand(fmt):
         lowest, highest = OPERAND_EXPONENTS

@@ -1,4 +1,4 @@
-"""Cast policies: the rounding mode, overflow policy and NaN rules of a cast (numerics.md, conversion)."""
+"""Cast policies, which hold the rounding mode, overflow policy and NaN rules of a cast."""
 
 from __future__ import annotations
 

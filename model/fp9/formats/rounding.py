@@ -300,7 +300,7 @@ _Choice = TypeVar("_Choice", bound=Enum)
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
     """Return the member of the enumeration `kind` with the name or synonym `value`, in any letter case.
 
-    A `value` that is a member is returned unchanged. Raises ValueError for an unknown or ambiguous name, and TypeError
+    A member of the enumeration is returned unchanged. Raises ValueError for an unknown or ambiguous name, and TypeError
     for an object that is not a name.
     """
     if isinstance(value, kind):

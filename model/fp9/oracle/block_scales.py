@@ -1,4 +1,4 @@
-"""Exact reference for the scales and elements of blocks, following the published scale rules."""
+"""Exact reference for scales and elements of blocks, following the published scale rules."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Slow exact reference (oracle) for casts, which rounds one value at a time in exact fractions.
+"""Slow exact reference (oracle) for casts, which rounds one exact fraction at a time.
 
 The code follows the published papers and numerics.md. Tests compare the kernels with the oracle. The oracle and the
 kernels share only the format records. `oracle.sums` is the reference for dot products.

@@ -1,4 +1,4 @@
-"""Tables for hybrid rounding to HiFloat8, by comparison of source bit fields (HiF8 section 3.2).
+"""Tables for hybrid rounding to HiFloat8 by comparison of bit fields (HiF8 section 3.2).
 
 Hybrid rounding is stochastic in some binades, where a magnitude rounds up if a field F is at least a threshold T. The
 field F consists of the highest bits that rounding drops. The threshold T comes from the lowest bits of the source.

@@ -1,4 +1,4 @@
-"""Slow exact reference (oracle) for sums of products, one accumulation step at a time (numerics.md).
+"""Slow exact reference (oracle) for sums of products, one accumulation step at a time.
 
 The oracle computes in exact fractions. Tests compare the kernels with the oracle. The oracle and the kernels share
 only the records of formats and engines.

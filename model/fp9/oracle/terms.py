@@ -1,4 +1,4 @@
-"""Exact products, addends and sums of the slow exact reference, and their rounding (numerics.md)."""
+"""Exact products, addends and sums of the slow exact reference, and their rounding."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""FP32 operations that a GPU library applies to the sums of a matrix product: scales and bias."""
+"""FP32 operations that a GPU library applies to the sums of a product: scales and bias."""
 
 from __future__ import annotations
 

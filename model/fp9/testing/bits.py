@@ -1,4 +1,4 @@
-"""Compare codes bit by bit, with an error message that decodes differences and names a likely cause."""
+"""Compare codes bit by bit, with an error message that names a likely cause of differences."""
 
 from __future__ import annotations
 

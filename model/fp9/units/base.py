@@ -1,4 +1,4 @@
-"""Base class of unit specifications, the ports of units, and checks of the fields that all units share."""
+"""Base class of unit specifications, the ports of units, and checks of shared fields."""
 
 from __future__ import annotations
 

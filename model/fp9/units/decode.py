@@ -1,4 +1,4 @@
-"""The `decoder` unit, which outputs the fields of a code, and the `upcast` unit, which widens a float."""
+"""The `decoder` unit, which outputs a code's fields, and the `upcast` unit, which widens floats."""
 
 from __future__ import annotations
 

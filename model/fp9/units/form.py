@@ -1,4 +1,4 @@
-"""Entries of a form for editing a unit specification: field names, values as text, and choices."""
+"""Entries of a form for editing a unit specification: names, values as text, and choices."""
 
 from __future__ import annotations
 

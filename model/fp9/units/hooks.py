@@ -57,8 +57,5 @@ class Hook(Generic[P, R]):
 
 
 def missing(kind: type[Unit]) -> list[str]:
-    """Return the names of the hooks that require a function for a kind of unit but have none.
-
-    Use the list as a checklist when you add a kind of unit.
-    """
+    """Return a checklist for a new kind of unit: the names of the hooks that still need a function for the kind."""
     return [name for name, hook in HOOKS.items() if hook.every_kind and hook.of(kind) is None]

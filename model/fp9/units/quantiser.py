@@ -1,4 +1,4 @@
-"""The `quantiser` unit, which converts blocks of 16- or 32-bit floats to a scale and elements."""
+"""The `quantiser` unit, which converts blocks of floats to a scale and elements."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""The multiply-add units: `fma` and `dot`, which have no state, and `mac`, which has an accumulator."""
+"""The multiply-add units: `fma` and `dot` without state, and `mac` with an accumulator."""
 
 from __future__ import annotations
 
@@ -183,9 +183,9 @@ class Mac(Dot):
     If the engine is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. The accumulator
     holds the exact sum of the products since the last LOAD or CLEAR. The unit has no addend c, and LOAD starts a sum
     from the products alone. The result and flags of every operation equal `fp9.dot` of the products since the last LOAD
-    or CLEAR.
-    Infinities and NaN persist until the next LOAD or CLEAR. A sum outside the accumulator's range wraps around, and is
-    correct again when the sum returns into the range. Rounding takes further pipeline stages after the accumulator.
+    or CLEAR. Infinities and NaN persist until the next LOAD or CLEAR. A sum outside the accumulator's range wraps
+    around, and is correct again when the sum returns into the range. Rounding takes further pipeline stages after the
+    accumulator.
     """
 
     kind: ClassVar[str] = "mac"

@@ -1,5 +1,6 @@
-"""Block formats and scale rules (OCP MX, NVFP4, HiF4). The elements of a block share one scale.
+"""Block formats and scale rules (OCP MX, NVFP4, HiF4).
 
+The elements of a block share one scale.
 `BLOCK_FORMATS` holds the block formats, and `RULES` the scale rules. The package `fp9.blocks` casts arrays to block
 formats, and `fp9.units` describes the hardware for block formats.
 """

@@ -1,4 +1,4 @@
-"""Block formats by name. A block format has an element format, a scale format and a block length."""
+"""Catalogue of block formats, with their element formats, scale formats and block lengths."""
 
 from __future__ import annotations
 
