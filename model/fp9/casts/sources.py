@@ -44,8 +44,8 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
 def widen(source: NDArray[Any]) -> NDArray[np.float64]:
     """Return source numbers as float64.
 
-    An integer that float64 cannot hold is rounded to odd. A later rounding to a narrower format then gives the same
-    result as one rounding of the exact integer.
+    An integer that float64 cannot hold is rounded to odd. After rounding to odd, a second rounding to a narrower format
+    gives the same result as one rounding of the exact integer.
     """
     if source.dtype.kind not in "iu" or source.dtype.itemsize < 8:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN

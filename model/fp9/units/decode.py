@@ -1,4 +1,4 @@
-"""The `decoder` unit, which outputs a code's fields, and the `upcast` unit, which widens floats."""
+"""The `decoder` unit, which outputs a code's fields, and the `upcast` unit."""
 
 from __future__ import annotations
 
