@@ -62,7 +62,7 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
     """Return numbers * 2^exponents as float64, without rounding.
 
     A result outside float64's normal range becomes the largest or the smallest normal number with the same sign.
-    Casts give the same codes as from the exact product, because the range of every target format is far smaller.
+    The result rounds to the same code as the exact product, because the range of every target format is far smaller.
     """
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)

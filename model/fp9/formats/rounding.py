@@ -183,8 +183,9 @@ class Hybrid:
     """Options of HiFloat8's hybrid rounding (numerics.md).
 
     Hybrid rounding rounds up if the dropped bits are at least a threshold. If `strict` is set, hybrid rounding rounds
-    up only if the dropped bits exceed the threshold. If `doc_overflow` is set, hybrid rounding stays stochastic in [40960, 1.5 * 2^15), as CANN's page
-    describes. If `bf16_via_fp32` is set, bfloat16 sources are first converted to FP32, as on Ascend.
+    up only if the dropped bits exceed the threshold. If `doc_overflow` is set, hybrid rounding stays stochastic in
+    [40960, 1.5 * 2^15), as CANN's page describes. If `bf16_via_fp32` is set, bfloat16 sources are first converted to
+    FP32, as on Ascend.
     """
 
     strict: bool = False

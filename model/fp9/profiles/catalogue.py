@@ -49,7 +49,7 @@ def _pairwise(parts: list[Any]) -> Any:
     """Return the FP32 sum of the partial sums of K, in cuBLASLt's pairwise order.
 
     The function first adds pairs of partial sums whose indices differ by half the number of partial sums. The sums of
-    the pairs are then added in order to the last partial sum.
+    the pairs are then added, one after another, to the last partial sum.
     """
     half = -(-len(parts) // 2)
     paired = range(len(parts) - 1 - half)

@@ -39,11 +39,11 @@ def scaled_mm(
 
     The arguments are the arguments of `torch._scaled_mm`. The shapes of the scales select the kind of scales:
 
-    - one number for a and one for b, for a scale per tensor,
-    - (M, 1) and (1, N) for scales by row,
-    - (M, K/128) with (K/128, N/128) or (K/128, N) for FP32 scales of blocks,
-    - (M, K/32) with (K/32, N) in e8m0 for MX,
-    - (M, K/16) with (K/16, N) in ue4m3 or e4m3 for NVFP4.
+    - One number for a and one number for b select a scale per tensor.
+    - The shapes (M, 1) and (1, N) select scales by row.
+    - The shapes (M, K/128) and (K/128, N/128) or (K/128, N) select FP32 scales of blocks.
+    - The shapes (M, K/32) and (K/32, N) select MX scales, in e8m0.
+    - The shapes (M, K/16) and (K/16, N) select NVFP4 scales, in ue4m3 or e4m3.
 
     `scale_result` applies only to 8-bit results. `out_dtype` is the format of a by default. `profile` names the GPU and
     the library. The library makes some choices at run time, which the caller must give:

@@ -118,7 +118,7 @@ class Dot(Unit):
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's ports, one per product. The names of several ports end in an index."""
+        """Return the names of an operand's ports, such as a0, a1 and a2, or a single name for one product."""
         if self.products == 1:
             return (operand,)
         return tuple(f"{operand}{lane}" for lane in range(self.products))
