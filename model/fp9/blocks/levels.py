@@ -54,8 +54,8 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
     """Return scale codes with the level bits above the bits of the block scale, shape (blocks,).
 
-    The lowest 8 bits of a HiF4 scale code, a uint32, are an E6M2 code. The next 8 bits of the scale code belong to level
-    1, and the highest 16 bits to level 2.
+    The lowest 8 bits of a HiF4 scale code, a uint32, are an E6M2 code. The next 8 bits of the scale code belong to
+    level 1, and the highest 16 bits to level 2.
     """
     if not bits:
         return codes
