@@ -172,7 +172,10 @@ def _loaded(file: Path) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Published:
-    """A published experiment: set-up, engines, depths, and reported figures by engine and depth."""
+    """A published experiment: set-up, engines and depths, and what the source reports.
+
+    The keys of `figures` are the name of an engine, as in `Errors.engine`, and a depth.
+    """
 
     name: str
     source: str
@@ -201,7 +204,7 @@ PUBLISHED: dict[str, Published] = {
             "bias",
             {
                 ("dlfloat", 4096): "sums stall at lengths of 4096 and more",
-                ("chunked(chunk=64)", 65536): "follows FP32; chunks of 32 to 256 are best",
+                ("chunked", 65536): "follows FP32; chunks of 32 to 256 are best",
             },
             sums=32,
         ),

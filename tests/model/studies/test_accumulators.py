@@ -10,11 +10,18 @@ import pytest
 from click.testing import CliRunner
 
 from fp9.cli import main
+from fp9.engines import engine
 from fp9.studies import accumulators as accuracy
 
 
 def errors(name: str, measure: str) -> dict[tuple[str, int], float]:
     return {(e.engine, e.depth): getattr(e, measure) for e in accuracy.reproduce(name)}
+
+
+@pytest.mark.parametrize("published", accuracy.PUBLISHED.values(), ids=lambda p: p.name)
+def test_every_published_figure_belongs_to_a_measured_row(published: accuracy.Published) -> None:
+    measured = {(engine(name).name, depth) for name in published.engines for depth in published.depths}
+    assert published.figures and set(published.figures) <= measured
 
 
 @pytest.mark.slow
