@@ -118,8 +118,8 @@ class Ring:
     def __init__(
         self, rule: RoundOff, weights: ArrayLike, learners: int, hop: Format | str = "dlfloat16", mean: bool = True
     ) -> None:
-        """Set the initial weights (size,) for all learners. Raises ValueError as `slices` does."""
-        self.rule, self.hop, self.mean = rule, format(hop), mean
+        """Set the initial weights (size,) for all learners. Raises ValueError as `slices` and `hop_format` do."""
+        self.rule, self.hop, self.mean = rule, hop_format(hop), mean
         codes, residual = rule.start(weights)
         if codes.ndim != 1:
             raise ValueError(f"weights of shape {codes.shape} given; give them as one vector")

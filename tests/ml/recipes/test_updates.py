@@ -171,6 +171,8 @@ def test_rings_that_cannot_be_are_refused() -> None:
     with pytest.raises(ValueError, match="as one vector"):
         Ring(TABLE3, np.ones((3, 3)), learners=2)
     with pytest.raises(ValueError, match="a format of 16 bits"):
+        Ring(TABLE3, np.ones(4), learners=2, hop="fp32")
+    with pytest.raises(ValueError, match="a format of 16 bits"):
         reduce_scatter(shares(2, 4, 0), hop="fp32")
     with pytest.raises(ValueError, match="load that of this ring"):
         Ring(TABLE3, np.ones(6), learners=2).load_state_dict(Ring(TABLE3, np.ones(6), learners=3).state_dict())
