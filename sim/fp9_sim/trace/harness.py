@@ -67,7 +67,6 @@ def _bench(unit: Unit, operations: Sequence[Mapping[str, int]]) -> str:
     last = [f"    {name} = {unit_width(unit, name)}'d{value};" for name, value in operations[-1].items()]
     dump = ["    $dumpall;"]
     shown = [f"    if (waited < {PATIENCE}) begin", *shown, "    end"]
-    shown = [f"    if (waited < {PATIENCE}) begin", *shown, "    end"]
     clocked = [*steps, *_offered(last), *_last(unit, dump)] if unit.stages else [*last, "    #1;", *dump, "    #1;"]
     start = _reset(unit) if unit.stages else []
     pins = ", ".join(f".{port.name}({port.name})" for port in ports)
