@@ -24,6 +24,9 @@ Masked rows are computed again at a third of the speed, so the second computatio
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """Return a mask of rows of a, and a mask of rows of b, whose numbers have unusually low bits.
 
+    A mask has the shape (rows,). Both masks have the shape (1,) and hold False if the exponent range of the numbers
+    already shows that no row needs a mask.
+
     Products of unmasked rows are multiples of 2^lowest. For a chosen exponent x, a masked row of a contains a number
     that is not a multiple of 2^x. A masked row of b contains a number that is not a multiple of 2^(lowest - x). The
     function chooses the exponent x that masks the fewest rows. Returns None if the masked fraction of a plus the masked
