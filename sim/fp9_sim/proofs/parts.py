@@ -175,11 +175,11 @@ class Netlist:
             signs = f"{{{len(free[term])}{{{in_words(sign)}}}}}"
             lines.append(f"  wire {declared(term, free[term])} = of_{word(term)} ^ {signs};")
         for step in steps:
-            into = {pin: _joined(bits, spelled) for pin, bits in self.pins[step].items()}
-            out = {pin: _joined(bits, spelled) for pin, bits in self.gives[step].items()}
+            into = {pin: concatenated(bits, spelled) for pin, bits in self.pins[step].items()}
+            out = {pin: concatenated(bits, spelled) for pin, bits in self.gives[step].items()}
             pins = ", ".join(f".{pin}({value})" for pin, value in {**into, **out}.items())
             lines.append(f"  {self.modules[step]} u_{step} ({pins});")
-        lines += [f"  assign {name} = {_joined(bits, spelled)};" for name, bits in outputs.items()]
+        lines += [f"  assign {name} = {concatenated(bits, spelled)};" for name, bits in outputs.items()]
         return "\n".join([*lines, in_words(text), "endmodule", ""])
 
     def _error(self, what: str) -> ValueError:
@@ -216,7 +216,7 @@ def declared(name: str, bits: Bits) -> str:
     return f"[{len(bits) - 1}:0] {word(name)}" if len(bits) > 1 else word(name)
 
 
-def _joined(bits: Bits, spelled: Mapping[int | str, str]) -> str:
+def concatenated(bits: Bits, spelled: Mapping[int | str, str]) -> str:
     """Return bits as a Verilog concatenation. An undriven bit, such as an unconnected input of a step, becomes 0."""
     words = [spelled.get(bit, f"1'b{bit}") for bit in reversed(bits)]
     return f"{{{', '.join(words)}}}"

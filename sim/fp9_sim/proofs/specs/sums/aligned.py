@@ -12,7 +12,7 @@ from fp9.units import Dot
 from fp9_rtl.sums.adder import EXTRA_BITS
 from fp9_sim.proofs.cones import ConeLemma, cone
 from fp9_sim.proofs.specs.sums.normal import code_term, is_nan, is_normal, products_of, rounded_up, sum_of_two
-from fp9_sim.proofs.specs.sums.round import PLACE
+from fp9_sim.proofs.specs.sums.round import EXPONENT
 
 PROVES = (
     "result and flags equal the sum in the window of the engine's record: exact products, they and the addend cut "
@@ -62,13 +62,13 @@ def _aligned(unit: Dot) -> ConeLemma:
     lines, largest = [], "0"
     for name in of.names:
         net = f"multiply.{name}"
-        lines.append(f"  wire {PLACE} rank_of_{name} = {net}_zero ? 0 : {of.number(f'{net}_exponent')};")
-        lines.append(f"  wire {PLACE} with_{name} = rank_of_{name} > {largest} ? rank_of_{name} : {largest};")
+        lines.append(f"  wire {EXPONENT} rank_of_{name} = {net}_zero ? 0 : {of.number(f'{net}_exponent')};")
+        lines.append(f"  wire {EXPONENT} with_{name} = rank_of_{name} > {largest} ? rank_of_{name} : {largest};")
         largest = f"with_{name}"
     for name in of.names:
         lines += [
             f"  wire [{bits + of.bits - 1}:0] whole_{name} = {{{of.significand(name)}, {bits}'d0}};",
-            f"  wire {PLACE} distance_of_{name} = {largest} - rank_of_{name};",
+            f"  wire {EXPONENT} distance_of_{name} = {largest} - rank_of_{name};",
             f"  wire [{bits - 1}:0] kept_{name} = (whole_{name} >> distance_of_{name}) >> {of.bits};",
             f"  wire [{bits + of.bits - 1}:0] back_{name} = {{kept_{name}, {of.bits}'d0}} << distance_of_{name};",
         ]
@@ -108,7 +108,7 @@ def _added(unit: Dot) -> ConeLemma:
         (
             *lines,
             f"  wire below_zero = {before} < 0; wire [{bits}:0] size = below_zero ? -{before} : {before};",
-            f"  wire {PLACE} up = $signed({{1'b0, {_TOP}}}) + {bits - _window(unit)} - $signed({_SUM}_exponent);",
+            f"  wire {EXPONENT} up = $signed({{1'b0, {_TOP}}}) + {bits - _window(unit)} - $signed({_SUM}_exponent);",
             f"  wire [{2 * bits}:0] moved = {{{bits}'d0, size}} << up;",
         ),
         {
@@ -153,8 +153,8 @@ def _cut(unit: Dot) -> ConeLemma:
         (),
         (
             *code_term(fmt, "addend", "c"),
-            f"  wire {PLACE} last = $signed({{1'b0, {_TOP}}}) - {1 + unit.engine.window.width};",
-            f"  wire {PLACE} below = last - (addend_place - {fmt.fraction_bits});",
+            f"  wire {EXPONENT} last = $signed({{1'b0, {_TOP}}}) - {1 + unit.engine.window.width};",
+            f"  wire {EXPONENT} below = last - (addend_place - {fmt.fraction_bits});",
             f"  wire [{fmt.precision - 1}:0] kept = {_TOP} == 0 || below <= 0 ? addend_bits",
             "    : (addend_bits >> below) << below;",
         ),
@@ -179,10 +179,10 @@ def _rounded(unit: Dot) -> ConeLemma:
         (),
         (
             f"  wire [{bits - 1}:0] products_bits = {{{bits}'d0, {sum_net}}} << {bits - _sum_bits(unit)};",
-            f"  wire {PLACE} products_place = $signed({_SUM}_exponent);",
+            f"  wire {EXPONENT} products_place = $signed({_SUM}_exponent);",
             "  wire products_negative = add_products.sign; wire addend_negative = cut.c_sign;",
             f"  wire [{bits - 1}:0] addend_bits = {{{bits}'d0, cut.c_significand}} << {bits - fmt.precision};",
-            f"  wire {PLACE} addend_place = {{1'b0, {exponent}}};",
+            f"  wire {EXPONENT} addend_place = {{1'b0, {exponent}}};",
             *sum_of_two(fmt, "products", "addend", bits),
             f"  wire nan = {_PRODUCTS}.nan || cut.c_nan; wire exact = !(guard || rest || cut.o_dropped);",
             *rounded_up(fmt, "significand", "guard", "zero", "negative"),

@@ -17,7 +17,7 @@ from fp9_sim.netlists.graphs.function import function
 from fp9_sim.netlists.solvers.alike import alike
 from fp9_sim.netlists.solvers.solver import Obligation
 from fp9_sim.proofs.miter import Case
-from fp9_sim.proofs.parts import Bits, Lemma, Netlist, PartCase, dismantled
+from fp9_sim.proofs.parts import Lemma, Netlist, PartCase, concatenated, dismantled
 from fp9_sim.proofs.specs.sums.step import step_of, step_verilog
 from fp9_sim.proofs.specs.sums.window import after, entering
 
@@ -79,7 +79,7 @@ def _in_order(netlist: Netlist) -> Iterable[str]:
 
 def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma:
     """Return the lemma that a step computes the same outputs as the simpler circuit's step from the same inputs."""
-    into = [f".{pin}({_joined(bits, named)})" for pin, bits in other.pins[step].items()]
+    into = [f".{pin}({concatenated(bits, named)})" for pin, bits in other.pins[step].items()]
     out = [f".{pin}(other_{pin})" for pin in other.gives[step]]
     wires = [f"  wire [{len(bits) - 1}:0] other_{pin};" for pin, bits in other.gives[step].items()]
     return Lemma(
@@ -97,11 +97,6 @@ def _leaving(unit: Dot, other: Netlist, named: Mapping[int | str, str]) -> Lemma
     The outputs equal the simpler circuit's outputs, or follow from the accumulator operation.
     """
     wires = {"value": other.outputs["result"], "raised": other.outputs["flags"]}
-    lines = (f"  wire [{len(bits) - 1}:0] {name} = {_joined(bits, named)};" for name, bits in wires.items())
+    lines = (f"  wire [{len(bits) - 1}:0] {name} = {concatenated(bits, named)};" for name, bits in wires.items())
     says = after(unit.engine.result.format.bits)
     return Lemma("the result of an operation", (LEAVE,), tuple(lines), says, ("? value", "? value + 1"))
-
-
-def _joined(bits: Bits, named: Mapping[int | str, str]) -> str:
-    words = [named.get(bit, f"1'b{bit}") for bit in reversed(bits)]
-    return f"{{{', '.join(words)}}}"

@@ -15,7 +15,7 @@ from fp9_rtl.sums.engine_step import is_fixed_point
 from fp9_rtl.sums.fixed.places import window_of
 from fp9_sim.proofs.cones import ConeLemma
 from fp9_sim.proofs.specs.sums.place import Places
-from fp9_sim.proofs.specs.sums.round import DECIDED, PLACE, rounded
+from fp9_sim.proofs.specs.sums.round import EXPONENT, ROUNDS_UP, rounded
 
 PROVES = (
     "result and flags equal the exact sum of the products and the addend, rounded once, for all operands and addends; "
@@ -35,7 +35,7 @@ def is_offered(unit: Dot) -> bool:
     fmt = engine.result.format
     plain = engine.addend_format == fmt and fmt.subnormals and fmt.inf_code(False) is not None
     fits = unit.products << _places(unit).longest <= 1 << _field(unit) and _rounds_as_exact(unit)
-    return plain and fits and engine.result.rounding in DECIDED and all(x is None for x in others) and not any(flags)
+    return plain and fits and engine.result.rounding in ROUNDS_UP and all(x is None for x in others) and not any(flags)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
@@ -86,7 +86,7 @@ def _addend(unit: Dot) -> Iterator[str]:
     low = fmt.bits - 1 - fmt.exponent_bits
     field, fraction = f"c[{top}:{low}]", f"c[{low - 1}:{fmt.padding}]"
     yield f"  wire [{f}:0] addend_value = {{{field} != 0, {fraction}}};"
-    yield f"  wire {PLACE} addend_exponent = $signed({{1'b0, {field} == 0 ? 1 : {field}}}) - {fmt.bias};"
+    yield f"  wire {EXPONENT} addend_exponent = $signed({{1'b0, {field} == 0 ? 1 : {field}}}) - {fmt.bias};"
     yield f"  wire addend_inf = &{field} && {fraction} == 0; wire addend_nan = &{field} && {fraction} != 0;"
 
 
@@ -95,7 +95,7 @@ def _window(unit: Dot) -> Iterator[str]:
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     bits = window.addend_highest - window.lowest + 1
     yield _far(unit)
-    yield f"  wire {PLACE} lift = (far ? {window.addend_highest} : addend_exponent) - {f} - ({window.lowest});"
+    yield f"  wire {EXPONENT} lift = (far ? {window.addend_highest} : addend_exponent) - {f} - ({window.lowest});"
     yield f"  wire [{bits + f}:0] wide = addend_value;"
     yield f"  wire [{bits - 1}:0] bits_of_addend = lift < 0 ? wide >> -lift : wide << lift;"
     yield "  wire lost = lift < 0 && ((wide >> -lift) << -lift) != wide;"
@@ -264,7 +264,7 @@ def _normalised(unit: Dot) -> ConeLemma:
             *_addend(unit),
             _far(unit),
             f"  wire [{width - 1}:0] sum = {{{width}'d0, add.sum}} << {width - window.bits};",
-            f"  wire {PLACE} up = {hangs} + {fmt.bias} - $signed({{1'b0, normalise.exponent}});",
+            f"  wire {EXPONENT} up = {hangs} + {fmt.bias} - $signed({{1'b0, normalise.exponent}});",
             f"  wire [{2 * width - 1}:0] moved = {{{width}'d0, sum}} << up;",
             "  wire nothing = !add.alone && sum == 0;",
             f"  wire placed = up >= 0 && up <= {furthest} && moved >> {width} == 0"

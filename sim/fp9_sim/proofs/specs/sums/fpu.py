@@ -19,7 +19,7 @@ from fp9_sim.proofs.cones import ConeLemma, oblige_cone
 from fp9_sim.proofs.miter import Case, miter
 from fp9_sim.proofs.parts import PartCase, part_cases
 from fp9_sim.proofs.specs.sums.normal import code_term, is_nan, rounded_up, sum_of_two
-from fp9_sim.proofs.specs.sums.round import PLACE
+from fp9_sim.proofs.specs.sums.round import EXPONENT
 
 PROVES = (
     "result and flags, for all operands: with FMMA those of the dot of the same formats and engine, with UPCAST and "
@@ -116,7 +116,7 @@ def _multiplied(unit: Fpu) -> ConeLemma:
             *code_term(fmt, "a", "a"),
             *code_term(fmt, "b", "b"),
             f"  wire [{bits - 1}:0] exact = a_bits * b_bits;",
-            f"  wire {PLACE} up = a_place + b_place + {1 - fmt.bias} - $signed({_PRODUCT}_exponent);",
+            f"  wire {EXPONENT} up = a_place + b_place + {1 - fmt.bias} - $signed({_PRODUCT}_exponent);",
         ),
         {
             f"{_PRODUCT}_nan": f"{_PRODUCT}_nan == ({is_nan(fmt, 'a')} || {is_nan(fmt, 'b')})",
@@ -151,11 +151,11 @@ def _added(unit: Fpu) -> ConeLemma:
         (),
         (
             f"  wire [{bits - 1}:0] product_bits = {_PRODUCT}_zero ? 0 : {_PRODUCT}_significand;",
-            f"  wire {PLACE} product_place = $signed({_PRODUCT}_exponent);",
+            f"  wire {EXPONENT} product_place = $signed({_PRODUCT}_exponent);",
             f"  wire product_negative = {_PRODUCT}_sign;",
             *code_term(fmt, "short", "decode.o_c"),
             f"  wire [{bits - 1}:0] addend_bits = {{short_bits, {bits - fmt.precision}'d0}};",
-            f"  wire {PLACE} addend_place = short_place; wire addend_negative = short_negative;",
+            f"  wire {EXPONENT} addend_place = short_place; wire addend_negative = short_negative;",
             *sum_of_two(fmt, "product", "addend", bits),
             f"  wire nan = {_PRODUCT}_nan || {is_nan(fmt, 'decode.o_c')}; wire exact = !(guard || rest);",
             *rounded_up(fmt, "significand", "guard", "zero", "negative"),

@@ -10,7 +10,7 @@ from fp9.formats.rounding import Flags
 from fp9.units import Dot, MacOp, product_range
 from fp9_sim.proofs.cones import HELD, NEXT, ConeLemma
 from fp9_sim.proofs.specs.sums.place import Places
-from fp9_sim.proofs.specs.sums.round import DECIDED
+from fp9_sim.proofs.specs.sums.round import ROUNDS_UP
 
 PROVES = (
     "after every operation the register holds the exact sum of the products since the last LOAD or CLEAR, modulo its "
@@ -36,7 +36,7 @@ def is_offered(unit: Dot) -> bool:
         return False
     ulp = product_range(unit.a, unit.b).ulp
     fmt = engine.result.format
-    plain = fmt.subnormals and fmt.inf_code(False) is not None and engine.result.rounding in DECIDED
+    plain = fmt.subnormals and fmt.inf_code(False) is not None and engine.result.rounding in ROUNDS_UP
     normal = fmt.min_normal_exponent <= ulp and ulp + unit.sum_bits <= fmt.highest_exponent
     others = (engine.chunk.length, engine.nan.code, engine.nan.invalid_code, engine.nan.infinity_run)
     return plain and normal and all(x is None for x in others) and not (engine.result.flush or engine.nan.zero_bypass)
@@ -101,7 +101,7 @@ def _step(unit: Dot) -> ConeLemma:
 
 def _rounded(unit: Dot) -> ConeLemma:
     engine, fmt, bits = unit.engine, unit.engine.result.format, unit.sum_bits
-    f, step_up = fmt.fraction_bits, DECIDED[engine.result.rounding]
+    f, step_up = fmt.fraction_bits, ROUNDS_UP[engine.result.rounding]
     ulp = product_range(unit.a, unit.b).ulp
     kinds = [f"  wire {kind} = {HELD}[{place}];" for place, kind in enumerate(_KINDS, start=bits)]
     minus = int(engine.result.rounding.cancels_to_minus)

@@ -15,7 +15,7 @@ from fp9.units import Dot
 from fp9_rtl.rounding.facts import sum_facts
 from fp9_sim.proofs.cones import ConeLemma, cone
 from fp9_sim.proofs.specs.sums.product import Products
-from fp9_sim.proofs.specs.sums.round import PLACE
+from fp9_sim.proofs.specs.sums.round import EXPONENT
 
 
 def is_normal(unit: Dot) -> bool:
@@ -54,7 +54,7 @@ def normal_products(unit: Dot) -> Iterator[ConeLemma]:
         yield cone(
             lemma,
             says={said: says.get(said, text) for said, text in lemma.says.items()},
-            lines=(*lemma.lines, f"  wire {PLACE} up = rank - $signed({{1'b0, {net}_exponent}});"),
+            lines=(*lemma.lines, f"  wire {EXPONENT} up = rank - $signed({{1'b0, {net}_exponent}});"),
             gives=is_product(unit, product),
         )
 
@@ -73,7 +73,7 @@ def product_term(unit: Dot, product: str) -> Iterator[str]:
     of, p = products_of(unit), unit.engine.result.format.precision
     net = f"multiply.{product}"
     yield f"  wire [{p - 1}:0] {product}_bits = {net}_zero ? 0 : {{{net}_significand, {p - of.bits}'d0}};"
-    yield f"  wire {PLACE} {product}_place = {net}_zero ? 0 : {{1'b0, {net}_exponent}};"
+    yield f"  wire {EXPONENT} {product}_place = {net}_zero ? 0 : {{1'b0, {net}_exponent}};"
     yield f"  wire {product}_negative = {net}_sign;"
 
 
@@ -82,7 +82,7 @@ def code_term(fmt: FixedFormat, name: str, code: str) -> Iterator[str]:
     p, f, top = fmt.precision, fmt.fraction_bits, fmt.bits - 2
     yield f"  wire {name}_zero = {code}[{top}:0] == 0; wire {name}_negative = {code}[{top + 1}] && !{name}_zero;"
     yield f"  wire [{p - 1}:0] {name}_bits = {name}_zero ? 0 : {{1'b1, {code}[{f - 1}:0]}};"
-    yield f"  wire {PLACE} {name}_place = {{1'b0, {code}[{top}:{f}]}};"
+    yield f"  wire {EXPONENT} {name}_place = {{1'b0, {code}[{top}:{f}]}};"
 
 
 def is_nan(fmt: FixedFormat, code: str) -> str:
@@ -105,18 +105,18 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
     p, far = fmt.precision, bits + 3
     width = bits + far + 1
     yield f"  wire other_leads = {one}_bits == 0 || {other}_bits != 0 && {other}_place > {one}_place;"
-    yield f"  wire {PLACE} lead = other_leads ? {other}_place : {one}_place;"
+    yield f"  wire {EXPONENT} lead = other_leads ? {other}_place : {one}_place;"
     for name in (one, other):
-        yield f"  wire {PLACE} below_{name} = lead - {name}_place;"
+        yield f"  wire {EXPONENT} below_{name} = lead - {name}_place;"
         yield f"  wire [{width - 1}:0] whole_{name} = {{1'b0, {name}_bits, {far}'d0}}"
         yield f"    >> (below_{name} > {far} ? {far} : below_{name});"
     yield f"  wire opposite = {one}_negative != {other}_negative; wire larger = whole_{one} >= whole_{other};"
     yield f"  wire [{width - 1}:0] whole = !opposite ? whole_{one} + whole_{other}"
     yield f"    : larger ? whole_{one} - whole_{other} : whole_{other} - whole_{one};"
     yield f"  wire negative = opposite && !larger ? {other}_negative : {one}_negative; wire zero = whole == 0;"
-    yield f"  reg {PLACE} leading; integer i;"
+    yield f"  reg {EXPONENT} leading; integer i;"
     yield f"  always @* begin leading = 0; for (i = 0; i < {width}; i = i + 1) if (whole[i]) leading = i; end"
-    yield f"  wire {PLACE} exponent = lead + leading - {width - 2};"
+    yield f"  wire {EXPONENT} exponent = lead + leading - {width - 2};"
     yield f"  wire [{width - 1}:0] moved = whole << ({width - 1} - leading);"
     yield f"  wire [{p - 1}:0] significand = moved[{width - 1}:{width - p}]; wire guard = moved[{width - p - 1}];"
     yield f"  wire rest = moved[{width - p - 2}:0] != 0;"

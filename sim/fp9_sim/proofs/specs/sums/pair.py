@@ -25,7 +25,7 @@ from fp9_sim.proofs.specs.sums.normal import (
     products_of,
     rounded_up,
 )
-from fp9_sim.proofs.specs.sums.round import PLACE
+from fp9_sim.proofs.specs.sums.round import EXPONENT
 
 PROVES = (
     "result and flags equal the exact sum of both products and the addend, rounded once to nearest, for all operands "
@@ -65,7 +65,7 @@ def _terms(unit: Dot) -> Iterator[str]:
         yield from product_term(unit, name)
     yield from code_term(fmt, "addend", "c")
     larger, smaller = "product1_place > product0_place", ("product1", "product0")
-    fields = {"bits": f"[{fmt.precision - 1}:0] ", "place": f"{PLACE} ", "negative": ""}
+    fields = {"bits": f"[{fmt.precision - 1}:0] ", "place": f"{EXPONENT} ", "negative": ""}
     for field, kind in fields.items():
         one, other = (f"{name}_{field}" for name in smaller)
         yield f"  wire {kind}high_{field} = {larger} ? {one} : {other};"
@@ -83,7 +83,7 @@ def _cut(unit: Dot) -> Iterator[str]:
     """
     window, p = window_bits(unit.engine.result.format), unit.engine.result.format.precision
     for name in ("second", "low"):
-        yield f"  wire {PLACE} {name}_distance = first_place - {name}_place;"
+        yield f"  wire {EXPONENT} {name}_distance = first_place - {name}_place;"
         yield f"  wire [{2 * window}:0] {name}_wide = {{{name}_bits, {2 * window + 1 - p}'d0}};"
         yield f"  wire [{window - 1}:0] {name}_moved = ({name}_wide >> {name}_distance) >> {window + 1};"
         yield f"  wire [{2 * window}:0] {name}_back = ({{{name}_moved, {window + 1}'d0}}) << {name}_distance;"
@@ -192,7 +192,7 @@ def _normalised(unit: Dot) -> ConeLemma:
         "the sum with its first 1 in the first place",
         (),
         (
-            f"  wire {PLACE} up = $signed({{1'b0, add.exponent}}) + {HEADROOM} - {exponent};",
+            f"  wire {EXPONENT} up = $signed({{1'b0, add.exponent}}) + {HEADROOM} - {exponent};",
             f"  wire [{2 * bits - 1}:0] moved = {{{bits}'d0, add.sum}} << up;",
         ),
         {
@@ -214,7 +214,7 @@ def _rounded(unit: Dot) -> ConeLemma:
         "the rounding, result and flags",
         (),
         (
-            f"  wire {PLACE} exponent = $signed(normalise.o_exponent); wire nan = align.nan;",
+            f"  wire {EXPONENT} exponent = $signed(normalise.o_exponent); wire nan = align.nan;",
             "  wire exact = !(normalise.guard || normalise.round || normalise.sticky) || normalise.zero;",
             *rounded_up(
                 unit.engine.result.format, "normalise.significand", "normalise.guard", "normalise.zero", "add.sign"

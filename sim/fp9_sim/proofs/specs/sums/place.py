@@ -13,7 +13,7 @@ from fp9.units import Dot, product_range
 from fp9_rtl.sums.fixed.places import product_bias
 from fp9_sim.proofs.cones import ConeLemma, cone
 from fp9_sim.proofs.specs.sums.product import Products
-from fp9_sim.proofs.specs.sums.round import PLACE
+from fp9_sim.proofs.specs.sums.round import EXPONENT
 
 
 @dataclass(frozen=True)
@@ -90,7 +90,7 @@ class Places:
             f"{product}: its place",
             (),
             (
-                f"  wire {PLACE} up = {of.number(f'{net}_exponent')} - {self._last};",
+                f"  wire {EXPONENT} up = {of.number(f'{net}_exponent')} - {self._last};",
                 f"  wire [{wide - 1}:0] long = {{{self.bits}'d0, {of.significand(product)}}};",
                 f"  wire [{wide - 1}:0] moved = up < 0 ? long >> -up : long << up;",
                 f"  wire [{self.bits - 1}:0] exact = {of.zero(product)} ? 0 : moved;",

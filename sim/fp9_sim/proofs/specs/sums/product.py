@@ -16,7 +16,7 @@ from fp9.formats import Format, Kind, ScaledInteger, floor_log2, pow2
 from fp9.oracle import casts as oracle
 from fp9.units import Dot, significand_bits
 from fp9_sim.proofs.parts import Lemma
-from fp9_sim.proofs.specs.sums.round import PLACE
+from fp9_sim.proofs.specs.sums.round import EXPONENT
 
 STEPS = ("decode", "multiply")
 
@@ -85,7 +85,7 @@ class Products:
                 (
                     *_operand(a, "a_format", self.unit.a),
                     *_operand(b, "b_format", self.unit.b),
-                    f"  wire {PLACE} rank = {a}_exponent + {b}_exponent + {1 + self.bias};",
+                    f"  wire {EXPONENT} rank = {a}_exponent + {b}_exponent + {1 + self.bias};",
                     f"  wire [{self.bits - 1}:0] exact = {a}_significand * {b}_significand;",
                 ),
                 {
@@ -137,7 +137,7 @@ def _operand(name: str, select: str, formats: tuple[Format, ...]) -> tuple[str, 
         for sign, exponent, significand, flags in [_fields(fmt, code & ((1 << fmt.bits) - 1), bits)]
     ]
     return (
-        f"  reg {name}_sign, {kinds}; reg {PLACE} {name}_exponent; reg [{2 * bits - 1}:0] {name}_significand;",
+        f"  reg {name}_sign, {kinds}; reg {EXPONENT} {name}_exponent; reg [{2 * bits - 1}:0] {name}_significand;",
         f"  wire [15:0] {name}_row = {index} << 8 | {name};",
         f"  always @* case ({name}_row)",
         *rows,

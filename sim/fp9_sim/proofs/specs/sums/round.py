@@ -6,10 +6,10 @@ from fp9.engines import Engine
 from fp9.formats.policy import CastPolicy
 from fp9.formats.rounding import Rounding
 
-PLACE = "signed [15:0]"
-"""Verilog type of exponents and bit positions."""
+EXPONENT = "signed [15:0]"
+"""Verilog type of exponents and bit positions in the specifications of all units."""
 
-DECIDED = {
+ROUNDS_UP = {
     Rounding.RNE: "guard && (rest || kept[0])",
     Rounding.RNA: "guard",
     Rounding.RTZ: "1'b0",
@@ -31,16 +31,16 @@ def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: st
     subnormal numbers.
     """
     fmt, policy = engine.result.format, CastPolicy(engine.result.rounding, engine.result.overflow)
-    f, up = fmt.fraction_bits, DECIDED[engine.result.rounding]
+    f, up = fmt.fraction_bits, ROUNDS_UP[engine.result.rounding]
     lowest = fmt.lowest_exponent - f
     largest, infinity = fmt.max_code, fmt.inf_code(False)
     ends = [largest if policy.saturates(fmt, side) else infinity for side in (True, False)]
     return (
-        f"  wire [{width - 1}:0] magnitude = {magnitude}; wire negative = {negative}; wire {PLACE} place = {place};",
-        f"  reg {PLACE} leading; integer i;",
+        f"  wire [{width - 1}:0] magnitude = {magnitude}; wire negative = {negative}; wire {EXPONENT} place = {place};",
+        f"  reg {EXPONENT} leading; integer i;",
         f"  always @* begin leading = 0; for (i = 0; i < {width}; i = i + 1) if (magnitude[i]) leading = i; end",
-        f"  wire {PLACE} normal_place = place + leading - {f};",
-        f"  wire {PLACE} last_place = normal_place < {lowest} ? {lowest} : normal_place;",
+        f"  wire {EXPONENT} normal_place = place + leading - {f};",
+        f"  wire {EXPONENT} last_place = normal_place < {lowest} ? {lowest} : normal_place;",
         *_cut_at("normal_place", "normal_", width, fmt.precision, up),
         *_cut_at("last_place", "", width, fmt.precision, up),
         f"  wire [{fmt.bits + 1}:0] code = (upper + ((last_place - ({lowest})) << {f})) << {fmt.padding};",
@@ -61,7 +61,7 @@ def _cut_at(last: str, name: str, width: int, precision: int, up: str) -> tuple[
         up = up.replace(word, name + word)
     unit = f"({width}'d1 << ({name}dropped - 1))"
     return (
-        f"  wire {PLACE} {name}dropped = {last} - place; wire [{wide - 1}:0] {name}long = magnitude;",
+        f"  wire {EXPONENT} {name}dropped = {last} - place; wire [{wide - 1}:0] {name}long = magnitude;",
         f"  wire [{wide - 1}:0] {name}moved = {name}dropped < 0 ? {name}long << -{name}dropped"
         f" : {name}long >> {name}dropped;",
         f"  wire [{precision - 1}:0] {name}kept = {name}moved;",

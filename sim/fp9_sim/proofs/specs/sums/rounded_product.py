@@ -9,23 +9,15 @@ from __future__ import annotations
 import itertools
 from collections.abc import Iterator
 
-from fp9.formats import Format, Rounding
+from fp9.formats import Format
 from fp9.formats.policy import CastPolicy
 from fp9.formats.rounding import Flags
 from fp9.units import Mul
 from fp9_sim.proofs.miter import Case, selected
-from fp9_sim.proofs.specs.sums.sum import PLACE, PRODUCT_BITS, operand_by_table
+from fp9_sim.proofs.specs.sums.round import ROUNDS_UP
+from fp9_sim.proofs.specs.sums.sum import NARROW_EXPONENT, PRODUCT_BITS, operand_by_table
 
 PROVES = "result and flags equal the exact product rounded once, for all a and b of every pair of formats"
-
-_ROUNDS_UP = {
-    Rounding.RNE: "guard && (rest || kept[0])",
-    Rounding.RNA: "guard",
-    Rounding.RTZ: "1'b0",
-    Rounding.RUP: "(guard || rest) && !negative",
-    Rounding.RDN: "(guard || rest) && negative",
-    Rounding.RTO: "(guard || rest) && !kept[0]",
-}
 
 
 def product_cases(unit: Mul) -> Iterator[Case]:
@@ -58,18 +50,18 @@ def _specification(unit: Mul, a: Format, b: Format, chosen: str, sign: str) -> s
         "  wire quiet = a_nan || b_nan; wire inf = a_inf || b_inf; wire zero = a_zero || b_zero;",
         "  wire invalid = !quiet && inf && zero;",
         f"  wire [{PRODUCT_BITS - 1}:0] product = a_significand * b_significand;",
-        f"  wire {PLACE} place = a_exponent + b_exponent - 6;",
-        f"  reg {PLACE} leading; integer i;",
+        f"  wire {NARROW_EXPONENT} place = a_exponent + b_exponent - 6;",
+        f"  reg {NARROW_EXPONENT} leading; integer i;",
         f"  always @* begin leading = 0; for (i = 0; i < {PRODUCT_BITS}; i = i + 1) if (product[i]) leading = i; end",
-        f"  wire {PLACE} normal = place + leading - {p};",
-        f"  wire {PLACE} last = normal < {lowest} ? {lowest} : normal;",
-        f"  wire {PLACE} dropped = last - place;",
+        f"  wire {NARROW_EXPONENT} normal = place + leading - {p};",
+        f"  wire {NARROW_EXPONENT} last = normal < {lowest} ? {lowest} : normal;",
+        f"  wire {NARROW_EXPONENT} dropped = last - place;",
         f"  wire [{width - 1}:0] long = product;",
         f"  wire [{width - 1}:0] kept = dropped < 0 ? long << -dropped : long >> dropped;",
         f"  wire guard = dropped > 0 && |(long & ({width}'d1 << (dropped - 1)));",
         f"  wire rest = dropped > 1 && |(long & (({width}'d1 << (dropped - 1)) - 1));",
-        f"  wire {PLACE} field = last - {lowest};",
-        f"  wire [63:0] magnitude = kept + ({_ROUNDS_UP[unit.rounding]}) + ({{52'd0, field}} << {p});",
+        f"  wire {NARROW_EXPONENT} field = last - {lowest};",
+        f"  wire [63:0] magnitude = kept + ({ROUNDS_UP[unit.rounding]}) + ({{52'd0, field}} << {p});",
         f"  wire beyond = magnitude > {fmt.max_code};",
         f"  wire [{bits - 2}:0] finite = beyond ? (negative ? {top[0]} : {top[1]}) : magnitude[{bits - 2}:0];",
         f"  wire [{bits - 1}:0] value = quiet || invalid ? {fmt.nan_code(False)}",

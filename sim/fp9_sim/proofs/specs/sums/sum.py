@@ -15,14 +15,15 @@ import functools
 import itertools
 from collections.abc import Iterator
 
-from fp9.formats import FixedFormat, Format
+from fp9.formats import FixedFormat, Format, Rounding
 from fp9.formats.rounding import Flags
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Dot, significand_bits
 from fp9_sim.proofs.miter import Case, selected
 from fp9_sim.proofs.specs.casts.decoder import decoded
+from fp9_sim.proofs.specs.sums.round import ROUNDS_UP
 
-PLACE = "signed [11:0]"
-"""Verilog type of exponents and bit weights."""
+NARROW_EXPONENT = "signed [11:0]"
+"""Verilog type of the exponents of 8-bit operands, their products and an FP32 addend."""
 PRODUCT_BITS = 8
 
 
@@ -48,7 +49,7 @@ def sum_cases(unit: Dot) -> Iterator[Case]:
 
 def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
     p, bits = result.fraction_bits, result.bits
-    e = PLACE
+    e = NARROW_EXPONENT
     field, fraction = f"c[{bits - 2}:{p}]", f"c[{p - 1}:0]"
     return [
         *operand_by_table("a", a),
@@ -71,7 +72,7 @@ def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: boo
     `broken` makes the sum of two zeros negative if either zero is negative.
     """
     p, bits = result.fraction_bits, result.bits
-    e = PLACE
+    e = NARROW_EXPONENT
     nan, infinity = result.nan_code(False), result.inf_code(False)
     both_negative = f"product_sign {'|' if broken else '&'} addend_sign"
     lines = [
@@ -104,8 +105,8 @@ def _specification(a: Format, b: Format, result: FixedFormat, condition: str, br
     below, above = 2 * p + 4, PRODUCT_BITS + 4
     width = p + 1 + PRODUCT_BITS + below + above + 2
     lowest = result.lowest_exponent - p
-    up_rule = "guard" if broken else "guard && (rest || kept[0])"
-    e = PLACE
+    up_rule = ROUNDS_UP[Rounding.RNA if broken else Rounding.RNE]
+    e = NARROW_EXPONENT
     lines = [
         *_terms(a, b, result),
         "  wire subtract = product_sign ^ addend_sign;",
@@ -143,7 +144,7 @@ def operand_by_table(name: str, fmt: Format) -> tuple[str, ...]:
     if significand_bits((fmt,)) > OPERAND_SIGNIFICAND_BITS:
         raise ValueError(f"no proof is offered for sums of {fmt.name} products; run fp9 sweep")
     rows = [decoded(fmt, code, OPERAND_SIGNIFICAND_BITS) for code in range(1 << fmt.bits)]
-    e = PLACE
+    e = NARROW_EXPONENT
     kinds = ", ".join(f"{name}_{kind}" for kind in ("zero", "inf", "nan"))
     cases = [
         f"    8'd{code}: begin {name}_sign = {sign}; {name}_exponent = {exponent}; {name}_significand = {significand}; "

@@ -19,7 +19,7 @@ from fp9_sim.netlists.graphs.between import ENTER, LEAVE
 from fp9_sim.netlists.graphs.function import ACCUMULATOR
 from fp9_sim.proofs.parts import Lemma
 from fp9_sim.proofs.specs.sums.product import Products
-from fp9_sim.proofs.specs.sums.round import DECIDED, PLACE, rounded
+from fp9_sim.proofs.specs.sums.round import EXPONENT, ROUNDS_UP, rounded
 from fp9_sim.proofs.specs.sums.tree import tree_lemmas
 
 PROVES = (
@@ -59,7 +59,7 @@ def is_offered(unit: Dot) -> bool:
     kinds = engine.result.format.subnormals and engine.result.format.inf_code(False) is not None
     # With one more stage, a pipeline register would lie within the product steps.
     whole = unit.stages <= 2 if unit.has_state else not unit.stages
-    known = engine.result.rounding in DECIDED and not has_integers(unit)
+    known = engine.result.rounding in ROUNDS_UP and not has_integers(unit)
     filled = engine.window.width is None or _sum_bits(unit) >= engine.result.format.precision + EXTRA_BITS
     return plain and kinds and known and filled and whole and all(other is None for other in others) and not any(flags)
 
@@ -182,11 +182,11 @@ def _terms(unit: Dot) -> Iterator[str]:
     for name in of.names:
         net = f"multiply.{name}"
         yield f"  wire [{of.bits - 1}:0] {name}_value = {of.significand(name)}; wire {name}_sign = {net}_sign;"
-        yield f"  wire {PLACE} rank_of_{name} = {of.number(f'{net}_exponent')}; wire {name}_zero = {net}_zero;"
+        yield f"  wire {EXPONENT} rank_of_{name} = {of.number(f'{net}_exponent')}; wire {name}_zero = {net}_zero;"
     c = _addend(unit)
     field, fraction = f"{c}[{top}:{exponent}]", f"{c}[{exponent - 1}:{fmt.padding}]"
     yield f"  wire [{f}:0] addend_value = {{{field} != 0, {fraction}}}; wire addend_sign = {c}[{fmt.bits - 1}];"
-    yield f"  wire {PLACE} rank_of_addend = {{1'b0, {field} == 0 ? 1 : {field}}} + 1;"
+    yield f"  wire {EXPONENT} rank_of_addend = {{1'b0, {field} == 0 ? 1 : {field}}} + 1;"
     yield f"  wire addend_zero = addend_value == 0; wire addend_special = &{field};"
     yield f"  wire addend_inf = addend_special && {fraction} == 0; wire addend_nan = addend_special && {fraction} != 0;"
     yield f"  wire quiet = {_any(unit, 'nan')} || addend_nan;"
@@ -210,9 +210,9 @@ def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
     before = f"{_NONE}"
     for place, term in enumerate(reversed(terms)):
         rank = f"({term}_zero ? {_zero(unit)} : rank_of_{term})"
-        yield f"  wire {PLACE} largest_{place} = $signed({rank}) > $signed({before}) ? {rank} : {before};"
+        yield f"  wire {EXPONENT} largest_{place} = $signed({rank}) > $signed({before}) ? {rank} : {before};"
         before = f"largest_{place}"
-    yield f"  wire {PLACE} largest = {before};"
+    yield f"  wire {EXPONENT} largest = {before};"
 
 
 def _zero(unit: Dot) -> int:
@@ -229,7 +229,7 @@ def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
     above = wide - (unit.engine.addend_format.precision + 1 if term == "addend" else _products(unit).bits)
     below = wide - bits
     yield f"  wire [{wide - 1}:0] {name}whole = {value} << {above};"
-    yield f"  wire {PLACE} {name}distance = {_products(unit).number('align.exponent')} - rank_of_{term};"
+    yield f"  wire {EXPONENT} {name}distance = {_products(unit).number('align.exponent')} - rank_of_{term};"
     yield f"  wire [{wide - 1}:0] {name}moved = {term}_zero ? 0 : {name}whole >> {name}distance;"
     yield f"  wire [{bits - 1}:0] {name}kept = {name}moved >> {below};"
     yield f"  wire [{wide - 1}:0] {name}back = ({name}kept << {below}) << {name}distance;"
