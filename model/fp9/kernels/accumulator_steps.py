@@ -14,11 +14,12 @@ _LOAD, _CLEAR, _FOLD = int(MacOp.LOAD), int(MacOp.CLEAR), int(MacOp.FOLD)
 
 @kernel
 def accumulate(result, output, s, op, terms, c, c_codes, limbs, codes, flags):
-    """Run the operations `op` (n,) from reset, and write the accumulator's code and flags after each one.
+    """Run the operations `op` (n,) on an accumulator that starts at +0.
 
-    Steps are rounded to `result`, totals to `output` (both `fused.Result`). The flat arrays of `terms` hold
-    s.products numbers for each operation. `c` (n,) holds the addends as numbers, `c_codes` (n,) their codes.
-    `limbs` is work space for exact sums.
+    Write the accumulator's code and flags after each operation. Steps are rounded to the format of `result`, and
+    totals to the format of `output` (both `fused.Result`). The flat arrays of `terms` hold `s.products` operands for
+    each operation. `c` (n,) holds the addends as float64 numbers, and `c_codes` (n,) holds the addends' codes. `limbs`
+    is work space for exact sums.
     """
     binades, order, t, mode, table = output
     chunk, filled = 0.0, 0

@@ -1,8 +1,9 @@
-"""Numba kernels for block casts. The kernels compute amax, scale and elements of a block while it is in the cache.
+"""Numba kernels for block casts.
 
-All kernels take float32 patterns (uint32) of shape (blocks, length). As integers, magnitude patterns have the
-same order as the numbers, with infinity and NaN last. The largest pattern of a block therefore shows whether
-the block has an infinity or a NaN.
+Each kernel computes the amax, the scale and the elements of a block while the block is in the cache. All kernels take
+float32 bit patterns as uint32 arrays of shape (blocks, length). Compared as integers, the patterns of magnitudes have
+the order of the numbers, with infinity and NaN last. The largest pattern of a block therefore shows whether the block
+has an infinity or a NaN.
 """
 
 from __future__ import annotations
@@ -24,10 +25,10 @@ _LIFT = 24
 
 
 class Steps(NamedTuple):
-    """Rule for the scale of a block with amax 2^e (1 + f / 2^23). All fields are int64.
+    """Constants that give the scale code of a block with amax 2^e (1 + f / 2^23). All fields are int64.
 
-    The code is e + `offset`, clamped to 0..`largest`. The code is one higher if f reaches `from_even` (even
-    code) or `from_odd` (odd code). `nan` is the code of NaN.
+    The code is e + 127 + `offset`. An even code increases by 1 if f >= `from_even`, and an odd code if f >=
+    `from_odd`. The result is clamped to 0..`largest`. `nan` is the code of NaN.
     """
 
     offset: int
@@ -38,7 +39,7 @@ class Steps(NamedTuple):
 
 
 class Grid(NamedTuple):
-    """Constants that encode float32 patterns in the element format (see `round32.encode_nearest_even`)."""
+    """Constants for encoding float32 patterns in the element format (see `round32.encode_nearest_even`)."""
 
     magic: np.uint32
     offset: np.uint32
@@ -58,8 +59,8 @@ _ROW = 16
 def _tops(lanes, half, tops):
     """Write each block's largest magnitude to `tops`. The length of a block is a power of two.
 
-    `lanes` (lanes,) holds the blocks one after another. Neighbours are compared pairwise until one number for
-    each block is left. `half` (lanes / 2,) is work space.
+    `lanes` (n,) holds the patterns of all blocks one after another. Neighbouring patterns are compared in pairs until
+    one maximum for each block is left. `half` (n / 2,) is work space.
     """
     count = lanes.size // 2
     for i in range(count):
@@ -110,7 +111,10 @@ def _shared(tops, s, scales, reciprocals):
 
 @called
 def _nearest_even(blocks, reciprocals, g, out):
-    """Round blocks (n, rows, 16) times their reciprocals to nearest even. The format must have subnormals."""
+    """Multiply blocks (n, rows, 16) by reciprocals of the scales, and round the products to nearest even.
+
+    The element format must have subnormals.
+    """
     magic, shift, sign_shift = bits_float32(g.magic), U(g.shift & _WIDEST), U(g.sign_shift & _WIDEST)
     for b in range(blocks.shape[0]):
         reciprocal = reciprocals[b]
@@ -155,9 +159,10 @@ def _integers(blocks, reciprocals, unit, largest, out):
 
 @kernel
 def scaled_integers(patterns, s, unit, largest, scales, codes):
-    """Cast blocks to two's complement integers n that mean n / unit, with power-of-two scales.
+    """Cast blocks to two's complement integers with power-of-two scales.
 
-    n is in -largest..largest. The length of a block is a power of two and at least 16.
+    An integer n in -largest..largest stands for the element n / unit. The length of a block is a power of two and at
+    least 16.
     """
     blocks, length = patterns.shape
     tile = max(1, _TILE // length)
@@ -176,8 +181,9 @@ def scaled_integers(patterns, s, unit, largest, scales, codes):
 
 
 class ScaleGrid(NamedTuple):
-    """Constants that round float64 numbers to a scale format. The codes, from zero on, have the same order as their
-    numbers.
+    """Constants for rounding positive float64 numbers to a scale format.
+
+    The format's codes from 0 upwards must be in the order of the numbers.
     """
 
     fraction_bits: int
@@ -200,9 +206,9 @@ def _rounded(tops, divisor, g, scales):
 
 @called
 def _counted(lanes, scales, limits, out):
-    """Encode rows of 16 patterns by binary search in the limits that belong to the row's scale.
+    """Encode rows of 16 patterns by a binary search in the limits for the row's scale code.
 
-    Each limit is selected before it is compared, so that LLVM can vectorise the search.
+    The search selects limits instead of branching, so that LLVM can vectorise the loop.
     """
     for row in range(lanes.shape[0]):
         of_scale = limits[scales[row]]
@@ -222,10 +228,11 @@ def _counted(lanes, scales, limits, out):
 
 @kernel
 def counted(patterns, g, divisor, limits, scales, codes):
-    """Cast blocks to FP4 elements, which have seven magnitudes above zero. The scale is amax / divisor, rounded once.
+    """Cast blocks to FP4 elements, which have seven magnitudes above zero.
 
-    The length of a block is a power of two and at least 16. `limits` (scales, 7), int32, holds for each scale
-    code the lowest patterns that become the codes 1 to 7. A block with an infinity or a NaN gets zero elements.
+    The scale of a block is amax / `divisor`, rounded once. The length of a block is a power of two and at least 16.
+    For each scale code, `limits` (scales, 7) holds the lowest patterns that are encoded as 1 to 7, as int32. All
+    elements of a block with an infinity or a NaN are 0.
     """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)

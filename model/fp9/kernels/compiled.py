@@ -1,7 +1,7 @@
 """Compilation of kernels and their cache on disk.
 
-Numba reuses compiled code until the file of the cached function changes. A kernel may also contain compiled
-code and constants from other files. Therefore fp9 recompiles the kernels if any of these files changes.
+Numba reuses cached code until the source file of the function changes. A kernel may also contain code and constants
+from other files. Therefore fp9 recompiles all kernels if any of the files changes.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from numba.core.caching import CompileResultCacheImpl, FunctionCache
 from fp9.kernels.parts import Part
 
 _SOURCES = ("kernels", "formats", "engines")
-"""Files and folders that this package may import. Kernels may contain their code."""
+"""Folders whose code and constants may be part of a kernel."""
 
 
 _LOG = logging.getLogger("fp9")
@@ -45,7 +45,7 @@ class _Announced(event.Listener):
 class _Undisturbed(event.Listener):
     """Listener that delays Ctrl-C until a compilation ends.
 
-    LLVM calls back into Python. An interrupt in such a call would be lost and would break the compilation.
+    LLVM calls back into Python. An interrupt during a callback would be lost and would break the compilation.
     """
 
     def __init__(self) -> None:
@@ -90,7 +90,10 @@ def _stamp() -> str:
 
 
 class _Stored(CompileResultCacheImpl):
-    """Cache location of a kernel. The kernel may be in another package, so its own file is part of the stamp too."""
+    """Cached machine code of a kernel.
+
+    The cache is valid until the kernel's file or a file of `_SOURCES` changes.
+    """
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -115,7 +118,7 @@ def called(function: Callable[..., Any]) -> Any:
 def kernel(function: Callable[..., Any]) -> Any:
     """Decorate a kernel. Kernels are compiled at their first call, cached on disk, and release the GIL.
 
-    Division by zero gives infinity.
+    In a kernel, division by zero gives infinity instead of an error.
     """
     compiled = njit(function, nogil=True, error_model="numpy")
     # What `cache=True` sets, with the stamp of all files.

@@ -1,7 +1,7 @@
 """Numba kernels that count zeros, overflows and underflows of a cast.
 
-The loops have no branches, so that LLVM can vectorise them. A counter has the same type as the numbers, which
-gives the most lanes. Arrays are processed in blocks that stay in the first-level cache over several loops.
+The loops have no branches, so that LLVM can vectorise them. A counter is as wide as an array element, so that a
+vector register holds the most counters. Arrays are processed in blocks that fit the first-level cache.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ _ZERO, _ONE, _SHORT = U(0), U(1), np.uint16
 
 
 class Limits(NamedTuple):
-    """Thresholds that decide what is counted. Some thresholds are source patterns, others are codes."""
+    """Thresholds for counting zeros, overflows and underflows, as bit patterns.
+
+    The masks and thresholds of the source come first, then those of the target codes.
+    """
 
     source_mask: Any  # takes the sign off a pattern
     overflow_plus: Any  # first magnitude that overflows, of positive numbers and of negative ones
@@ -70,7 +73,7 @@ def _look(patterns, codes, limits):
 
 @kernel
 def count_all(patterns, codes, limits):
-    """Count source patterns (n,) and their codes (n,). The result is `Found`."""
+    """Count zeros, overflows and underflows of source patterns (n,) and their codes (n,). Return `Found`."""
     zeros, large, vanished, small, top = 0, 0, 0, 0, patterns.dtype.type(0)
     for start in range(0, patterns.size, BLOCK):
         found = _look(patterns[start : start + BLOCK], codes[start : start + BLOCK], limits)
@@ -81,10 +84,9 @@ def count_all(patterns, codes, limits):
 
 @inlined
 def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overflows):
-    """Encode one block and count its special cases in one loop.
+    """Encode one block, and count zeros, overflows and underflows in the same loop.
 
-    If `overflows` is false, the loop does not count overflows. If an overflow occurs nevertheless, a second loop
-    counts the overflows.
+    If `overflows` is false, a second loop counts the overflows, but only if an overflow occurs.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     nonzero, normal = U(limits.nonzero), U(limits.normal)
@@ -109,8 +111,8 @@ def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overfl
 def encode_nearest_even_counted(patterns, magic, offset, grid, edges, codes, limits):
     """Encode float32 patterns as `encode_nearest_even` does, and return the counts `Found`.
 
-    Overflow depends on the magnitude only, since the rounding is to nearest. Each block is expected to overflow
-    if the previous one did.
+    Overflow depends on the magnitude only, since the rounding is to nearest. The first loop over a block counts
+    overflows only if the previous block had an overflow.
     """
     zeros, large, vanished, small, top = 0, 0, 0, 0, _ZERO
     overflows = False

@@ -1,7 +1,8 @@
 """Numba kernels that compute dot products row by row, for every engine and option (see `engines.Engine`).
 
-Operands and accumulators are float64 numbers, which represent every code exactly. A window's unit is a power of
-two in float64, so that scaling is exact. A sum that float64 cannot represent is rounded to odd (see `fused`).
+Operands and accumulators are float64 numbers, which represent every code exactly. The unit of an alignment window is
+a power of two, so that scaling in float64 is exact. A sum that float64 cannot represent is rounded to odd (see
+`fused`).
 """
 
 from __future__ import annotations
@@ -29,7 +30,7 @@ TRUNCATIONS = {Truncation.ZERO: _ZERO, Truncation.FLOOR: _FLOOR, Truncation.JAM:
 
 
 class Sums(NamedTuple):
-    """Engine parameters as numbers, for two operand formats."""
+    """Parameters of an accumulator model (engine) for two operand formats, as numbers."""
 
     products: int
     chunk: int  # products between two roundings into the total; joins says whether there are such
@@ -51,7 +52,7 @@ class Sums(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Numbers of both operands, and their powers of two for the alignment, as float64 arrays."""
+    """Operands a and b of the products, and their powers of two for the alignment, as float64 arrays."""
 
     a: Any
     b: Any
@@ -61,19 +62,19 @@ class Terms(NamedTuple):
 
 @inlined
 def power(x, lowest):
-    """Return 2^floor(log2|x|), or `lowest` if that is larger. x is finite and not 0."""
+    """Return the larger of 2^floor(log2|x|) and `lowest`. x is finite and not 0."""
     return max(bits_float64(float64_bits(x) & INF_BITS), lowest)
 
 
 @inlined
 def as_addend(c, floor):
-    """Return `c`, or a zero with its sign if |c| is below `floor`."""
+    """Return `c`, or a zero with the sign of `c` if |c| < `floor`."""
     return math.copysign(0.0, c) if abs(c) < floor else c
 
 
 @inlined
 def _is_operand_nan(x):
-    """Infinity times a zero scale gives a NaN with a special pattern. This NaN does not count as a NaN operand."""
+    """Return whether `x` is NaN, except the special NaN that infinity times a zero scale gives."""
     return x != x and float64_bits(x) != _INVALID_NAN
 
 
@@ -90,7 +91,7 @@ def _product(s, a, b):
 
 @called
 def _exact_sum(s, mode, a, b, start, stop, c, limbs):
-    """Return the pattern of c + sum of a[k] b[k], rounded to odd, and whether an operand was NaN."""
+    """Return c + sum of a[k] * b[k] as a float64 pattern rounded to odd, and whether an operand was NaN."""
     special, cancelled = 0.0, False
     quiet = c != c
     some = c != 0.0
@@ -143,7 +144,7 @@ def _largest(s, a, b, power_a, power_b, start, stop, stride):
 
 @inlined
 def cut(s, x):
-    """Return `x` without its bits below 1, truncated as the engine does. |x| is far below 2^52."""
+    """Return `x` truncated to an integer by the engine's truncation rule. |x| is far below 2^52."""
     if s.truncation == _FLOOR:
         return np.floor(x)
     kept = np.trunc(x)
@@ -165,7 +166,10 @@ def _cut_sum(s, a, b, scale, start, stop, stride):
 
 @called
 def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
-    """Return the pattern of the sum, rounded to odd, whether bits were dropped, and whether an operand was NaN."""
+    """Return the aligned sum of the products and `c`, whether bits were dropped, and whether an operand was NaN.
+
+    The sum is a float64 pattern rounded to odd.
+    """
     top, zero, special, quiet = _largest(s, a, b, power_a, power_b, start, stop, 1)
     if special != 0.0 or not math.isfinite(c):
         return float64_bits(special + c), False, quiet or c != c
@@ -190,9 +194,10 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
 
 @called
 def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
-    """Compute `_window_sum` for an engine that sums even and odd products separately.
+    """Do the same as `_window_sum` for an engine that sums even and odd products separately.
 
-    The two sums are added and rounded down. The addend C is then added, and the result is rounded down again.
+    The even and the odd sum are added and rounded down. The addend `c` is then added, and the result is rounded down
+    again.
     """
     top_even, _, special_even, quiet_even = _largest(s, a, b, power_a, power_b, start, stop, 2)
     top_odd, _, special_odd, quiet_odd = _largest(s, a, b, power_a, power_b, start + 1, stop, 2)
@@ -208,9 +213,9 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
 
 @called
 def join_halves(s, top_even, top_odd, even, odd, c):
-    """Return the pattern of even + odd + C, and whether bits were dropped.
+    """Return the float64 pattern of even + odd + c, and whether bits were dropped.
 
-    `even` and `odd` count units of 2^-window times the powers `top_even` and `top_odd`.
+    `even` counts units of `top_even` * 2^-window, and `odd` counts units of `top_odd` * 2^-window.
     """
     unit, wide = math.ldexp(1.0, s.window), math.ldexp(1.0, s.interleaved + 1)
     power_c = power(c, s.lowest_power) if c != 0.0 else s.lowest_power
@@ -242,9 +247,9 @@ def join_halves(s, top_even, top_odd, even, odd, c):
 
 @called
 def finish_aligned(t, bits, dropped, code, value, flags):
-    """Round an aligned sum, and return its code and flags.
+    """Return the code and flags of a rounded sum, corrected for its alignment.
 
-    A zero sum has no sign. Dropped bits make the result inexact.
+    A zero sum gets the code of +0. Dropped bits raise the inexact flag, and the underflow flag if the sum is tiny.
     """
     if value == 0.0:
         code = np.uint32(0)
@@ -258,7 +263,7 @@ def finish_aligned(t, bits, dropped, code, value, flags):
 
 @called
 def take_step(result, s, terms, start, stop, c, random, width, limbs):
-    """Compute one step that starts from the number `c`. Return the result's code, number and flags."""
+    """Round the sum of `c` and the products of one step. Return the result's code, number and flags."""
     binades, order, t, mode, table = result
     a, b, power_a, power_b = terms
     dropped, c = False, as_addend(c, s.addend_floor)
@@ -312,12 +317,12 @@ def _sum_row(result, output, s, terms, c, scales, randoms, width, limbs):
 
 @kernel
 def sum_rows(result, output, s, terms, c, scales, random_bits, limbs, codes, flags):
-    """Sum the products of rows over the last axis, and write codes and flags.
+    """Compute the dot product of each pair of rows, and write its code and flags.
 
-    Steps are rounded to `result`, totals to `output` (both `Result`). The arrays of `terms` have the shapes (m or
-    1, k) for a and (m, k) for b. `c` (m,) holds the addends as numbers. `scales` (m or 1, chunks) multiplies the
-    sums of chunks. `random_bits` holds random numbers, of shape (m or 1, roundings or 1), and their width in bits.
-    `limbs` is work space for exact sums.
+    Steps are rounded to the format of `result`, and totals to the format of `output` (both `fused.Result`). The arrays
+    of `terms` have the shapes (m or 1, k) for a and (m, k) for b. `c` (m,) holds the addends as float64 numbers.
+    `scales` (m or 1, chunks) holds a factor for the sum of each chunk. `random_bits` holds random integers, shape (m or
+    1, roundings or 1), and their width in bits. `limbs` is work space for exact sums.
     """
     randoms, width = random_bits
     a, b, power_a, power_b = terms

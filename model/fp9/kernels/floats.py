@@ -1,4 +1,4 @@
-"""Numba functions that LLVM vectorises: sums rounded to odd, and rounding inside a wider float without branches."""
+"""Numba functions that LLVM vectorises: sums rounded to odd, and rounding without branches."""
 
 from __future__ import annotations
 
@@ -15,9 +15,10 @@ from fp9.kernels.compiled import inlined
 
 
 class Rounder(NamedTuple):
-    """Constants that round a number inside a wider float: `bias` is added to its pattern, which is then masked.
+    """Constants for rounding a float32 or float64 number to fewer bits.
 
-    The constants have the wider float's types.
+    Rounding adds `bias` to the number's bit pattern, and clears the dropped bits with `mask`. Each constant is as wide
+    as the number.
     """
 
     drop: Any  # fraction bits that the format does not have
@@ -59,7 +60,7 @@ def round32(x, t):
 
 @inlined
 def two_sum(x, y):
-    """Return the rounded sum of x and y, and its error (Knuth)."""
+    """Return the rounded sum of x and y, and its rounding error (Knuth's two-sum)."""
     total = x + y
     back = total - x
     return total, (x - (total - back)) + (y - back)
@@ -85,7 +86,7 @@ def round64(x, t):
 
 
 def rounded(x: Any, t: Any) -> Any:
-    """Return `x` rounded by `round32` if it is float32, else by `round64`."""
+    """Return `x` rounded by `round32` if `x` is float32, else by `round64`."""
     raise NotImplementedError("a part of kernels")
 
 
@@ -119,11 +120,11 @@ def _number_of(_context: Any, bits: Any, like: Any) -> Any:
 
 
 masked: Any = intrinsic(_masked)
-"""Return the number whose pattern is the AND of a number's pattern and a mask. The mask is an integer."""
+"""Return a number with its bit pattern ANDed with an integer mask."""
 magnitude_bits: Any = intrinsic(_magnitude_bits)
-"""Return the pattern of |x|. As integers, these patterns have the order of the numbers, with NaN last."""
+"""Return the bit pattern of |x|. Compared as integers, the patterns have the order of the numbers, with NaN last."""
 number_of: Any = intrinsic(_number_of)
-"""Return the number that has a given pattern. The number has the type of the other argument."""
+"""Return the number that has a given bit pattern. The number has the type of the second argument."""
 
 
 @inlined
@@ -152,10 +153,10 @@ def _narrowed_sum(x, y, t):
 
 
 def joined(x: Any, y: Any, t: Any) -> Any:
-    """Return round(x + y). If t is a float32, the rounding is to nearest even in float32.
+    """Return round(x + y). If `t` is float32 instead of a `Rounder`, the sum is rounded to nearest even in float32.
 
-    The float32 case first rounds the sum to float64. Rounding twice gives the same result as rounding once
-    (Figueroa, 1995), since 53 bits are more than twice 24.
+    For float32, the sum is rounded to float64 first. Rounding twice gives the same result as rounding once (Figueroa,
+    1995), since 53 bits are more than twice 24.
     """
     raise NotImplementedError("a part of kernels")
 

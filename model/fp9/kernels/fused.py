@@ -23,7 +23,7 @@ _ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.C
 
 
 class Result(NamedTuple):
-    """Rounding to a result format (see `casts.tables`), and the table that decodes its codes."""
+    """Rounding tables of a result format (see `casts.tables`), and the table that decodes result codes."""
 
     binades: Any
     order: Any
@@ -34,10 +34,7 @@ class Result(NamedTuple):
 
 @inlined
 def sum_to_odd(p, c, mode):
-    """Return p + c as a float64 pattern rounded to odd.
-
-    Sums of zeros and exact cancellation follow IEEE 754.
-    """
+    """Return p + c as a float64 pattern rounded to odd. The sign of a zero sum follows IEEE 754."""
     total = p + c
     if total == 0.0 and mode == RDN and (p != 0.0 or float64_bits(p) != float64_bits(c)):
         return float64_bits(-0.0)
@@ -53,7 +50,7 @@ def sum_to_odd(p, c, mode):
 
 @called
 def finish(binades, order, t, mode, bits, random, width, quiet):
-    """Round the sum with the float64 pattern `bits` once. Return the result's code and flags."""
+    """Round the number with the float64 pattern `bits`. Return the result's code and flags."""
     if bits & MAGNITUDE > INF_BITS:
         return (np.uint32(t.nan[0]), np.uint8(0)) if quiet else (np.uint32(t.nan[1]), np.uint8(_INVALID))
     if bits & MAGNITUDE == INF_BITS:
@@ -68,14 +65,14 @@ def finish(binades, order, t, mode, bits, random, width, quiet):
 def fused(binades, order, t, mode, p, c, quiet):
     """Return the code and flags of round(p + c).
 
-    `quiet` is true if an operand was NaN. A NaN result then does not raise the invalid flag.
+    If an operand was NaN, `quiet` is true, and the NaN result does not raise the invalid flag.
     """
     return finish(binades, order, t, mode, sum_to_odd(p, c, mode), 0, 1, quiet)
 
 
 @kernel
 def fma_array(binades, order, t, mode, a, b, c, codes, flags):
-    """Compute round(a * b + c) for float64 arrays (n,). Write the codes and flags."""
+    """Compute round(a * b + c) for float64 arrays (n,), and write the codes and flags."""
     for i in range(a.size):
         quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(c[i])
         codes[i], flags[i] = fused(binades, order, t, mode, a[i] * b[i], c[i], quiet)
@@ -83,7 +80,7 @@ def fma_array(binades, order, t, mode, a, b, c, codes, flags):
 
 @inlined
 def code_value(table, t, code):
-    """Return a result code's number as float64. Formats of at most 16 bits use a table."""
+    """Return the float64 number of a result code. Formats of at most 16 bits use a table."""
     return table[code] if table.size > 1 else _value_of_fields(t, code)
 
 
@@ -105,9 +102,9 @@ def _value_of_fields(t, code):
 
 @kernel
 def mac_array(result, op, a, b, c, codes, flags):
-    """Run the operations `op` (`engines.MacOp`) on an accumulator that starts at +0. Write each code and its flags.
+    """Run the operations `op` (`engines.MacOp`) on an accumulator that starts at +0.
 
-    All arrays have shape (n,).
+    Write the accumulator's code and flags after each operation. All arrays have shape (n,).
     """
     binades, order, t, mode, table = result
     accumulator = np.uint32(0)

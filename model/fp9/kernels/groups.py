@@ -1,6 +1,6 @@
-"""Numba kernels for grouped sums (NVFP4).
+"""Numba kernels for dot products in which a group of products shares its scales (NVFP4).
 
-The integer products of a group are summed exactly. The sum is then scaled and aligned.
+The integer products of a group are summed exactly. Each group's sum is then scaled and aligned.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fp9.kernels.round64 import INF_BITS
 
 
 class Groups(NamedTuple):
-    """Integers of both operands, and for each group of products the scales and their powers of two."""
+    """Integer operands a and b, and for each group of products the scales and the scales' powers of two."""
 
     a: Any
     b: Any
@@ -46,9 +46,9 @@ def _at(row, group):
 
 @called
 def _step(s, group, unit, mode, groups, start, stop, c, terms):
-    """Return three results: the pattern of the aligned sum, whether bits were dropped, and whether an operand was NaN.
+    """Return the aligned sum of the groups and `c`, whether bits were dropped, and whether a term was not finite.
 
-    The sum is rounded to odd.
+    The sum is a float64 pattern rounded to odd.
     """
     a, b, factors_a, factors_b, powers_a, powers_b = groups
     top, zero, special = 0.0, c == 0.0, 0.0
@@ -87,10 +87,11 @@ def _step(s, group, unit, mode, groups, start, stop, c, terms):
 
 @kernel
 def grouped_rows(result, s, group, unit, groups, c, random_bits, codes, flags):
-    """Sum the products of rows a (m or 1, k) and b (m, k), in groups of `group` products. Write codes and flags.
+    """Compute the dot products of rows a (m or 1, k) and b (m, k), and write codes and flags.
 
-    The integers of `groups` are int32, in units of `unit`. The scales and powers of `groups` have the shape (m or
-    1, groups or 1). The sums start from the numbers `c` (m,). `result` and `random_bits` are as in `sum_rows`.
+    A group has `group` products. The operands of `groups` are int32, and the integer product 1 stands for `unit`. The
+    scales and powers of `groups` have the shape (m or 1, groups or 1). The sums start from the numbers `c` (m,).
+    `result` and `random_bits` are as in `engine_steps.sum_rows`.
     """
     binades, order, t, mode, table = result
     randoms, width = random_bits
@@ -121,7 +122,7 @@ def grouped_rows(result, s, group, unit, groups, c, random_bits, codes, flags):
 def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, t):
     """Add scaled group sums to a row of accumulators, and round. Each term is truncated toward zero.
 
-    All numbers are finite, except that accumulators may be infinite or NaN.
+    Accumulators may be infinite or NaN. All other numbers are finite.
     """
     for j in range(row.size):
         c = row[j]
@@ -139,10 +140,10 @@ def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, p
 
 @kernel
 def grouped_columns(s, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, acc, t):
-    """Do one step of `grouped_rows` for all rows and columns, in float64. `acc` has shape (m, n).
+    """Do one step of `grouped_rows` for all accumulators `acc` (m, n), in float64.
 
     `sums` (groups, m, n) holds the sum of each group's products. `magnitudes` holds the sum of the products'
-    magnitudes. `factors` and `powers` have the shapes (m or 1, groups) and (groups, n).
+    magnitudes. Factors and powers have the shape (m or 1, groups) for a, and (groups, n) for b.
     """
     unit = math.ldexp(1.0, s.window)
     for i in range(acc.shape[0]):

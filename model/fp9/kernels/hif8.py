@@ -1,4 +1,4 @@
-"""Numba kernel that casts float32 to HiFloat8 with hybrid rounding, as numerics.md defines it (see `round32`)."""
+"""Numba kernel that casts float32 to HiFloat8 with hybrid rounding (see numerics.md)."""
 
 from __future__ import annotations
 
@@ -35,8 +35,8 @@ class HybridEdges(NamedTuple):
 def encode_hybrid(patterns, edges, codes):
     """Write the hif8 codes of float32 patterns (uint32, shape (n,)), with hybrid rounding.
 
-    `mirrored` has the exponent field 127 + |E|. Comparing this field gives the number of fraction bits: 3 below
-    |E| = 4, 2 from 4, and 1 from 8.
+    A number with exponent E has 3 fraction bits if |E| < 4, 2 fraction bits if |E| < 8, and 1 fraction bit otherwise.
+    The variable `mirrored` is a float32 pattern with the exponent field 127 + |E|.
     """
     for i in range(patterns.size):
         pattern = patterns[i]

@@ -1,6 +1,6 @@
 """Numba kernels for exact sums in fixed point.
 
-A number has 32-bit limbs. Limbs are stored in int64, with spare bits for carries.
+A fixed-point number is an array of 32-bit limbs. Limbs are stored as int64, with spare bits for carries.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ _BIAS, _FRACTION_BITS, _FRACTION = BINARY64.bias, BINARY64.fraction_bits, BINARY
 
 @inlined
 def deposit(limbs, base, x):
-    """Add a finite number to the limbs. The number must be a multiple of 2^base."""
+    """Add the finite number `x` to the fixed-point number `limbs`. `x` must be a multiple of 2^`base`."""
     bits = float64_bits(x)
     field = (bits & MAGNITUDE) >> _FRACTION_BITS
     mantissa = (bits & _FRACTION) | (np.int64(1) << _FRACTION_BITS if field else 0)
@@ -40,7 +40,7 @@ def deposit(limbs, base, x):
 
 @called
 def carry(limbs):
-    """Propagate carries. Every limb is then in 0 .. 2^LIMB_BITS - 1, except the last limb, which holds the sign."""
+    """Propagate carries, so that every limb but the last is in 0 .. 2^LIMB_BITS - 1. The last limb holds the sign."""
     for i in range(limbs.size - 1):
         limbs[i + 1] += limbs[i] >> LIMB_BITS
         limbs[i] &= _LIMB_MASK
@@ -48,7 +48,7 @@ def carry(limbs):
 
 @called
 def limbs_to_odd(limbs, base):
-    """Return the number as float64, rounded to odd, and set the limbs to zero."""
+    """Return the fixed-point number as float64, rounded to odd, and set the limbs to zero."""
     carry(limbs)
     negative = limbs[-1] < 0
     if negative:

@@ -1,8 +1,8 @@
 """Numba kernels for matrix products, vectorised over columns. `fast` selects the kernel.
 
-All kernels take `a` (m, k) and `b` (k, n) in the accumulators' type. Kernels add the products begin..end-1 of K
-to the accumulators `acc` (m, n), which are numbers. Loops run over slices of rows, so that LLVM sees plain
-pointers and vectorises.
+All kernels take `a` (m, k) and `b` (k, n), which have the accumulators' type. Kernels add the products with the
+indices begin..end-1 to the accumulators `acc` (m, n). Loops run over slices of rows, so that LLVM sees plain pointers
+and vectorises.
 """
 
 from __future__ import annotations
@@ -22,8 +22,10 @@ _INEXACT, _UNDERFLOW = int(Flags.INEXACT), int(Flags.UNDERFLOW)
 DOUBTFUL = 1 << FLAG_BITS
 """Mark of a sum that may have underflowed."""
 _BLOCK = 64
-"""Number of rows of b in a block. All rows of a are multiplied by one block before the next block is loaded. Thus
-the block stays in the second-level cache.
+"""Number of rows of b in a block.
+
+All rows of a are multiplied by one block before the next block is loaded, so that the block stays in the second-level
+cache.
 """
 
 
@@ -34,9 +36,9 @@ the block stays in the second-level cache.
 def rounded_chain(a, b, acc, begin, end, t):
     """Set acc = round(acc + a[:, k] * b[k]) for each k in order. `t` rounds to nearest inside float32.
 
-    The result is exact for products and accumulators of p bits with 2 p + 2 <= 24. If float32 cannot represent a
-    sum, the smaller term is less than 2^-(p+2) times the larger term. A single rounding and the double rounding
-    then both give the larger term.
+    The double rounding does no harm if products and accumulators have p bits with 2 p + 2 <= 24. If float32 cannot
+    represent a sum, the smaller term is less than 2^-(p+2) times the larger term. Single and double rounding then both
+    give the larger term.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -65,7 +67,8 @@ def _marked_sum(row, marks, a0, b0, lowest, t):
 def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
     """Do the same as `rounded_chain`, and set flags in `marks` (int32).
 
-    A mark has the flags of a finite sum, or DOUBTFUL. `lowest` is the smallest normal number.
+    A mark collects the flags of an accumulator's finite sums. DOUBTFUL says that a sum may have underflowed. `lowest`
+    is the smallest normal number.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -88,17 +91,17 @@ def _pair(row, a0, a1, b0, b1, t):
 
 @inlined
 def _narrow_pair(row, a0, a1, b0, b1, t):
-    """Compute `_pair` for products whose sum is exact in float64."""
+    """Do the same as `_pair` for two products whose sum is exact in float64."""
     for j in range(row.size):
         row[j] = rounded_sum(a0 * b0[j] + a1 * b1[j], row[j], t)
 
 
 @kernel
 def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
-    """Set acc = round(acc + the next `step` products) in float64, where `step` is 1 or 2.
+    """Repeat acc = round(acc + `step` products) in float64 for all products, where `step` is 1 or 2.
 
-    `neutral` is a row of -0, which does not change a sum. `narrow` says that float64 represents the sum of two
-    products exactly.
+    `neutral` is a row of -0, which changes no sum. `narrow` says that float64 represents the sum of two products
+    exactly.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -119,9 +122,9 @@ def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
 
 @inlined
 def _mark(marks, total, r, lowest):
-    """Return the flags of a sum that was rounded from `total` to `r`. `total` is rounded to odd.
+    """Return `marks` with the flags of a sum that was rounded from `total` to `r`. `total` is rounded to odd.
 
-    DOUBTFUL is set if `r` is the smallest normal number and |total| is less.
+    DOUBTFUL is set if `r` is the smallest normal number and |total| < |r|.
     """
     inexact = r != total
     flags = marks | (_INEXACT if inexact else 0) | (_UNDERFLOW if inexact and abs(r) < lowest else 0)
@@ -150,7 +153,8 @@ def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
 def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
     """Do the same as `rounded_pairs`, and set flags in `marks` (int64).
 
-    A mark has the flags of a finite sum, or DOUBTFUL. `lowest` is the smallest normal number.
+    A mark collects the flags of an accumulator's finite sums. DOUBTFUL says that a sum may have underflowed. `lowest`
+    is the smallest normal number.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -174,7 +178,7 @@ def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
 def join(totals, parts, scale_a, scale_b, t):
     """Set totals = round(totals + parts * scale_a * scale_b).
 
-    The scales have the shapes (m or 1,) and (n,).
+    `scale_a` has the shape (m or 1,), and `scale_b` has the shape (n,).
     """
     for i in range(totals.shape[0]):
         row_scale = scale_a[i if scale_a.size > 1 else 0]
@@ -198,7 +202,7 @@ def join_flagged(totals, parts, scale_a, scale_b, t, lowest, marks):
 
 @kernel
 def join_parts(totals, first, second, t):
-    """Set totals = round(totals + first + second). The sum is exact, and `second` may be None."""
+    """Set totals = round(totals + first + second), rounded once. `second` may be None."""
     for i in range(totals.shape[0]):
         row, x = totals[i], first[i]
         if second is None:
@@ -212,9 +216,9 @@ def join_parts(totals, first, second, t):
 
 @kernel
 def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
-    """Do the same as `join_parts`, and mark inexact sums in `inexact`.
+    """Do the same as `join_parts`, and set `inexact` for inexact sums.
 
-    `tiny` is set for nonzero sums with magnitudes less than `below`.
+    `tiny` is set for nonzero sums with magnitudes below `below`.
     """
     for i in range(totals.shape[0]):
         row, x, met, small = totals[i], first[i], inexact[i], tiny[i]
@@ -235,7 +239,7 @@ def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
 
 @kernel
 def combine(result, base, limbs, parts, totals, flags):
-    """Set totals = round(totals + parts[0] + parts[1] + ...), and write the flags. The sum is exact.
+    """Set totals = round(totals + parts[0] + parts[1] + ...), rounded once, and write the flags.
 
     `parts` has the shape (p, m, n). `result` is a `fused.Result`.
     """

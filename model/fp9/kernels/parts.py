@@ -1,8 +1,7 @@
-"""Functions that kernels call. Numba translates these functions, but does not optimise or compile them separately.
+"""Functions that kernels call, compiled only as part of a kernel.
 
-By default Numba compiles every called function as if Python called it, together with all functions that it
-calls. In a chain of five calls, the innermost function is optimised five times. Only the kernel's machine code
-is used, and the rest is discarded.
+By default, Numba compiles every called function separately, together with all functions that the called function
+calls. In a chain of five calls, the innermost function is optimised five times. Only the kernel's machine code is used.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _NO_CODE = 0
 class _Text(JITCodeLibrary):
     """LLVM code of one function, ready to be linked into kernels.
 
-    The code is simplified first. Without this step, LLVM would vectorise fewer loops.
+    LLVM simplifies the code of a function before linking, because LLVM would otherwise vectorise fewer loops.
     """
 
     def _optimize_final_module(self) -> None:
@@ -61,7 +60,7 @@ class _Translator(CompilerBase):
 
 
 class Part(CPUDispatcher):
-    """Function that kernels call. Python code must call its `py_func`."""
+    """Function that kernels call. Python code must call the attribute `py_func`."""
 
     def __init__(self, function: Any, **options: Any) -> None:
         wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}
