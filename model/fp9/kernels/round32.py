@@ -1,11 +1,12 @@
-"""Numba kernels that convert float32 patterns to codes. LLVM vectorises them.
+"""Vectorised Numba kernels that convert float32 patterns to codes.
 
 All arithmetic is on 32-bit lanes without branches or table look-ups. One vector register holds 16 (AVX-512) or
-8 (AVX2) elements. Numba widens uint32 sums to 64 bits. Casts back to `U` in every step keep the lanes narrow.
-Shift amounts are masked to less than 32 for the same reason.
+8 (AVX2) elements. Numba widens uint32 sums to 64 bits, so every step casts its result back to `U` (uint32). Shift
+amounts are masked to less than 32 for the same reason.
 
-The magnitude pattern a = x & 0x7FFFFFFF of a float32 grows with the number. A format with p fraction bits keeps the
-upper bits of a. Subnormal results keep fewer bits of a. `ordinal` numbers the format's magnitudes from zero upwards:
+The magnitude bits a = x & 0x7FFFFFFF of a float32 pattern x grow with the number. A format with p fraction bits keeps
+the upper bits of a. Subnormal results keep fewer bits of a. The `ordinal` of a magnitude is the magnitude's index in
+the format, counted from zero upwards:
 
     ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits round up.
 """
@@ -30,7 +31,7 @@ _ZERO, _ONE, _WORD, _WIDEST = U(0), U(1), U(32), U(31)
 
 
 class Grid(NamedTuple):
-    """Spacing of a fixed-field format, expressed in float32's fields."""
+    """Constants of a fixed-field target format, given as values of float32 fields."""
 
     fraction_bits: np.uint32
     lowest: np.uint32  # exponent field of the lowest binade with full precision
@@ -39,7 +40,7 @@ class Grid(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Codes of zero, overflow, infinity and NaN. If bit 31 is set, the code takes the source's sign."""
+    """Codes of zero, overflow, infinity and NaN. If bit 31 of a code is set, the result takes the source's sign."""
 
     max_ordinal: np.uint32
     sign_shift: np.uint32  # from float32's sign to the format's
@@ -52,7 +53,7 @@ class Edges(NamedTuple):
 class Limits(NamedTuple):
     """Magnitudes at which flags change, as float32 patterns.
 
-    Inexact results below `tiny_below` underflow. Results from `overflow_from` on overflow.
+    Inexact results below `tiny_below` underflow. Magnitudes from `overflow_from` on overflow.
     """
 
     tiny_below: np.uint32  # inexact results below it underflow
@@ -79,17 +80,17 @@ def code_of(ordinal, magnitude, pattern, e, complement):
 
 @inlined
 def narrowing(grid, magic):
-    """Return three arguments of `nearest_even` for a grid.
+    """Return the arguments `shift`, `lowest` and `magic_number` of `nearest_even`.
 
-    `shift` is the number of bits that normal results drop. `lowest` is the lowest normal pattern.
-    `magic_number` is `magic` as a float.
+    `shift` is the number of bits that normal results drop. `lowest` is the lowest normal pattern. `magic_number` is
+    `magic` as a float.
     """
     return U(U(_WIDTH - grid.fraction_bits) & _WIDEST), U(grid.lowest << _WIDTH), bits_float32(magic)
 
 
 @inlined
 def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
-    """Return the ordinal of a magnitude (see `encode_nearest_even`)."""
+    """Return the ordinal of a magnitude rounded to nearest even (see `encode_nearest_even`)."""
     normal = U(U(U(magnitude + offset) + U(U(magnitude >> shift) & _ONE)) >> shift)
     # Far above, the sum is no longer a count of quanta; such lanes take the other result.
     subnormal = U(float32_bits(bits_float32(magnitude) + magic_number) - magic)
@@ -100,10 +101,10 @@ def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
 def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
     """Round float32 patterns (uint32, shape (n,)) to nearest even, and write the codes.
 
-    The format has subnormals and a fraction. One float32 addition gives subnormal results: `magic` is 2^23
-    quanta of the lowest binade. The last bit of the sum is then one quantum, and the addition rounds to even.
-    For normal results, `offset` (mod 2^32) subtracts the field of the lowest binade and adds half a quantum
-    less 1.
+    The format must have subnormals and a fraction. For subnormal results, the float32 number `magic` is added to the
+    magnitude. `magic` is 2^23 times the smallest subnormal, so that the last bit of the sum is one smallest subnormal.
+    The addition rounds to nearest even. For normal results, adding `offset` (mod 2^32) subtracts the exponent field of
+    the lowest binade and adds half an ulp less 1.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     for i in range(patterns.size):
@@ -173,10 +174,10 @@ A key is the rounding, and whether codes are in two's complement. Only sr reads 
 
 @kernel
 def encode_upper(patterns, table, codes):
-    """Look up codes by the upper 16 bits of float32 patterns. Return whether there was a NaN.
+    """Look up codes by the upper 16 bits of float32 patterns. Return whether a number was NaN.
 
-    Use this function if the lower 16 bits cannot change the rounded result. If there was a NaN, the codes are not
-    valid: all fraction bits of a NaN may be in the lower half.
+    Use this function if the lower 16 bits cannot change the rounded result. If a number was NaN, the codes are not
+    valid, because all nonzero fraction bits of a NaN may be in the lower half.
     """
     largest = _ZERO
     for i in range(patterns.size):
@@ -188,9 +189,9 @@ def encode_upper(patterns, table, codes):
 
 @kernel
 def encode_upper_sticky(patterns, table, codes):
-    """Look up codes by the upper 16 bits of float32 patterns, after rounding to odd.
+    """Look up codes by the upper 16 bits of float32 patterns, rounded to odd.
 
-    Rounding to odd sets the last of these 16 bits if a lower bit is set.
+    Rounding to odd sets the lowest of the 16 bits if a dropped bit is set.
     """
     for i in range(patterns.size):
         pattern = patterns[i]
@@ -199,10 +200,10 @@ def encode_upper_sticky(patterns, table, codes):
 
 @kernel
 def look_up_flagged(patterns, table, shift, codes, flags):
-    """Look up codes and flags by the upper bits of patterns. Flags start at bit 16 of an entry.
+    """Look up codes and flags by the upper bits of patterns. A table entry holds the flags from bit 16 on.
 
-    Bit 0 of the index is a sticky bit for the lower bits. `shift` is 16 for float32 patterns. For 16-bit
-    patterns, which are the index themselves, `shift` is 0.
+    Bit 0 of an index is also set if a dropped lower bit of the pattern is set (sticky bit). `shift` is 16 for float32
+    patterns, and 0 for 16-bit patterns.
     """
     below = U((1 << shift) - 1)
     for i in range(patterns.size):
@@ -242,8 +243,9 @@ def _narrowed(number):
 def narrow_to_odd(numbers, patterns):
     """Write float64 numbers as float32 patterns, rounded to odd. Bit 0 of an inexact pattern is set.
 
-    A later rounding is then not a double rounding. Numbers outside float32's range become its largest or
-    smallest pattern, both odd. Source: Boldo and Melquiond, "When double rounding is odd", IMACS 2005.
+    A second rounding then gives the same result as a single rounding. Finite numbers outside the float32 range become
+    the largest finite or the smallest nonzero pattern. Source: Boldo and Melquiond, "When double rounding is odd",
+    IMACS 2005.
     """
     for i in range(numbers.size):
         patterns[i] = _narrowed(numbers[i])
@@ -251,9 +253,9 @@ def narrow_to_odd(numbers, patterns):
 
 @kernel
 def sums_to_odd(table_a, table_b, table_c, a, b, c, patterns):
-    """Compute a * b + c from codes, and write it as float32 patterns rounded to odd.
+    """Compute a * b + c from the operands' codes, and write the sums as float32 patterns rounded to odd.
 
-    NaN becomes `QUIET_NAN` if an operand is NaN, else `INVALID_NAN`.
+    A NaN sum becomes `QUIET_NAN` if an operand is NaN, else `INVALID_NAN`.
     """
     for i in range(patterns.size):
         x, y, addend = table_a[a[i]], table_b[b[i]], table_c[c[i]]
@@ -273,9 +275,9 @@ _INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
 
 @kernel
 def raise_flags(patterns, grid, limits, flags):
-    """Write the flags that rounding float32 patterns to nearest or toward zero raises.
+    """Write the flags of float32 patterns that are rounded to nearest or toward zero.
 
-    `INVALID_NAN` raises the invalid flag.
+    The pattern `INVALID_NAN` raises the invalid flag.
     """
     narrower = U(_WIDTH - grid.fraction_bits)
     smallest = U(grid.lowest << _WIDTH)

@@ -37,7 +37,7 @@ _CERTAIN = int(np.float64(float(HiFloat8.CERTAIN_OVERFLOW)).view(np.int64))
 
 
 def switches_of(hybrid: Hybrid) -> int:
-    """Return the options of hybrid rounding as the kernels' switches."""
+    """Return the options of hybrid rounding as an integer with the kernels' switch bits."""
     return hybrid.strict * HYBRID_STRICT | hybrid.doc_overflow * HYBRID_DOC
 
 
@@ -91,7 +91,7 @@ def _rounds_up(mode, magnitude, negative, odd, rest, shift, random, width, switc
 
 @inlined
 def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, switches):
-    """Return whether an inexact result would be tiny if it were rounded with an unbounded exponent."""
+    """Return whether an inexact result is tiny after rounding with an unbounded exponent (IEEE 754)."""
     row = magnitude >> FRACTION_BITS
     if not t.can_underflow or row > t.lowest_row:
         return False
@@ -115,7 +115,10 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
 
 @inlined
 def _biased(binades, t, mode, row, significand, random, width):
-    """Add random bits below a normal number's last bit. Return the new row and significand, and the dropped bits."""
+    """Add random bits below the last bit of a normal number.
+
+    Return the new exponent field (`row`), the new significand, and the dropped bits.
+    """
     shift = binades[t.lowest_row, 0]
     kept = significand >> shift
     lost = significand - (kept << shift)
@@ -127,7 +130,7 @@ def _biased(binades, t, mode, row, significand, random, width):
 
 @inlined
 def round_bits(binades, order, t, mode, bits, random, width, switches):
-    """Round one float64 pattern by a rounding table. Return its code and flags."""
+    """Round one float64 pattern by a rounding table. Return the code and the flags."""
     magnitude = bits & MAGNITUDE
     negative = bits < 0
     side = 1 if negative else 0
@@ -174,9 +177,9 @@ def _signed_code(order, t, ordinal, negative):
 
 @kernel
 def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
-    """Round float64 patterns (int64, shape (n,)). Write `codes`, and write `flags` unless its size is 0.
+    """Round float64 patterns (int64, shape (n,)). Write `codes`, and write `flags` unless `flags` is empty.
 
-    `randoms` holds stochastic bits or hybrid thresholds. Its shape is (n,), or it has one element for all patterns.
+    `randoms` holds stochastic bits or hybrid thresholds: n integers, or one integer for all patterns.
     """
     for i in range(patterns.size):
         random = randoms[i] if randoms.size > 1 else randoms[0]

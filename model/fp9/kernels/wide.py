@@ -1,7 +1,7 @@
-"""Numba kernels on 64-bit lanes that round float32 or float64 patterns to fixed-field formats, with flags.
+"""Numba kernels that round float32 or float64 numbers to fixed-field formats, with flags.
 
-The arithmetic is the same as in `round32`. Lanes of 32 bits are too narrow for flags, and for targets wider than 16
-bits. The pattern alone determines code and flags.
+The arithmetic is the same as in `round32`, but on 64-bit lanes. Lanes of 32 bits are too narrow for flags, and for
+formats wider than 16 bits.
 """
 
 from __future__ import annotations
@@ -26,7 +26,10 @@ _OVERFLOW = U(Flags.INEXACT | Flags.OVERFLOW)
 
 
 class WideTarget(NamedTuple):
-    """Constants of a target format and its overflow policy. If bit 63 is set, the code takes the source's sign."""
+    """Constants of a target format and an overflow policy.
+
+    If bit 63 of a code is set, the result takes the source's sign.
+    """
 
     fraction_bits: np.uint64
     lowest: np.uint64  # exponent field of the lowest binade with full precision
@@ -45,7 +48,7 @@ class WideTarget(NamedTuple):
 
 
 class WideRounding(NamedTuple):
-    """Constants of a rounding. Fields are all ones or 0, except `to_even` and `to_odd`, which are 1 or 0."""
+    """Constants of a rounding mode. `to_even` and `to_odd` are 1 or 0. The other fields are masks: all ones or 0."""
 
     nearest: np.uint64
     to_even: np.uint64  # 1 or 0, as `to_odd`
@@ -129,9 +132,9 @@ flags are written. A kernel for nearest even alone is a third faster.
 
 
 def wide_encoder(rounding: Rounding, complement: bool, flagged: bool) -> tuple[Any, WideRounding]:
-    """Return the kernel for a rounding, and the constants that it needs.
+    """Return the kernel for a rounding mode, and the constants of the rounding mode.
 
-    The rounding needs neither random bits nor the source.
+    The rounding mode must not need random bits or bits of the source number.
     """
     # Beside flags it makes no difference that the rounding is known.
     return ENCODE_WIDE[rounding is Rounding.RNE and not flagged, complement, flagged], _words(rounding)

@@ -52,8 +52,8 @@ def _scales(scales, row, tops, inside, unit, lowest):
 def _close(row, totals, scales, tops, inside, aligned, floors, t):
     """Set row = round(row + totals / scales).
 
-    If `inside`, the accumulators are truncated like the products. If `aligned`, the accumulators are truncated
-    too, except in steps without products.
+    If `inside` is true, the accumulators are truncated like the products. If `aligned` is true, the accumulators are
+    also truncated, except in steps without products.
     """
     for j in range(row.size):
         addend = row[j] * scales[j]
@@ -65,7 +65,10 @@ def _close(row, totals, scales, tops, inside, aligned, floors, t):
 
 @kernel
 def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
-    """Run steps of s.products products in float64. The window has s.window bits (see `engine_steps`)."""
+    """Add the products to `acc` in steps of `s.products` products, in float64 (see `engine_steps`).
+
+    The alignment window has `s.window` bits.
+    """
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty(width), np.empty(width), np.empty(width)
@@ -85,7 +88,7 @@ def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
 
 @kernel
 def interleaved(s, a, b, power_a, power_b, acc, begin, end, t):
-    """Do the same as `windowed` with even and odd products summed separately (see `engine_steps.join_halves`)."""
+    """Do the same as `windowed`, but sum even and odd products separately (see `engine_steps.join_halves`)."""
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty((2, width)), np.empty(width), np.empty((2, width))

@@ -38,7 +38,7 @@ from fp9.kernels.tiles.window_tiles import (
 
 
 class Aligned(NamedTuple):
-    """Parameters of an engine with a window. Numbers have the accumulators' type."""
+    """Parameters of an accumulator model with an alignment window. Numbers have the accumulators' type."""
 
     products: int
     window: int
@@ -51,7 +51,7 @@ class Aligned(NamedTuple):
 
 
 class TileStep(NamedTuple):
-    """One step on some rows of a tile: the operands, the accumulators, the rows, and the window's parameters."""
+    """Arguments of one step on rows of a register tile: operands, accumulators, rows and window parameters."""
 
     a: Any
     power_a: Any
@@ -70,10 +70,10 @@ class TileStep(NamedTuple):
 
 def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
-        """Run the `TileStep` that the first arguments describe.
+        """Run one step. The first arguments are the fields of a `TileStep`.
 
-        If `Ends` follow, a step that fits the window is summed without alignment. If `Losses` follow, dropped
-        bits are marked.
+        If the fields of `Ends` follow, a step that fits the window is summed without alignment. If the fields of
+        `Losses` follow, inexact steps are marked.
         """
         own, others = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         count_of_ends = len(others) - len(Losses._fields) if len(others) >= len(Losses._fields) else len(others)
@@ -150,7 +150,7 @@ def _steps(s, t, some, others, marks):
 
 @inlined
 def _binades(products):
-    """Return how many binades an accumulator may be above its products."""
+    """Return by how many binades a sum of `products` numbers may exceed the largest number."""
     binades = 0
     while products >> binades:
         binades += 1
@@ -159,18 +159,22 @@ def _binades(products):
 
 @kernel
 def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
-    """Run steps of s.products products with a window. `sums` holds the initial and the final accumulators.
+    """Add products to accumulators in steps of `s.products` products, with an alignment window.
 
-    `sides` holds finite numbers a (m, k) and their exponents for the alignment (bytes), then b (k, n) and its
-    exponents. `lowest_bits` holds the exponents of the lowest bits of a and b. The argument is None if the window is
-    so short that few steps fit it. `products` are the first product, the end, and the length of a chunk. `redo` (m,
-    panels) is set where sums are wrong, because they left these kernels' range. `join` is None or the rounding of
-    totals, with a number above every tiny total. With it, every chunk is summed from zero, and then added to an
-    accumulator in float64.
+    `sides` holds a (m, k), the alignment exponents of a (bytes), b (k, n), and the alignment exponents of b. All
+    numbers of a and b are finite. `sums` holds the initial accumulators (m, n) and the array for the final
+    accumulators. `products` holds the index of the first product, the end index, and the length of a chunk. `redo` (m,
+    panels) is set for wrong sums, where a number left the range of the kernels.
 
-    `lost` may be None. Otherwise it holds three arrays: the lowest-bit exponents of a, those of b, and marks.
-    Marks are integers of the accumulators' shape and width. A mark is set after an inexact step. A mark is
-    negative if an inexact total may be tiny.
+    `lowest_bits` holds the exponents of the lowest bits of a and b, or is None. With exponents, a step that fits the
+    window is summed without alignment. Use None for short windows, which few steps fit.
+
+    `join` is None, or holds the rounding of totals and a number above every tiny total. If `join` is not None, every
+    chunk is summed from zero, and then added to an accumulator in float64.
+
+    `lost` is None, or holds three arrays: the exponents of the lowest bits of a and of b, and marks. Marks are
+    integers with the accumulators' shape and width. A mark is set after an inexact step. A mark is negative if an
+    inexact total may be tiny.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end, length) = sides, sums, products
     m, width = acc.shape[0], tile_columns(b.itemsize)

@@ -1,6 +1,6 @@
-"""Register tiles of matrix products without a window. Every fused multiply-add is followed by a rounding.
+"""Vector code for matrix products in register tiles, without an alignment window.
 
-Usually a sum is rounded to p bits in two or three instructions. In the lowest binades, rounding takes ten
+A sum is usually rounded to p bits in two or three instructions. In the lowest binades, rounding takes ten
 instructions.
 """
 
@@ -20,9 +20,10 @@ def none(_code: Code, x: Any) -> Any:
 
 
 def to_even(code: Code, x: Any, scale: Any) -> Any:
-    """Round `x` to nearest even by adding and subtracting s. `scale` is 2^drop.
+    """Round `x` to nearest even, to `drop` fewer fraction bits. `scale` is 2^drop.
 
-    s is the power of two of `x`, times 2^drop. The last bit of x + s is then the result's last bit.
+    A number s is added and subtracted, where s is the power of two of `x` times 2^drop. The last bit of x + s is the
+    last bit of the result.
     """
     sign_and_exponent = code.constant(-1 << code.fraction_bits)
     power = code.as_numbers(code.builder.and_(code.as_bits(x), sign_and_exponent))
@@ -30,7 +31,7 @@ def to_even(code: Code, x: Any, scale: Any) -> Any:
 
 
 def away(code: Code, x: Any, scale: Any) -> Any:
-    """Round `x` to nearest, ties away from zero. `scale` is 2^drop.
+    """Round `x` to nearest with ties away from zero, to `drop` fewer fraction bits. `scale` is 2^drop.
 
     Half an ulp is added to the magnitude, and the sum is truncated.
     """
@@ -45,7 +46,7 @@ def away(code: Code, x: Any, scale: Any) -> Any:
 
 
 def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, magic: Any, *_: Any) -> Any:
-    """Round as `floats.Rounder` does. Numbers below `limit` are rounded by adding and subtracting `magic`."""
+    """Round `x` with the constants of a `floats.Rounder`, including numbers in the lowest binades."""
     builder, bits = code.builder, code.as_bits(x)
     odd = builder.and_(builder.lshr(bits, drop), tie)
     usual = builder.and_(builder.add(bits, builder.add(bias, odd)), mask)
@@ -61,9 +62,9 @@ def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
 
 
 def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
-    """Return the bits that rounding changed, as a negative number if the sum may be tiny.
+    """Return the bits in which the rounded sum differs from the exact sum, negated if the sum may be tiny.
 
-    `doubt` is 1 if the carrier may have lost bits of a sum that may be tiny.
+    `doubt` is 1 if the accumulators' type may have lost bits of a tiny sum.
     """
     tiny, doubt = facts[-2:]
     size, bits = code.magnitude(exact), changed(code, exact, rounded)
@@ -108,9 +109,10 @@ def _cells(code: Code, rows: int, row: Any) -> list[Any]:
 
 
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
-    """Return a tile that runs whole steps: accumulators = round(accumulators + products). The tile marks inexact sums.
+    """Return a vector function that sets accumulators = round(accumulators + products) in a tile, step by step.
 
-    After the products, the tile takes `facts` scalars for the rounding, and the arrays for marks.
+    After the argument `products`, the function takes `facts` scalars for the rounding. If an array of marks follows,
+    inexact sums are marked.
     """
 
     def tile(
@@ -137,10 +139,10 @@ def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = Fals
 
 
 def watched_tile(rows: int) -> Any:
-    """Return a function that adds products to a tile without rounding.
+    """Return a vector function that adds products to a tile with fused multiply-adds.
 
-    The function reads accumulators from one panel and writes results to another panel. It returns whether a step was
-    inexact.
+    The function reads accumulators from the panel `acc`, and writes results to the panel `out`. The function returns
+    whether a sum was inexact.
     """
 
     def tile(code: Code, a: Any, depth: Any, b: Any, acc: Any, out: Any, first: Any, row: Any, steps: Any) -> None:
@@ -151,10 +153,10 @@ def watched_tile(rows: int) -> Any:
 
 
 def directed_tiles(rows: int, mode: int) -> Any:
-    """Return functions that add products to tiles without rounding, one function for each first row.
+    """Return a vector function that adds products to several tiles with fused multiply-adds.
 
-    A function reads accumulators from one panel and writes results to another panel. The processor rounds in the mode
-    `mode`.
+    The function reads accumulators from the panel `acc`, and writes results to the panel `out`. `listed` holds the
+    first row of each tile. The processor rounds in the mode `mode`.
     """
 
     def tiles(
@@ -170,7 +172,7 @@ def directed_tiles(rows: int, mode: int) -> Any:
 
 @inlined
 def pack(values, b, left):
-    """Copy columns of b, from `left` on, into a tile. Columns after the last one are zeros."""
+    """Copy columns of b, from column `left` on, to `values`. Further columns of `values` are unchanged."""
     count = min(values.shape[1], b.shape[1] - left)
     for k in range(b.shape[0]):
         own, x = values[k], b[k, left : left + count]

@@ -82,10 +82,10 @@ def _flagged(a, values, panels, first, products, found, every):
 
 @kernel
 def plain_flagged(a, b, acc, inexact, begin, end):
-    """Do the same as `plain`, and mark in `inexact` the accumulators with an inexact step.
+    """Do the same as `plain`, and set `inexact` for each accumulator with an inexact sum.
 
-    To find inexact steps, sums are rounded down and also rounded up. The two sums differ after the first inexact
-    step. The two sums are computed only if the processor reports an inexact operation.
+    If the processor reports an inexact operation, the sums are computed rounded down and rounded up. The two results of
+    an accumulator differ if a sum was inexact.
     """
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panels, values = np.zeros((4, m, width), acc.dtype), np.zeros((_LOOK, width), acc.dtype)

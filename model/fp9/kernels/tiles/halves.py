@@ -1,6 +1,6 @@
-"""Numba kernel for matrix products whose steps sum even and odd products separately, then add both sums (CDNA3).
+"""Numba kernel for matrix products that sum even and odd products separately (CDNA3).
 
-Each half is a step with a window and no addend (see `window_tiles`). In the arrays, even products come first.
+The even or odd products are summed as a step with a window and no addend (see `window_tiles`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BIAS, _FRACTION_BITS, _EXPONENT_FIELD = BINARY64.bias, BINARY64.fraction_bits, 
 
 
 class Halves(NamedTuple):
-    """Parameters of an engine that sums even and odd products separately."""
+    """Parameters of an accumulator model that sums even and odd products separately."""
 
     products: int
     window: int
@@ -92,7 +92,7 @@ def _special(s, row):
 
 
 class TileStep(NamedTuple):
-    """One step on some rows of a tile: operands, rows, window, and where the sums and largest exponents go."""
+    """Arguments of one step on rows of a register tile: operands, rows, window parameters and result arrays."""
 
     a: Any
     power_a: Any
@@ -114,9 +114,9 @@ class TileStep(NamedTuple):
 
 def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
-        """Sum both halves of the `TileStep` that the first arguments describe.
+        """Sum the even products and the odd products of one step.
 
-        The other arguments are the fields of `Losses`, or none.
+        The first arguments are the fields of a `TileStep`. The fields of `Losses` may follow.
         """
         own, lost = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
@@ -164,9 +164,10 @@ def _step(s, t, left_side, packed, panel, found, products, redo, losses, marks):
 
 @kernel
 def halves(s, t, sides, sums_of_steps, products, redo, lost):
-    """Run steps of s.products products in float64. The arrays hold a step's even products first.
+    """Add products to accumulators in steps of `s.products` products, in float64.
 
-    The arguments are as in `aligned`, but there are no chunks.
+    The arrays of a step hold the even products before the odd products. The arguments are as in `aligned.aligned`, but
+    without chunks.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end) = sides, sums_of_steps, products
     m, width = acc.shape[0], tile_columns(acc.itemsize)

@@ -1,8 +1,8 @@
 """Numba kernels for matrix products in register tiles. Each step is followed by a rounding.
 
-Before a block of products, bounds show whether a result can overflow or reach the lowest binades. The sum of
-magnitudes bounds overflow. A power of two that divides all numbers bounds the lowest binades. If a tile may
-reach the lowest binades, its rows are computed one by one with a slower rounding.
+Before a block of products, bounds show whether a sum can overflow or reach the lowest binades. The sum of the
+magnitudes is an upper bound. A power of two that divides all products is a lower bound for nonzero sums. If a tile may
+reach the lowest binades, the tile's rows are computed one by one with a slower rounding.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ NEAREST_EVEN, NEAREST_AWAY = range(2)
 
 @inlined
 def block_of(products):
-    """Return the number of products in a block, which has whole steps."""
+    """Return the number of products in a block, a multiple of the products in a step."""
     return max(BLOCK // products, 1) * products
 
 
 class Step(NamedTuple):
-    """A power of two `unit`, the exponent of `unit`, and a `ceiling`.
+    """A power of two `unit`, the exponent of `unit`, and the limit `ceiling` for sums.
 
     A sum of multiples of `unit` is exact if all magnitudes stay below `ceiling`.
     """
@@ -40,7 +40,7 @@ class Step(NamedTuple):
 
 
 class Rounded(NamedTuple):
-    """Step sizes, and constants that round to nearest inside a wider float. Numbers have the wider float's type."""
+    """Constants for rounding to nearest inside a wider float. Numbers have the wider float's type."""
 
     products: int
     mode: int
@@ -138,10 +138,11 @@ def _marked_at_edge(edge, some, marks):
 
 @inlined
 def _steps(tile, edge, s, t, numbers, panel, step, single, marks, columns):
-    """Run steps on the rows of a tile. `step` holds the first product and row, and the numbers of steps and products.
+    """Run steps on the rows of a tile.
 
-    With `single`, rows are computed one by one. Incomplete tiles and tiles in the lowest binades need `single`.
-    `marks` is the panel of marks or None. `columns` is the number of columns that have marks.
+    `step` holds the first product, the first row, the number of steps, and the number of products in a step. If
+    `single` is true, rows are computed one by one, as incomplete tiles and tiles in the lowest binades need. `marks` is
+    the panel of marks or None. `columns` is the number of columns that have marks.
     """
     (a, values), (first, row, steps, products) = numbers, step
     if single:
@@ -163,9 +164,10 @@ def _reach(low_a, low_b, lowest):
 
 @inlined
 def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
-    """Run a block of products on all rows of a panel. `packed` holds numbers, lowest bits, first product and end.
+    """Add a block of products to all rows of a panel.
 
-    `found` has two arrays: rows to compute again, and rows in which some number is not a multiple of the coarse step.
+    `packed` holds the numbers of b, the exponents of their lowest bits, the first product, and the end. `found` holds
+    two arrays that mark rows: rows to recompute, and rows with a number that is not a multiple of the coarse unit.
     """
     (a, low_a, bounds), (values, low_b, first, last), (redo, fine) = left_side, packed, found
     top = panel.dtype.type(0.0)
@@ -190,8 +192,9 @@ def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
 
 @inlined
 def _look(s, panel, redo, fine):
-    """Find rows with small numbers. Set `fine` for rows with numbers below the coarse step. Set `redo` for rows with
-    numbers below the fine step.
+    """Set `fine` for rows with a number that is -0 or not a multiple of the coarse unit.
+
+    Set `redo` for rows with a number that is not a multiple of the fine unit.
     """
     for i in range(panel.shape[0]):
         fine[i] = _is_finer(s.coarse.unit, panel[i]) or _has_minus_zero(panel[i])
@@ -259,23 +262,22 @@ def _blocks(tile, edge, s, t, sides, sums, products, redo, join, lost):
 def rounded(s, t, sides, sums, products, redo, join, lost):
     """Add a[:, k] * b[k] to the accumulators for each k in order, and round. All numbers are finite.
 
-    Sums are rounded to the carrier (the accumulators' type), then by the `floats.Rounder` `t`. Each of both sides
-    holds numbers and the exponents of their lowest bits, as bytes. If no product has bits below the coarse step, the
-    arrays of exponents are empty: (m, 0) and (0, n). The left side also holds bounds (m,), the largest sums of a's
-    magnitudes over `block_of` products. `redo` (m, panels) is set where sums may have overflowed. Marked sums are
-    wrong.
+    Sums are rounded to the accumulators' type, then by the `floats.Rounder` `t`. The first element of `sides` holds a,
+    the exponents of the lowest bits of a (bytes), and bounds (m,). The bound of a row is the largest sum of a's
+    magnitudes over `block_of` products. The second element holds b, and the exponents of the lowest bits of b. If no
+    product has bits below the coarse unit, the arrays of exponents are empty: (m, 0) and (0, n). `redo` (m, panels) is
+    set for sums that may be wrong, because a number overflowed or became too small.
 
-    The other arguments are as in `aligned.aligned`, with two differences for `lost`. No mark is set if the
-    carrier cannot hold a sum that was rounded to an accumulator. Marks of inexact sums that may be tiny are
-    negative.
+    The other arguments are as in `aligned.aligned`, with two differences for `lost`. No mark is set if only the
+    rounding to the accumulators' type was inexact. The mark of an inexact sum that may be tiny is negative.
     """
     _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 
 
 @kernel
 def rounded_steps(s, t, sides, sums, products, redo, join, lost):
-    """Do the same as `rounded`, with s.products products in a step.
+    """Do the same as `rounded` with `s.products` products in a step.
 
-    The products of a step and the accumulator are summed exactly.
+    The products of a step and the accumulator are summed exactly, and rounded once.
     """
     _blocks(_several_products, _several_at_edge, s, t, sides, sums, products, redo, join, lost)

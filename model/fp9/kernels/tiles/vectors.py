@@ -1,7 +1,8 @@
 """Builder of vector code in LLVM instructions.
 
-LLVM compiles a plain loop to half-wide registers and stores its sums at every iteration. `vector_function`
-instead decides what stays in registers. Its Python body runs once, at compile time, and emits the code.
+In a plain loop, LLVM uses half of each vector register, and stores the sums in every iteration. A function of
+`vector_function` uses whole registers and keeps the sums in registers. The Python body of the function runs once, at
+compile time, and emits the instructions.
 """
 
 from __future__ import annotations
@@ -49,12 +50,15 @@ VECTORS = 4
 
 @inlined
 def tile_columns(itemsize: int) -> int:
-    """Return the number of columns of a tile."""
+    """Return the number of columns of a register tile."""
     return VECTORS * REGISTER_BYTES // itemsize
 
 
 class Code:
-    """Builder of instructions on vectors with `lanes` lanes. A lane is a float, or an integer of the same width."""
+    """Builder of LLVM instructions on vectors with `lanes` lanes.
+
+    A lane is a float, or an integer of the same width.
+    """
 
     def __init__(self, builder: Any, itemsize: int) -> None:
         self.builder = builder
@@ -83,7 +87,7 @@ class Code:
         return self.builder.shuffle_vector(one, nothing, first)
 
     def part(self, vector: Any, number: int) -> Any:
-        """Return the vector with index `number` within a longer vector.
+        """Return part `number` of a longer vector, which is divided into parts of `lanes` lanes.
 
         Integers are sign-extended to the width of the lanes.
         """
@@ -96,7 +100,7 @@ class Code:
         return self.builder.bitcast(numbers, self.int)
 
     def as_numbers(self, bits: Any) -> Any:
-        """Return the numbers that have these bit patterns."""
+        """Return the numbers that have the given bit patterns."""
         return self.builder.bitcast(bits, self.float)
 
     def magnitude(self, numbers: Any) -> Any:
@@ -104,7 +108,7 @@ class Code:
         return self.as_numbers(self.builder.and_(self.as_bits(numbers), self.constant((1 << (self.bits - 1)) - 1)))
 
     def truncated(self, numbers: Any) -> Any:
-        """Return numbers truncated toward zero, as integers."""
+        """Return the numbers truncated toward zero to integral floats."""
         return self._called(f"llvm.trunc.v{self.lanes}{self._suffix}", numbers)
 
     def fma(self, x: Any, y: Any, z: Any) -> Any:
@@ -120,7 +124,7 @@ class Code:
         return self._called(f"llvm.smin.v{x.type.count}i{x.type.element.width}", x, y)
 
     def saturating_sum(self, x: Any, y: Any) -> Any:
-        """Return x + y for integers. The sum saturates at the ends of their type."""
+        """Return x + y for integers. The sum saturates at the limits of the integer type."""
         return self._called(f"llvm.sadd.sat.v{x.type.count}i{x.type.element.width}", x, y)
 
     def _called(self, name: str, *arguments: Any) -> Any:
@@ -164,7 +168,7 @@ class Code:
 
     @contextlib.contextmanager
     def loop(self, count: Any) -> Iterator[Any]:
-        """Emit a loop. The `with` block emits its body and gets the index, which runs from 0 to `count` - 1."""
+        """Emit a loop. The `with` block emits the loop body and gets the index, which runs from 0 to `count` - 1."""
         with cgutils.for_range(self.builder, count) as loop:
             yield loop.index
 
@@ -196,10 +200,10 @@ Body = Callable[..., None]
 def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watched: bool = False) -> Any:
     """Return a Numba function whose code `body(code, *arguments)` emits. Array arguments become pointers.
 
-    `carrier` is the index of the argument whose type determines the vector width. `rounding` is the rounding mode
-    of sums and products. The mode is set around a call of a separate function, so that LLVM does not move
-    instructions across the change. If `watched`, the function returns whether an operation was inexact. On
-    machines without an inexact flag, the function always returns True.
+    `carrier` is the index of the array argument whose elements determine the lane width. `rounding` is the processor's
+    rounding mode for sums and products. The code is a separate LLVM function, so that LLVM does not move instructions
+    across the change of the rounding mode. If `watched` is true, the function returns whether an operation was inexact.
+    On machines without an inexact flag, the function always returns True.
     """
 
     def typed(_context: Any, arguments: Any) -> Any:
@@ -253,7 +257,7 @@ _INEXACT = 1 << 5
 
 
 def _watched(builder: Any, call: Callable[[], Any]) -> Any:
-    """Emit a call. Return whether one of its operations was inexact, from the processor's status flag."""
+    """Emit a call. Return whether an operation of the called function was inexact (the processor's status flag)."""
     if not binding.get_process_triple().startswith("x86_64"):
         call()
         return ir.Constant(ir.IntType(1), 1)
@@ -279,10 +283,10 @@ def _set_rounding(builder: Any, mode: int) -> None:
 
 @inlined
 def take_panel(panel, acc, left):
-    """Copy columns of `acc`, from `left` on, into a panel. Columns after the last one are zeros.
+    """Copy columns of `acc`, from column `left` on, to a panel. Further columns of the panel are set to zero.
 
-    The loops use slices. LLVM cannot know that an index such as `left + j` is never negative. With such an
-    index, LLVM would load numbers one by one.
+    The loops use slices, because LLVM cannot know that an index such as `left + j` is never negative. With the index
+    `left + j`, LLVM would load numbers one by one.
     """
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
@@ -295,7 +299,7 @@ def take_panel(panel, acc, left):
 
 @inlined
 def give_panel(panel, acc, left):
-    """Copy a panel to the columns of `acc` from `left` on."""
+    """Copy a panel to the columns of `acc`, from column `left` on."""
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
         own, x = panel[i], acc[i, left : left + count]
@@ -321,7 +325,7 @@ def join_panel(totals, parts, t, tiny, lost):
 
 @inlined
 def mark_joined(lost, row, part, t, tiny):
-    """Set a mark in `lost` for each sum `row` + `part` that is inexact.
+    """Set a mark in `lost` for each inexact sum of `row` and `part`.
 
     A mark is negative if the magnitude of the sum is at most `tiny`.
     """
@@ -332,9 +336,9 @@ def mark_joined(lost, row, part, t, tiny):
 
 
 def marks_of(lost: Any, panel: Any) -> Any:
-    """Return a panel of integers for marks, set to zero. Return None if `lost` is None.
+    """Return a panel of zero marks, or None if `lost` is None.
 
-    Otherwise `lost` is a tuple whose last element is the array for all panels.
+    The last element of the tuple `lost` is the array of marks for all panels.
     """
     raise NotImplementedError("a part of kernels")
 

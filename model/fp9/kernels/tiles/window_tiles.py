@@ -1,10 +1,10 @@
 """Vector code for one step with an alignment window.
 
-Alignment uses an ordinary float addition. Let p be the number of the carrier's fraction bits. A sum of magnitudes
-starts at 2^p window units and stays below twice that. The last bit of the sum is then one unit. With rounding toward
-zero, one fused multiply-add then multiplies, aligns, truncates and adds. Two sums give the result: the sum of all
-magnitudes, and the sum of the magnitudes of negative products. Exponents are bytes, and a whole register of them is
-compared at a time.
+An ordinary float addition aligns the products. Let p be the number of fraction bits of the accumulators' type, and let
+a unit be the lowest bit of the alignment window. A sum of magnitudes starts at 2^p units and stays below 2^(p+1) units,
+so that the last bit of the sum is one unit. With rounding toward zero, one fused multiply-add then multiplies, aligns,
+truncates and adds. Two sums give the result: the sum of all magnitudes, and the sum of the magnitudes of negative
+products. Exponents are bytes, so that one instruction compares a whole register of exponents.
 
 If the window holds all bits of a step's products and accumulators, nothing is truncated. The products are then
 summed directly.
@@ -25,9 +25,9 @@ from fp9.kernels.compiled import inlined
 from fp9.kernels.tiles.vectors import VECTORS, WIDE, Code, Variable
 
 SAFE_EXPONENT = 90
-"""Exponent limit of these kernels. Nonzero products are above 2^-90, and magnitudes below 2^90.
+"""Exponent limit of the kernels. Nonzero products are above 2^-90, and magnitudes are below 2^90.
 
-Float32's own limits are far away. The byte for zero plus the exponent of any other factor is below -90.
+The exponent byte of zero, plus the exponent of any other factor, is below -90.
 """
 ROWS = 3 if WIDE else 1
 """Number of rows in a tile."""
@@ -37,7 +37,7 @@ PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
 
 
 class Window(NamedTuple):
-    """One step of a tile: its first product, its number of products, and the window's parameters."""
+    """Arguments of one step of a tile: the packed b, the first product, the number of products, and the window."""
 
     b: Any
     power_b: Any
@@ -49,7 +49,7 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Highest and lowest exponents of bits in a step's products, for each row. The exponents may be bounds."""
+    """Exponents of the highest and the lowest bit in a step's products, for each row, or bounds for the exponents."""
 
     highest: Any
     lowest: Any
@@ -70,7 +70,7 @@ def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: An
                 acc: Any, out: Any, losses: Losses | None = None) -> list[Any]:  # fmt: skip
     """Write the sums of one step to `out` for `rows` rows. Return the products' largest exponents.
 
-    `acc` holds the addends. None means no addend.
+    `acc` holds the addends, or is None if the step has no addends.
     """
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
@@ -192,7 +192,7 @@ def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) ->
 
 
 def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends) -> Any:
-    """Return whether the window holds all bits of the products and accumulators, for `rows` rows."""
+    """Return whether the window holds all bits of a step's products and accumulators in `rows` rows."""
     builder, width = code.builder, VECTORS * code.lanes
     bias, fraction = code.index(code.exponent_field >> 1), code.index(code.fraction_bits)
 
@@ -220,7 +220,10 @@ def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends
 
 @inlined
 def pack(values, powers, b, power_b, left):
-    """Copy columns of b, from `left` on, into a tile. Columns after the last one are zeros."""
+    """Copy columns of b and their exponents, from column `left` on, to `values` and `powers`.
+
+    Further columns of `values` and `powers` are unchanged.
+    """
     zero = b.dtype.type(0.0)
     count = min(values.shape[2], b.shape[1] - left)
     for k in range(b.shape[0]):
@@ -235,7 +238,7 @@ def pack(values, powers, b, power_b, left):
 
 @inlined
 def pack_bytes(lows, low_b, left):
-    """Copy the exponents of lowest bits into a tile. Columns after the last one have the exponent of zero."""
+    """Copy the exponents of b's lowest bits, from column `left` on, to `lows`. Further columns are unchanged."""
     count = min(lows.shape[1], low_b.shape[1] - left)
     for k in range(low_b.shape[0]):
         own, low = lows[k], low_b[k, left : left + count]
@@ -244,7 +247,7 @@ def pack_bytes(lows, low_b, left):
 
 
 def losses_of(lost: Any, lows: Any, marks: Any) -> Any:
-    """Return a tile's `Losses` as a tuple. The tuple is empty if no marks are wanted (see `vectors.marks_of`)."""
+    """Return the fields of `Losses` for a tile, or an empty tuple if `lost` is None."""
     raise NotImplementedError("a part of kernels")
 
 
@@ -265,7 +268,7 @@ def _ends(powers, lows):
 
 @inlined
 def ends_of_steps(power_a, low_a, begin, end, length, products):
-    """Return the highest and lowest exponents in each row of a, for every step, (steps, 2, rows)."""
+    """Return the highest and the lowest exponent in each row of a for every step, shape (steps, 2, rows)."""
     steps = -(-length // products) * -(-(end - begin) // length)
     ends = np.empty((steps, 2, power_a.shape[0]), np.int64)
     step = 0
@@ -280,9 +283,9 @@ def ends_of_steps(power_a, low_a, begin, end, length, products):
 
 @inlined
 def ends_of_columns(ends, power_b, low_b):
-    """Write the highest and the lowest exponent of each row of b over all packed columns into `ends` (2, products).
+    """Write the highest and the lowest exponent of each row of b to `ends` (2, products), as bytes.
 
-    Return the highest and lowest exponent overall. The exponents are bytes.
+    Return the highest and the lowest exponent of all rows.
     """
     highest, lowest = _ends(power_b[0], low_b[0])
     for k in range(power_b.shape[0]):
@@ -294,9 +297,10 @@ def ends_of_columns(ends, power_b, low_b):
 
 @inlined
 def ends_of_products(of_rows, power_a, low_a, of_columns, highest_b, lowest_b, near, highest, lowest):
-    """Write the highest and lowest exponent of each row's products.
+    """Write the highest and the lowest exponent of each row's products to `highest` and `lowest`.
 
-    The operand ranges give a bound. If the bound exceeds `near`, the exponents are computed product by product.
+    The operand ranges give bounds. If the bounds are more than `near` apart, the exponents are computed product by
+    product.
     """
     for i in range(highest.size):
         top, low = of_rows[0, i] + highest_b, of_rows[1, i] + lowest_b
