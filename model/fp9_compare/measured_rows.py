@@ -55,7 +55,7 @@ class Rows:
         return codes
 
     def results(self, engine: Engine, with_c: bool, rows: slice = slice(None)) -> NDArray[np.uint32]:
-        """Return the results of an accumulator engine as FP32 patterns. All NaN have the same pattern."""
+        """Return the results of an accumulator model as FP32 patterns. All NaN have the same pattern."""
         operands, start = (self.operands, self.operands), self.start(with_c)[rows]
         codes = dot(self.a[rows], self.b[rows], *operands, engine, start, format_c=self.output)
         return with_one_nan(decode(codes, engine.addend_format).view(np.uint32))
@@ -63,11 +63,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Accumulator engines that best reproduce a file of measured sums.
+    """Accumulator models that best reproduce a file of measured sums.
 
-    Every accumulator engine in `rules` reproduces `agree` sums, and all these engines give the same results. `with_c`
-    states whether C was added. A rule is one accumulator engine, given by all its preset names. The first rule is the
-    simplest. `differs` is the index of the first sum with another result, or None if all sums agree.
+    Every accumulator model in `rules` reproduces `agree` sums, and all models in `rules` give the same results.
+    `with_c` states whether C was added. A rule is one accumulator model, given by all its preset names. The first rule
+    is the simplest. `differs` is the index of the first sum with another result, or None if all sums agree.
     """
 
     rows: Rows
@@ -78,18 +78,18 @@ class Verdict:
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """Return the preset names of the simplest accumulator engine."""
+        """Return the preset names of the simplest accumulator model."""
         return self.rules[0]
 
     @property
     def explained(self) -> bool:
-        """Return whether the accumulator engine reproduces every sum."""
+        """Return whether the accumulator model reproduces every sum."""
         return self.differs is None
 
 
 @dataclass(frozen=True)
 class Step:
-    """Step at which a sum is rounded: the number of products, the addend, the window, and the result.
+    """One step of a sum: the number of products, the addend, the alignment window, and the rounded result.
 
     `top` is the largest exponent in the alignment window. `last` is the exponent of the last bit in the alignment
     window. Without truncation, `top` and `last` are None.
@@ -189,11 +189,11 @@ def explain(rows: Rows) -> Verdict:
 
 
 def _rules(operands: str, engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
-    """Return the names of accumulator engines, simplest engine first. Engines with equal parameters form one group.
+    """Return the names of accumulator models, simplest engine first. Engines with equal parameters form one group.
 
-    Accumulator engines of GPU instructions with the given operands come first. An accumulator engine with a narrower
+    Accumulator models of GPU instructions with the given operands come first. An accumulator model with a narrower
     window counts as simpler, because fewer sums agree by chance. An engine without a window comes last. Accumulator
-    engines with equal windows are ordered by their number of changed parameters.
+    models with equal windows are ordered by their number of changed parameters.
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:
@@ -221,7 +221,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Compute one sum by the simplest accumulator engine of the verdict, in exact arithmetic.
+    """Compute one sum by the simplest accumulator model of the verdict, in exact arithmetic.
 
     Return the steps that round.
     """
@@ -233,9 +233,9 @@ def steps(verdict: Verdict, row: int) -> list[Step]:
 def steps_of(
     engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format, c: int
 ) -> list[Step]:
-    """Compute one sum by an accumulator engine, in exact arithmetic. Return the steps that round.
+    """Compute one sum by an accumulator model, in exact arithmetic. Return the steps that round.
 
-    The returned list is empty for an exact accumulator engine.
+    The returned list is empty for an exact accumulator model.
     """
     seen: list[oracle.Taken] = []
     products = oracle.product_terms(engine, a, b, format_a, format_b)

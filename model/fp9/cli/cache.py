@@ -16,7 +16,7 @@ def cache(kinds: tuple[str, ...], clear: bool, as_json: bool) -> None:
     """Show or clear the cache.
 
     The folder ~/.cache/fp9, or $FP9_CACHE, holds Verilog (KIND verilog), measured circuits (synth) and compiled units
-    (verilated). The size limit of the cache is $FP9_CACHE_MB megabytes (1024). Above the size limit, fp9 removes the
+    (verilated). The cache holds at most $FP9_CACHE_MB megabytes, by default 1024. Above the size limit, fp9 removes the
     least recently used cache entries.
 
     \b

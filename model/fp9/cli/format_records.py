@@ -96,7 +96,7 @@ def unit_record(unit: Unit) -> Record:
 
 
 def other_fields(unit: Unit) -> list[Record]:
-    """Return the fields that the specification omits, with default, accepted values and added ports."""
+    """Return the fields that the specification omits, with defaults, accepted values and additional ports."""
     hints, said = typing.get_type_hints(type(unit)), as_table(unit)
     found = []
     for field in ordered_fields(type(unit)):
@@ -123,7 +123,7 @@ def _word(value: object) -> str:
 
 
 def _added(unit: Unit, name: str, value: object) -> set[str]:
-    """Return the names of ports that another value of a field adds, in a unit with stages."""
+    """Return the names of the ports that a pipelined unit gains if a field has another value."""
 
     def ports(of: Unit) -> set[str]:
         return {port.name for port in (*of.control_ports, *of.inputs, *of.outputs)}

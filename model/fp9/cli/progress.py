@@ -166,9 +166,9 @@ def doing(what: str) -> None:
 def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
     """Context manager with a function that shows the progress of a command's steps.
 
-    The arguments of the function are a text about the last step, the number of finished steps, and the number of all
-    steps. With the argument `keep`, each finished step stays on the screen as a line. The lines of finished steps also
-    appear without a terminal, but not with `--quiet`.
+    The function takes a text about the last step, the number of finished steps, and the number of all steps. With the
+    argument `keep`, each finished step stays on the screen as a line. The lines of finished steps also appear without a
+    terminal, but not with `--quiet`.
     """
     work = _work()
 

@@ -1,6 +1,6 @@
 """Generate the golden model in C, as freestanding headers.
 
-A header contains either the model of one unit, or functions for a set of formats and engines.
+A header contains either the model of one unit, or functions for a set of formats and accumulator models (engines).
 """
 
 from fp9.cmodel import dpi
@@ -27,7 +27,7 @@ def files(unit: Unit) -> dict[str, str]:
 
 
 def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
-    """Return the C header for the given formats and engines, by its file name.
+    """Return the C header for the given formats and accumulator models (engines), by its file name.
 
     `formats` and `engines` are names separated by commas. Raises ValueError for unknown names, and for a `name` that is
     not a C identifier.

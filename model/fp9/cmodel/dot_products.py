@@ -1,4 +1,4 @@
-"""Generate the C functions `fp9_ENGINE_step` and `fp9_ENGINE_dot` of an engine."""
+"""Generate the C functions `fp9_ENGINE_step` and `fp9_ENGINE_dot` of an accumulator model (engine)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_PRODUCTS = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class EngineText:
-    """C functions of an engine, with the formats and the shared C source files that the functions use."""
+    """C functions of an accumulator model (engine), and the formats and shared C files that the functions use."""
 
     functions: str
     formats: tuple[Format, ...]
@@ -48,12 +48,12 @@ def engine_text(
     observer: str = "",
     given: Operands = NUMBERS,
 ) -> EngineText:
-    """Return the C functions of an engine for the given operand and scale formats.
+    """Return the C functions of an accumulator model (engine) for the given operand and scale formats.
 
     `given` states how the dot product reads its operands. `observer` names a C function that the dot product calls
     after each rounding of a step or a chunk's total. The observer function is called as `observer(joins, terms, count,
-    addend, code)`. Raises ValueError for an engine with zero_bypass or random bits, and if no format can be an operand
-    format.
+    addend, code)`. Raises ValueError for an accumulator model with zero_bypass or random bits, and if no format can be
+    an operand format.
     """
     operands = [fmt for fmt in operands if takes(engine, fmt)]
     _check(engine, operands)
@@ -75,15 +75,15 @@ def engine_text(
 
 
 def function_name(engine: Engine, operands: Sequence[Format]) -> str:
-    """Return the common prefix of an engine's C function names, such as `fp9_hopper`."""
+    """Return the common prefix of the names of an accumulator model's C functions, such as `fp9_hopper`."""
     name = "fp9_" + re.sub("[^a-z0-9]+", "_", engine.name.lower().replace("=-", "_minus_")).strip("_")
     return name + "_engine" * any(name == f"fp9_{identifier(fmt)}" for fmt in operands)
 
 
 def takes(engine: Engine, fmt: Format) -> bool:
-    """Return whether an engine accepts operands in the given format.
+    """Return whether an accumulator model accepts operands in the given format.
 
-    An engine that scales groups of products accepts only formats that `check_grouped` allows.
+    An accumulator model that scales groups of products accepts only formats that `check_grouped` allows.
     """
     if engine.step.group is None:
         return True
@@ -95,7 +95,7 @@ def takes(engine: Engine, fmt: Format) -> bool:
 
 
 def _of_terms(engine: Engine) -> Engine:
-    """Return an engine whose step adds one term for each group of products."""
+    """Return an accumulator model whose step adds one term for each group of products."""
     if engine.step.group is None:
         return engine
     return engine.changed(products=engine.step.products // engine.step.group, group=None)

@@ -107,7 +107,7 @@ def count_of(unit: Dot) -> int:
 def term_lines(unit: Dot) -> list[str]:
     """Return the C statements that compute an operation's products and write them to the array `term`.
 
-    If the engine scales products, the products are multiplied by the scales.
+    If the accumulator model scales products, the products are multiplied by the scales.
     """
     # A unit with an accumulator takes products in port order. A unit for a whole chunk distributes them to its steps.
     order = list(range(unit.products)) if unit.has_state else unit.engine.order(unit.products)

@@ -1,4 +1,4 @@
-"""Generate C headers for a unit's golden model, or for functions of formats and engines."""
+"""Generate C headers for a unit's golden model, or for functions of formats and accumulator models (engines)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generate C headers with functions for formats and engines.
+"""Generate C headers with functions for formats and accumulator models (engines).
 
 The functions convert codes from and to FP32, classify codes, find the next larger or smaller number, and compute dot
 products.
@@ -20,10 +20,10 @@ _FP32 = fixed_format("fp32")
 
 
 def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), name: str = "formats") -> str:
-    """Return the text of `fp9_NAME.h`, a C header with functions for formats and engines.
+    """Return the text of `fp9_NAME.h`, a C header with functions for formats and accumulator models (engines).
 
-    The engines take operands in the given formats. Raises ValueError if no format is given, and for engine parameters
-    that the C model does not support.
+    The accumulator models take operands in the given formats. Raises ValueError if no format is given, and for
+    accumulator parameters that the C model does not support.
     """
     if not formats:
         raise ValueError("no formats given; give those of the operands, such as e4m3")
@@ -53,7 +53,7 @@ def _quoted(rows: Sequence[Format | Engine]) -> str:
 
 
 def operand_formats(formats: Sequence[Format]) -> list[Format]:
-    """Return those formats that can be operand formats of engines."""
+    """Return the formats that accumulator models accept as operand formats."""
     return [fmt for fmt in formats if fmt.signed and _fits(fmt)]
 
 
@@ -66,7 +66,7 @@ def _fits(fmt: Format) -> bool:
 
 
 def scale_formats(formats: Sequence[Format]) -> list[Format]:
-    """Return those formats that can be scale formats of engines."""
+    """Return the formats that accumulator models accept as scale formats."""
     return [fmt for fmt in formats if not fmt.signed and not fmt.has_inf and fmt.bits <= 8]
 
 

@@ -1,8 +1,9 @@
-"""Generate CUDA kernels for matrix products of codes with an engine's accumulator.
+"""Generate CUDA kernels for matrix products of codes with an accumulator model (engine).
 
-The two kernels return the same bits. `fp9_sums` computes each sum with the C header's dot product, for every engine.
-`fp9_tiles` computes tiles of sums in integers of 32 or 64 bits, for engines whose addition window includes the addend.
-`fp9_tiles` marks sums with special numbers and sums that overflow. `fp9_sums` then computes the marked sums.
+The two kernels return the same bits. `fp9_sums` computes each sum with the C header's dot product, for every
+accumulator model. `fp9_tiles` computes tiles of sums in 32-bit or 64-bit integers, for accumulators that align the
+addend with the products. `fp9_tiles` marks the sums that overflow or have special numbers. `fp9_sums` then computes the
+marked sums.
 """
 
 from __future__ import annotations
@@ -35,7 +36,7 @@ class Kernels:
     both kernels are (a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b). A block of `fp9_tiles` has `THREADS`
     threads and computes `TILE` x `TILE` sums. The array `redo` (m, n) of type uint8 marks the sums that `fp9_tiles`
     does not compute. Each thread of `fp9_sums` computes one sum. If `redo` is a null pointer, `fp9_sums` computes all
-    sums, and otherwise only the marked sums.
+    sums. Otherwise, `fp9_sums` computes only the marked sums.
     """
 
     source: str
@@ -45,8 +46,8 @@ class Kernels:
 def kernels(format_a: Format | str, format_b: Format | str, engine: Engine) -> Kernels:
     """Return the CUDA source for matrix products of codes in the given formats.
 
-    Raises ValueError for an engine with random bits or `zero_bypass`. Raises ValueError if the engine scales groups of
-    products and does not accept the operand formats.
+    Raises ValueError for an accumulator model with random bits or `zero_bypass`. Raises ValueError if the accumulator
+    model scales groups of products and does not accept the operand formats.
     """
     formats = format(format_a), format(format_b)
     a, b = formats

@@ -21,7 +21,7 @@ def c_type(width: int) -> str:
 
 
 def signed(port: str, width: int) -> str:
-    """Return a C expression that reads a port as two's complement."""
+    """Return a C expression that reads a port as a two's complement integer."""
     half = 1 << (width - 1)
     return f"((int)({port} ^ {half}) - {half})"
 

@@ -1,4 +1,4 @@
-"""Exponent ranges of the terms of exact sums."""
+"""Exponent ranges of the terms that are summed exactly."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generate the C function of an engine's step, R = round(sum of products + c)."""
+"""Generate the C function of an accumulation step, R = round(sum of products + c)."""
 
 from __future__ import annotations
 
@@ -65,14 +65,14 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def nan_codes(engine: Engine) -> tuple[str, str]:
-    """Return the engine's NaN code for NaN operands, and its NaN code for invalid operations, as C literals."""
+    """Return two NaN codes of an accumulator model as C literals: for NaN operands, and for invalid operations."""
     own = engine.result.format.nan_code(False) if engine.nan.code is None else engine.nan.code
     assert own is not None, "an engine's result has a NaN"
     return f"0x{own:X}", f"0x{own if engine.nan.invalid_code is None else engine.nan.invalid_code:X}"
 
 
 def layout(engine: Engine) -> str:
-    """Return the name of the C function for the layout of an exact engine's result format.
+    """Return the name of the C function for the layout of an exact accumulator's result format.
 
     Raises ValueError for a result format without fixed fields, such as HiFloat8.
     """

@@ -1,6 +1,7 @@
-"""Compile the explorer's WebAssembly module, with formats and engines in C.
+"""Compile the explorer's WebAssembly module, with formats and accumulator models in C.
 
-Run `python -m fp9.cmodel.webassembly` to compile the module again after a change of formats, engines or C code.
+After a change of formats, accumulator models or C code, run `python -m fp9.cmodel.webassembly` to compile the module
+again.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ _HEAD = "#define FP9_NO_FLOAT\n#define FP9_FN static __attribute__((noinline, un
 
 
 def source() -> str:
-    """Return the C source of the WebAssembly module, with all formats and engines of the explorer's page."""
+    """Return the C source of the WebAssembly module, with all formats and accumulator models of the explorer's page."""
     operands = [fmt for fmt in operand_formats(FORMAT_LIST) if fmt.bits <= TABLE_BITS]
     made = [engine_text(engine, operands, [], "observe") for engine in ENGINE_LIST]
     formats = [*FORMAT_LIST, *(fmt for text in made for fmt in text.formats)]
@@ -81,7 +82,7 @@ def _sum(engine: Engine, operands: Sequence[Format]) -> str:
 
 
 def digest(text: str) -> str:
-    """Return the SHA-256 digest of C source. Comments and white space do not change the digest."""
+    """Return the SHA-256 digest of C source. Comments and white space in the C source do not change the digest."""
     return hashlib.sha256(" ".join(re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()).encode()).hexdigest()
 
 

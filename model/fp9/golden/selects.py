@@ -63,7 +63,7 @@ def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iter
 
 
 def _within(here: Where, among: Where) -> Where:
-    """Combine two selections of operations, where `among` selects from the elements that `here` selects."""
+    """Return a selection of operations, where `among` selects from the elements that `here` selects."""
     if isinstance(here, slice) or isinstance(among, slice):
         return among if isinstance(here, slice) else here
     inside = here.copy()
@@ -87,7 +87,7 @@ def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
 def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the numbers of all operands a and b, each of shape (n, products).
 
-    If the engine's zero bypass applies to a product, both factors are 0.
+    If the accumulator's zero bypass applies to a product, both factors are 0.
     """
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
     if unit.engine.nan.zero_bypass:

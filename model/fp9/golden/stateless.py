@@ -213,7 +213,7 @@ def _fma(unit: Dot, inputs: Columns) -> Results:
 def fpu(unit: Fpu, inputs: Columns) -> Results:
     """Return the golden results of an `Fpu` unit.
 
-    The golden model of a single-operation unit computes each operation of the FPU.
+    For each operation of the FPU, the golden model of a single-operation unit computes the result.
     """
     wide = unit.engine.result.format
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Terms(NamedTuple):
-    """Numbers of shape (n, terms), and the powers of two that align the numbers.
+    """Terms of shape (n, terms) as float64 numbers, and the powers of two that align the terms.
 
     The power of a zero is 0. The array `powers` is empty if the accumulator has no alignment window.
     """

@@ -117,7 +117,7 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
 def _rounding(
     unit: MultiFpu, row: Row, op: Op, a: _Number, result: Format
 ) -> tuple[CastPolicy, casts.RandomBits | casts.HybridBits | None]:
-    """Return the policy of an operation, and the bits beside the exact value that its rounding reads."""
+    """Return an operation's policy, and the additional bits that the rounding reads."""
     rounding, overflow = chosen(unit.roundings, row, "rounding"), chosen(unit.overflow, row, "overflow")
     if rounding.needs_bits:
         return unit.policy(result, rounding, overflow), casts.RandomBits(row["random"], unit.random_bits)

@@ -135,7 +135,7 @@ def dot(unit: Dot, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def fpu(unit: Fpu, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the result of each operation, as `FpuOp` defines the operation."""
+    """Yield the result of each operation of a dual-format FPU (see `FpuOp`)."""
     for row in rows:
         yield outputs(unit, *_FPU[chosen(unit.operations, row, "op")](unit, row))
 

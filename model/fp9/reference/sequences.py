@@ -78,9 +78,9 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
-    """Return a list of the term that reduces an overflowing sum modulo the size of the register.
+    """Return the term that wraps an overflowing sum into the register's range, as a list.
 
-    The returned list is empty if the sum fits into the register.
+    The list is empty if the sum fits into the register.
     """
     size = pow2(unit.sum_bits + product_range(unit.a, unit.b, unit.bias_port).ulp)
     total = sum((term.value.value for term in terms if term.value.kind is Kind.FINITE), Fraction(0))

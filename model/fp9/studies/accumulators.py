@@ -1,7 +1,7 @@
 """Rounding errors of accumulators, and reproductions of published experiments.
 
-An experiment rounds random vectors to the operand formats. The sums of each engine are then compared with the exact
-sums of the same codes, so that only the accumulator causes errors.
+An experiment rounds random vectors to the operand formats. The sums of each accumulator model are then compared with
+the exact sums of the same codes.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ DISTRIBUTIONS: dict[str, Draw] = {
 
 @dataclass(frozen=True)
 class Errors:
-    """Rounding errors of one engine over many sums of `depth` products.
+    """Rounding errors of one accumulator model over many sums of `depth` products.
 
     - `mean`, `median`, `largest`: mean, median and largest |error| / |exact|.
     - `relative`: root mean square error divided by the root mean square of the exact sums.
@@ -65,11 +65,11 @@ def sum_errors(
     depths: Sequence[int],
     progress: Progress | None = None,
 ) -> list[Errors]:
-    """Return the rounding errors of each engine for each depth K.
+    """Return the rounding errors of each accumulator model for each depth K.
 
     The arrays `a` and `b` hold codes of shape (n, k). Each sum has the first K products of a row of `a` and the same
     row of `b`. Sums whose exact value is 0 or not finite are omitted. Raises ValueError for a K outside 1..k, and for
-    engines that do not support the formats.
+    accumulator models that do not support the formats.
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:
@@ -172,9 +172,9 @@ def _loaded(file: Path) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Published:
-    """A published experiment: set-up, engines and depths, and what the source reports.
+    """A published experiment: set-up, accumulator models, depths, and the errors that the source reports.
 
-    The keys of `figures` are the name of an engine, as in `Errors.engine`, and a depth.
+    A key of `figures` is the name of an accumulator model, as in `Errors.engine`, and a depth.
     """
 
     name: str
@@ -246,7 +246,7 @@ PUBLISHED: dict[str, Published] = {
 
 
 def reproduce(name: str, seed: int = 0, progress: Progress | None = None) -> list[Errors]:
-    """Repeat a published experiment with fp9's engines, and return the rounding errors of each engine.
+    """Repeat a published experiment with fp9's accumulator models, and return the rounding errors of each model.
 
     Raises ValueError for an unknown experiment.
     """

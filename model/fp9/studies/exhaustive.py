@@ -45,7 +45,7 @@ Answer = Callable[["NDArray[np.uint32]"], "NDArray[Any]"]
 class Check:
     """A cast to check on all float32 numbers.
 
-    The field `beside` names the package or oracle with which the cast is compared.
+    The field `beside` names the package, or the oracle, with which the cast is compared.
     """
 
     fmt: str

@@ -1,4 +1,4 @@
-"""Plots of rounding error over the number of products K, with one curve for each engine."""
+"""Plots of rounding error over the number of products K, with one curve for each accumulator model."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Triple = tuple[Codes, Codes, Codes]
 
 
 def fixed(fmt: Format) -> FixedFormat:
-    """Return the format `fmt` with the static type of a fixed-field format.
+    """Return the format `fmt`, with the static type of a fixed-field format for type checkers.
 
     Every cast source and every result of a sum has a fixed-field format.
     """
@@ -71,7 +71,7 @@ def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
 
 
 def concatenated(parts: Sequence[Inputs]) -> Inputs:
-    """Return the operations of all parts in one set of input columns."""
+    """Return one set of input columns with the operations of all parts."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 

@@ -163,8 +163,8 @@ def _choose(
 def _take_best(rows, counts, worth):
     """Return the index of the row with the most valuable bit pairs, and reduce the worth of the row's pairs.
 
-    The element `worth[i, v, w, j]` is the worth of value v in bit i together with value w in bit j. Separate sums for
-    each bit j use the processor's vector lanes, and give the same result on every machine.
+    The element `worth[i, v, w, j]` is the worth of the bit pair in which bit i has the value v and bit j has the value
+    w. Separate sums for each bit j use the processor's vector lanes, and give the same result on every machine.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

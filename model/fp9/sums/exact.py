@@ -109,10 +109,9 @@ MAX_PARTS = 4
 
 
 def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
-    """Return the number of exponent ranges for each of two operands.
+    """Return the number of exponent ranges into which each of two operands is split.
 
-    The chosen numbers of ranges have the smallest possible product. Return None if an operand needs more than
-    `MAX_PARTS` ranges.
+    The two numbers have the smallest possible product. Return None if an operand needs more than `MAX_PARTS` ranges.
     """
     counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)
     for count_a, count_b in sorted(counts, key=math.prod):

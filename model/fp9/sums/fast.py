@@ -74,7 +74,7 @@ class Chain(FastSums):
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
         """Return sums with their exception flags.
 
-        The sums cannot underflow, because all terms are multiples of float32's smallest subnormal number.
+        Sums do not underflow, because all terms are multiples of float32's smallest subnormal number.
         """
         sums, inexact = scratch_copy(start, self.carrier), scratch(start.shape, np.bool_)
         a, b, *ends = some_of((self.a, self.b), rows, columns, 0, self.depth)
@@ -192,7 +192,7 @@ class Windowed(FastSums):
         operands.
 
         The kernel ignores zeros in the search for the largest exponent of an accumulation step. The kernel is wrong for
-        an engine that aligns a zero with a higher exponent than a nonzero number.
+        an accumulator that aligns a zero with a higher exponent than a nonzero number.
         """
         return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 

@@ -34,7 +34,8 @@ HEADROOM_BITS = 32
 def rounding_of(
     fmt: Format, rounding: Rounding, overflow: Overflow = Overflow.INF
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
-    """Return the rounding to an accumulator format as the kernels need it: table arrays, a record, and the mode.
+    """Return the rounding to an accumulator format in the form that the kernels need: table arrays, a record, and the
+    mode.
 
     `overflow` selects the result of finite sums above the largest number. Infinite sums stay infinite. The returned
     record holds two NaN codes: one code for NaN operands, and one code for invalid operations.
@@ -54,13 +55,13 @@ def rounding_of(
 
 
 def step_rounding(engine: Engine) -> Result:
-    """Return the rounding after each accumulation step of an engine, and the table that decodes the rounded codes."""
+    """Return the rounding after each accumulation step, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, *engine.nans_of_steps)
     return _rounding(engine.result.format, engine.result.rounding, *ends)
 
 
 def output_rounding(engine: Engine) -> Result:
-    """Return the rounding of an engine's total, and the table that decodes the rounded codes."""
+    """Return the rounding of an accumulator's total, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, engine.nan.code, engine.nan.invalid_code)
     return _rounding(engine.output, engine.output_rounding, *ends)
 
@@ -86,8 +87,8 @@ def _rounding(
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
     """Return the parameters of an accumulator model for the kernels, and the number of integer limbs of an exact sum.
 
-    `products` is the range of exponents that the bits of products can have. The parameters assume that the sums of
-    chunks are added to a total, and that 0 * NaN gives NaN.
+    `products` is the range of exponents that the bits of products can have. The parameters assume that the sum of each
+    chunk is added to a total, and that 0 * NaN gives NaN.
     """
     addend_lowest, addend_highest = bit_range(engine.addend_format)
     base = min(products.start, addend_lowest)
@@ -191,7 +192,7 @@ class GeneralSums:
 def rounded_addends(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the codes and flags of shape (n,) of sums without products, for an engine with exact sums.
+    """Return codes and flags of shape (n,) for sums without products in an exact accumulator.
 
     Each result is the addend, rounded once.
     """

@@ -1,4 +1,4 @@
-"""Compute sums whose terms are scaled sums of groups of products, as in NVFP4.
+"""Compute sums in which each term is the scaled sum of a group of products, as in NVFP4.
 
 The elements of the operands are narrow, so the kernels compute with integers.
 """
@@ -29,10 +29,10 @@ _ONE = np.ones((1, 1))
 
 
 class GroupedSums:
-    """Dot products of the rows of two operands, for an engine that scales groups of products.
+    """Dot products of the rows of two operands, for an accumulator model that scales groups of products.
 
     Raises ValueError for formats with infinities or NaN. Raises ValueError also if float64 has too few bits for a
-    group's sum and the window.
+    group's sum and the alignment window.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
@@ -59,7 +59,7 @@ class GroupedSums:
     ) -> None:
         """Compute dot products of rows as `GeneralSums.run` does.
 
-        `scales` must all be 1, because group scales already multiply the groups.
+        All `scales` must be 1, because group scales already multiply the groups.
         """
         integers, factors, powers = (
             [some_rows(array, part) for array, part in zip(arrays, (rows_a, rows_b), strict=True)]

@@ -1,6 +1,6 @@
 """Find the rows and columns of a matrix product whose numbers have unusually low bits.
 
-All products of the other rows and columns are multiples of a higher power of two.
+All products of the remaining rows and columns are multiples of a higher power of two.
 """
 
 from __future__ import annotations
@@ -24,8 +24,7 @@ Masked rows are computed again at a third of the speed, so the second computatio
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """Return a mask of rows of a, and a mask of rows of b, whose numbers have unusually low bits.
 
-    A mask has the shape (rows,). Both masks have the shape (1,) and hold False if the exponent range of the numbers
-    already shows that no row needs a mask.
+    A mask has the shape (rows,). If no row needs a mask, both masks have the shape (1,) and hold False.
 
     Products of unmasked rows are multiples of 2^lowest. For a chosen exponent x, a masked row of a contains a number
     that is not a multiple of 2^x. A masked row of b contains a number that is not a multiple of 2^(lowest - x). The

@@ -34,7 +34,7 @@ _RATES = Rates()
 class Options(NamedTuple):
     """Options of `dot` and `matmul`.
 
-    `joins` is true if sums of chunks, or scaled sums, are added to a total.
+    If `joins` is true, the sums of chunks, or scaled sums, are added to a total.
     """
 
     flags: bool
@@ -87,7 +87,7 @@ class Products:
         self.codes, self.flags = outputs(engine, start, self._depth, options.flags, options.random)
 
     def run(self) -> None:
-        """Compute all matrix products, on several threads if there is enough work."""
+        """Compute all matrix products, on several threads if the work is large enough."""
         items, rows, columns = self._start.shape
         each = rows * columns * self._depth
         if not items * each:
@@ -168,7 +168,7 @@ class Products:
 def _slow_to_load() -> tuple[Any, Any]:
     """Return modules that only matrix products need.
 
-    Importing a loaded module again still takes noticeable time in a small product, so the result is cached.
+    The result is cached, because importing a loaded module again takes noticeable time in a small product.
     """
     from fp9.sums import codes, tiles  # slow to load
 
@@ -199,10 +199,10 @@ def outputs(
 def _sums_of_no_products(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the addends of shape (n,) in the engine's output format, with their flags.
+    """Return the addends of shape (n,) in the accumulator's output format, with their flags.
 
-    An addend with too many bits is truncated, or rounded if the engine sums exactly. NaN addends get the engine's NaN
-    code.
+    An addend with too many bits is truncated, or rounded if the accumulator sums exactly. NaN addends get the engine's
+    NaN code.
     """
     from fp9.sums.general import rounded_addends  # slow to load
 
@@ -215,8 +215,6 @@ def _sums_of_no_products(
 
 
 def is_one_product(a: Operand, b: Operand, scale_b: Any, block: int | None) -> bool:
-    """Return whether all matrices of `a` are multiplied by the same matrix, so that they can be stacked as one
-    matrix.
-    """
+    """Return whether all matrices of `a` are multiplied by the same matrix, and can be stacked as one matrix."""
     scale_is_common = scale_b is None or np.ndim(scale_b) <= (2 if block else 1)
     return math.prod(b.shape[:-2]) == 1 and scale_is_common

@@ -54,7 +54,7 @@ def _span(fmt: Format) -> Span:
 class _Kept:
     """Codes, and cached arrays that are computed from the codes.
 
-    A cached array may have its last two axes exchanged.
+    The last two axes of a cached array may be exchanged.
     """
 
     def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
@@ -197,11 +197,11 @@ def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
 
 
 def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
-    """Return an operand whose elements along an axis are in the order in which the engine adds products.
+    """Return an operand whose elements along an axis are in the order in which the accumulator adds products.
 
-    If the engine does not interleave products, the given operand is returned unchanged. Elements that are missing in
-    the last chunk are filled with +0, or with the smallest number if the format has no zero. If an operand's format has
-    no zero, `check_filled` ensures that the other operand is filled with +0.
+    If the accumulator does not interleave products, the given operand is returned unchanged. Missing elements of the
+    last chunk are filled with +0, or with the smallest number if the format has no zero. If an operand's format has no
+    zero, `check_filled` ensures that the other operand is filled with +0.
     """
     if engine.chunk.interleave is None or not x.codes.size:
         return x
@@ -215,9 +215,7 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
 
 
 def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
-    """Raise ValueError if an engine must fill the last chunk of products with zeros and neither operand format has a
-    zero.
-    """
+    """Raise ValueError if the last chunk of products must be filled with zeros and neither operand format has a zero."""
     if (
         engine.chunk.interleave is not None
         and engine.chunk.length
@@ -231,7 +229,7 @@ def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
 
 
 def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:
-    """Return `given` if `given` is already an operand, or else an operand of the given codes, without a copy.
+    """Return `given` if `given` is already an operand. Otherwise, return an operand of the given codes, without a copy.
 
     `side` is the name of the operand in error messages, "a" or "b". Raises TypeError for codes without a format, and
     ValueError for an operand whose format differs from `fmt`.

@@ -118,28 +118,29 @@ def dot(
 
     `a` and `b` hold codes of a format, in shapes that broadcast against each other and have equal last axes. Arrays
     that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch) and operands (`fp9.operand`) need no format
-    argument. `c` holds codes of the format `Engine.addend_format`, in the operands' shape without the last axis. The
-    default of `c` is +0. `format_c` names the format of `c` if `c` is an array of plain codes.
+    argument. `c` holds codes of the accumulator's addend format (`Engine.addend_format`), in the operands' shape
+    without the last axis. The default of `c` is +0. `format_c` names the format of `c` if `c` is an array of plain
+    codes.
 
-    `scale_a` and `scale_b` hold exponents of powers of two, -127 to 127, which multiply an operand. Give a single
-    scale, or a scale for each vector. With `block`, give a scale for every `block` products of a vector, in the last
-    axis. The field `scaling` of the engine says where the scales are applied. With `scale_format` (e8m0, ue4m3, ue5m3,
-    e6m2) the scales are codes of the scale format. A NaN scale gives NaN.
+    `scale_a` and `scale_b` hold exponents of powers of two, -127 to 127, which multiply an operand. A scale applies to
+    all vectors, or to one vector. With `block`, the last axis of the scales has one scale for every `block` products of
+    a vector. The field `scaling` of the accumulator model says where the scales are applied. With `scale_format` (e8m0,
+    ue4m3, ue5m3, e6m2) the scales are codes of the scale format. A NaN scale gives NaN.
 
     `random_bits` holds integers of `random_width` bits for stochastic rounding. The last axis of `random_bits` has an
     integer for every rounding (`Engine.steps`), and one more if the whole sum is scaled.
 
-    Returns codes of the format `engine.output`, in the operands' shape without the last axis. The codes are written to
-    `out` if `out` is given. With `flags`, also returns the exception flags (fp9.Flags bits, OR-ed over the steps,
-    uint8).
+    Returns codes of the accumulator's output format (`engine.output`), in the operands' shape without the last axis.
+    The codes are written to `out` if `out` is given. With `flags`, also returns the exception flags (fp9.Flags bits,
+    OR-ed over the steps, uint8).
 
     >>> import fp9
     >>> x = fp9.encode([1.0, 2.0, 3.0], "e4m3")
     >>> fp9.decode(dot(x, x, "e4m3", "e4m3", "hopper", flags=False), "fp32").item()
     14.0
 
-    Raises ValueError for shapes, scales, engines and formats that do not fit. Raises TypeError for codes that are not
-    integers or have no format, and for `flags` that is neither True nor False.
+    Raises ValueError for unsuitable shapes, scales, accumulator models and formats. Raises TypeError for codes that are
+    not integers or have no format, and for `flags` that is neither True nor False.
     """
     check_switches(flags=flags)
     check_work(threads, progress)
@@ -212,7 +213,8 @@ def matmul(
     format_c: Format | str | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Return the matrix product a (..., M, K) x b (..., K, N) + c (..., M, N) as codes of the engine's output format.
+    """Return the matrix product a (..., M, K) x b (..., K, N) + c (..., M, N) as codes of the accumulator's output
+    format.
 
     Each sum adds its products in the order of K. Arguments and errors are the same as for `dot`. Leading axes of `a`
     and `b` broadcast as in `numpy.matmul`. The leading axes of `c` and of the scales broadcast to the leading axes of
@@ -286,7 +288,7 @@ def _given(codes: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
 
 
 def _check_addend(c: ArrayLike, named: Format | str | None, fmt: Format) -> None:
-    """Raise ValueError if the addend's format is not the engine's format.
+    """Raise ValueError if the addend's format is not the accumulator's addend format.
 
     Warn if the addend is given as plain codes whose width fits several formats.
     """

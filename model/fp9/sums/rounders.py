@@ -25,9 +25,9 @@ def can_round(result: Format, rounding: Rounding) -> bool:
 
 
 def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
-    """Return whether all numbers of a result format are normal numbers of a float type (the carrier).
+    """Return whether a wider float type (the carrier) represents all numbers of a result format as normal numbers.
 
-    The carrier must also represent the constants that round to the result format.
+    The carrier must also represent the constants for rounding to the result format.
     """
     assert isinstance(result, FixedFormat)
     range_of = np.finfo(carrier)
@@ -63,12 +63,12 @@ def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]])
 
 @functools.lru_cache(maxsize=128)
 def tiny_below(result: Format) -> float:
-    """Return the bound below which a rounded result may be tiny, so that the operation may underflow."""
+    """Return the bound below which a rounded result may be tiny (IEEE 754 underflow)."""
     return float(max(pow2(result.min_normal_exponent), result.value_of(result.smallest_code)))
 
 
 def _lowest_numbers(result: FixedFormat, to_even: bool, carrier: type[np.floating[Any]]) -> tuple[Any, Any, Any]:
-    """Return the constants limit, magic and steps, which round in the lowest binades of a format.
+    """Return the constants `limit`, `magic` and `steps`, which round numbers in the lowest binades of a format.
 
     A magnitude below `limit` is rounded by adding and subtracting `magic`, or truncated to multiples of 1 / `steps`.
     """

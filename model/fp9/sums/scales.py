@@ -82,8 +82,8 @@ def scale_rows(
     of two, or else codes of the scale format `fmt`. The leading axes of `scale` broadcast to `batch`. With
     `blocks_first`, the last axes of `scale` are (blocks, rows).
 
-    Raises ValueError for shapes, exponents and codes that do not fit. Raises TypeError for scales that are not
-    integers, and for unsigned integers as exponents.
+    Raises ValueError for unsuitable shapes, exponents and codes. Raises TypeError for scales that are not integers, and
+    for unsigned integers as exponents.
     """
     if scale is None:
         return None

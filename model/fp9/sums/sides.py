@@ -1,4 +1,4 @@
-"""The two sides of a product. A side of a product consists of an operand's rows and the scales of the rows."""
+"""The two sides of a product. A side of a product consists of rows of an operand and the scales of the rows."""
 
 from __future__ import annotations
 
@@ -28,8 +28,9 @@ View = Callable[["NDArray[Any]"], "NDArray[Any]"]
 class Side:
     """Rows (rows, k) of an operand with their scales. The rows of the right side are columns of the right operand.
 
-    `scales` multiplies numbers and has the shape (rows, k or 1). `at_sums` multiplies the sums of chunks and has the
-    shape (rows or 1, chunks or 1). `groups` multiplies the sums of groups and has the shape (rows or 1, groups or 1).
+    `scales` multiplies numbers and has the shape (rows, k or 1). `at_sums` multiplies the sums of chunks of products,
+    and has the shape (rows or 1, chunks or 1). `groups` multiplies the sums of groups of products, and has the shape
+    (rows or 1, groups or 1).
     """
 
     operand: Operand
@@ -73,7 +74,7 @@ class Side:
     def powers(self) -> NDArray[np.float64]:
         """Return the powers of two for alignment, row by row.
 
-        The shape is (1, 1) if the engine has no window.
+        The shape is (1, 1) if the accumulator has no alignment window.
         """
         return self.rows("powers") if self.aligned else NO_POWERS
 

@@ -119,7 +119,7 @@ class FastSums(abc.ABC):
         return totals
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add the sums of all chunks to the totals (rows, columns), in place or in a new array."""
+        """Add the sum of each chunk of products to the totals (rows, columns), in place or in a new array."""
         for begin, end, scales in self._chunks(rows, columns):
             zeros = scratch_full(totals.shape, 0.0, self.carrier)
             parts = self.accumulate(rows, columns, zeros, begin, end)
@@ -127,7 +127,7 @@ class FastSums(abc.ABC):
         return totals
 
     def _chunks(self, rows: Places, columns: Places) -> Iterator[tuple[int, int, Pair]]:
-        """Yield the range begin..end-1 of products of each chunk, and the scales of the chunk's sums."""
+        """For each chunk of products, yield the range begin..end-1 of its products and the scales of its sum."""
         length = self.engine.chunk.length or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
@@ -157,20 +157,19 @@ _JOINED_ROWS = 128
 
 
 def depth_bits(depth: int) -> int:
-    """Return how many bits longer than one number a sum of `depth` numbers can be."""
+    """Return by how many bits a sum of `depth` numbers can be longer than one number."""
     return max(depth - 1, 0).bit_length()
 
 
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
     """Return whether a zero operand or addend can raise the largest exponent of a step.
 
-    A zero raises the largest exponent if the engine aligns zeros with a higher exponent than a nonzero product or
-    addend.
+    A zero raises the largest exponent if the accumulator aligns zeros with a higher exponent than another term.
     """
     lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
     return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent
 
 
 def range_bits(x: Span) -> int:
-    """Return the length in bits of fixed-point numbers that cover a range of exponents."""
+    """Return the number of bits of a fixed-point number that covers a range of exponents."""
     return x.highest - x.lowest + 1

@@ -29,7 +29,7 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Chunks(NamedTuple):
-    """How the products of a sum are divided into chunks.
+    """Division of a sum's products into chunks.
 
     `length` is the number of products in a chunk. `total` is the rounding of totals, or None if there is only one
     chunk. `tiny` is the bound below which a total may be tiny.
@@ -41,7 +41,7 @@ class Chunks(NamedTuple):
 
     @property
     def join(self) -> tuple[Any, float] | None:
-        """Return the rounding of totals with `tiny`, or None for a single chunk."""
+        """Return the rounding of totals and the bound `tiny`, or None if there is only one chunk."""
         return None if self.total is None else (self.total, self.tiny)
 
 
@@ -112,7 +112,7 @@ class Tiled(FastSums):
         return self._mended(rows, acc, begin, end, Chunks(max(end - begin, 1)), again)
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add the sums of all chunks to the totals, for all columns at once.
+        """Add the sum of each chunk of products to the totals, for all columns at once.
 
         Unscaled chunks are added inside the tiles.
         """
@@ -131,7 +131,7 @@ class Tiled(FastSums):
     def has_flags(self) -> bool:
         """Return whether the strategy can compute exception flags.
 
-        For an engine with a window whose chunks are added to a total, the step and total formats must have subnormals.
+        If an accumulator has a window and chunks, the formats of steps and totals must have subnormals.
         """
         result, output = self.engine.result.format, self.engine.output
         stepped = self.engine.window.width is None or (result.subnormals and output.subnormals)
@@ -229,7 +229,7 @@ def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
 
 
 class Stepwise(FastSums):
-    """Strategy with the general kernel, which is correct for all engines and numbers but slow."""
+    """Strategy with the general kernel, which is slow but correct for all accumulator models and numbers."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -258,10 +258,10 @@ _ONE = np.ones((1, 1))
 
 
 def lowest_step(result: FixedFormat) -> int:
-    """Return the exponent of the last place in the lowest binade of a format.
+    """Return the exponent of the last bit position in the lowest binade of a format.
 
-    For a format without subnormals, return the exponent of the smallest power of two that the format represents. The
-    code of 2^lowest can mean zero, and then the next power of two counts.
+    For a format without subnormals, return the exponent of the smallest power of two that the format represents. If
+    2^lowest has the code of zero, the next power of two counts.
     """
     if result.subnormals:
         return result.quantum(result.lowest_exponent)

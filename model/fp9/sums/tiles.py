@@ -109,7 +109,7 @@ class Rounded(Tiled):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether float64 holds the sums in a unit that divides the numbers of most rows."""
+        """Return whether float64 can sum the products of most rows exactly."""
         usual = super().takes(engine, a, b, depth_bits)
         return usual and finer_rows(a, b, _fine_step(engine, a, b)) is not None
 
@@ -173,13 +173,13 @@ def _met_step(a: Side, b: Side) -> int:
 
 
 def _held_step(a: Side, b: Side, depth: int) -> int:
-    """Return the exponent of the smallest unit in which float64 holds a sum of `depth` products."""
+    """Return the exponent of the smallest unit for which float64 holds a sum of `depth` products."""
     longest = depth_bits(max(depth, BLOCK))
     return a.met_span.highest + b.met_span.highest + 2 + longest + 1 - BINARY64.precision
 
 
 def _fine_step(engine: Engine, a: Side, b: Side) -> int:
-    """Return the exponent of the fine step, a unit in which float64 holds the sum of a block of products.
+    """Return the exponent of the fine step, a unit for which float64 holds the sum of a block of products.
 
     Most products and accumulators are multiples of the fine step.
     """

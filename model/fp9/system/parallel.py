@@ -52,7 +52,7 @@ def cores() -> int:
 
 
 def _helpers() -> ThreadPoolExecutor:
-    """Return the thread pool, which lives as long as the process and adds threads on demand."""
+    """Return the thread pool, which lives as long as the process and gains threads on demand."""
     global _pool
     if _pool is None:
         _pool = ThreadPoolExecutor(_LARGEST_POOL, "fp9")
@@ -145,7 +145,7 @@ class Rates:
         return unmeasured if rate is None else max(1, int(SECONDS_OF_A_THREAD / rate))
 
     def measured(self, kind: Hashable, work: Callable[[slice], None], products_per_row: int) -> Callable[[slice], None]:
-        """Return a version of the function `work` that measures its own time.
+        """Return a version of the function `work` that measures its running time.
 
         The measured rate follows the fastest calls, and rises slowly if later calls are slower.
         """

@@ -18,7 +18,7 @@ from fp9.vectors.sets import VectorSet, form_of, from_inputs, read
 class WrongValue:
     """A result in a vector file that differs from the golden model's result.
 
-    The fields are the operation's index from 0, the port name, the value in the file, and the model's value.
+    The record holds the operation's index from 0, the port name, the value in the file, and the model's value.
     """
 
     vector: int

@@ -31,8 +31,8 @@ def percent(share: float) -> str:
 def score_of(unit: str, sha256: str) -> dict[str, Any] | None:
     """Return the mutation score of the suite with the given digest, or None if the suite has no measured score.
 
-    The entries of a score are the random seeds (`seeds`), the number of non-equivalent mutants (`mutants`) and the
-    number of killed mutants (`killed`). Further entries are the share of killed mutants (`share`) and the digest of
-    the circuit's Verilog (`verilog_sha256`).
+    A score has the random seeds (`seeds`), the number of non-equivalent mutants (`mutants`), and the number of killed
+    mutants (`killed`). A score also has the share of killed mutants (`share`) and the digest of the circuit's Verilog
+    (`verilog_sha256`).
     """
     return table().get(unit, {}).get(sha256)

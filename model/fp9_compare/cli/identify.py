@@ -62,7 +62,7 @@ def identify(
     folder of measured rows must have the layout of github.com/north-numerical-computing/MATLAB-tensor-core.
 
     The implementation computes one sum after another. The command chooses each sum to distinguish as many accumulator
-    models (engines) as possible. The command prints an accumulator engine, and the fields whose values no sum could
+    models (engines) as possible. The command prints an accumulator model, and the fields whose values no sum could
     determine. If no accumulator engine gives all results, the command shows the first wrong row, and the exit code is
     1.
 

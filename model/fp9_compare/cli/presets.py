@@ -21,9 +21,9 @@ def show_presets(folder: Path, as_json: bool) -> None:
 
     Every accumulator preset is tried on each file, with the measured addend C and with +0 instead. Each line of the
     table lists presets for the file's operand format first. Presets with the narrowest window come next, then presets
-    with the fewest parameters. Names joined by = are the same accumulator engine. "Not distinguished" lists other
-    engines with the same results. If no preset reproduces all results, the first row that differs is shown step by
-    step, and the exit code is 1.
+    with the fewest parameters. Names joined by = are the same accumulator model. "Not distinguished" lists other
+    accumulator models with the same results. If no preset reproduces all results, the first row that differs is shown
+    step by step, and the exit code is 1.
     """
     from fp9_compare import measured_rows as study  # slow to load
 

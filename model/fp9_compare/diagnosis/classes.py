@@ -60,7 +60,7 @@ def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
 def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
     """Return the numbers on a port, with the correct class (zero, subnormal, infinity, NaN) of each number.
 
-    An exponent bias on another port is ignored, because a bias does not change the class of a number.
+    An exponent bias on another port is ignored, because the class of a number does not depend on the bias.
     """
     values = np.empty(len(codes), dtype=np.float64)
     for fmt, here in formats_on(port, inputs):

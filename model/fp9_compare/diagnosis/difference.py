@@ -52,9 +52,8 @@ class Difference:
     """Possible difference from a specification: a changed specification, changed operands, or changed results.
 
     `says` describes the difference to the user. `spec` returns the changed specification. `operands` takes the
-    specification with all earlier differences, and returns changed operands. `results` takes the specification with all
-    differences, the changed operands and the results so far, and returns changed results. With `any_nan`, every NaN
-    equals the expected NaN.
+    specification after all earlier differences, and returns changed operands. `results` takes the specification after
+    all differences, the changed operands, and the current results. With `any_nan`, every NaN equals the expected NaN.
     """
 
     topic: Topic

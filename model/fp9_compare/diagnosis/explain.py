@@ -67,8 +67,8 @@ def explain(
 
     A single difference that explains all results is preferred. Otherwise pairs of differences are tried. Further
     differences are then added, as long as a difference explains more results than it contradicts. `tried` are the
-    differences to try. The default is `differences`. With `any_nan`, every NaN is correct where NaN is expected. Flags
-    outside `flag_bits` are ignored.
+    differences to try. The default is `differences`. With `any_nan`, every NaN code is correct if NaN is expected.
+    Flags outside `flag_bits` are ignored.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)
@@ -194,7 +194,7 @@ class _Case:
 def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[Difference, ...]:
     """Return the differences from the specification that leave the fewest results unexplained.
 
-    Ties go to the smaller set of differences.
+    If several sets are equally good, the function returns the smallest set.
 
     If several single differences explain all results, return the difference that also explains most flags.
     """

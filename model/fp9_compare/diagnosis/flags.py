@@ -102,8 +102,8 @@ def _tiny(op: Operation) -> Any:
 def _vanishes(op: Operation) -> Any:
     """Return a mask of the results that rounding changes from a nonzero number to zero.
 
-    Rounding to odd never changes a nonzero number to zero. The result is therefore compared with the exact number
-    rounded to odd.
+    Rounding to odd never changes a nonzero number to zero. Results are therefore compared with the exact number rounded
+    to odd.
     """
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)

@@ -24,9 +24,9 @@ def replaced(unit: Any, **fields: Any) -> Any:
 
 
 def custom(engine: Engine, **fields: Any) -> Engine:
-    """Return a copy of an accumulator engine with changed field values. The name of the copy is "custom".
+    """Return a copy of an accumulator model with changed field values. The name of the copy is "custom".
 
-    Raises ValueError if the accumulator engine refuses the values.
+    Raises ValueError if the accumulator model refuses the values.
     """
     return engine.changed(name="custom", **fields)
 
@@ -167,9 +167,9 @@ engine_of: Hook[[], Engine | None] = Hook(
 
 
 def with_engine(unit: Any, **fields: Any) -> Any:
-    """Return a copy of a unit with changed fields in its accumulator engine.
+    """Return a copy of a unit with changed fields in its accumulator model.
 
-    Raises ValueError if the accumulator engine refuses the values.
+    Raises ValueError if the accumulator model refuses the values.
     """
     return replaced(unit, engine=custom(unit.engine, **fields))
 

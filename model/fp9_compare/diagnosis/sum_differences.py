@@ -122,7 +122,7 @@ def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Co
 def _rounded(step: Step, a: Any, b: Any) -> Any:
     """Return a rounded product.
 
-    The addend of the rounding is -0, because -0 does not change the sign of a zero product.
+    The addend of each rounding is -0, which does not change the sign of a zero product.
     """
     return step(a, b, np.full(len(a), -0.0))
 
@@ -159,7 +159,7 @@ def _tree(step: Step, a: Any, b: Any, c: Any) -> Any:
 
 
 def _too_early(unit: Narrowed) -> Iterator[Difference]:
-    """Yield adders that differ from the specification: the sum is rounded before it is normalised.
+    """Yield adders that differ from the specification by rounding the sum before normalisation.
 
     The last bit position of the larger operand sets the rounding position.
     """

@@ -60,7 +60,7 @@ class Evidence:
         return self._every[stride]
 
     def short(self) -> Evidence:
-        """Return the sums in which only a few leading products are nonzero, with most of the zeros removed."""
+        """Return the sums in which only a few leading products are nonzero, without most of the zeros."""
         io, kept = self.interface, min(self.interface.depth, _SHORTENED)
         part = self.take(np.flatnonzero(self._predictions.reach() <= _SHORT))
         vectors = replace(part.vectors, a=part.vectors.a[:, :kept], b=part.vectors.b[:, :kept])
@@ -111,7 +111,9 @@ class Evidence:
 
     @functools.cached_property
     def fields(self) -> tuple[fields.Field, ...]:
-        """Return the parameters of an accumulator model, with the values that are possible for the hardware unit."""
+        """Return the parameters of an accumulator model, with the parameter values that are possible for the hardware
+        unit.
+        """
         return fields.hypotheses(self.interface, nan_codes(self.results))
 
     @property

@@ -146,8 +146,8 @@ def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
 def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
     """Return nearby values for each field of the order of addition (products, chunk, interleave).
 
-    The accumulation steps are one product longer or shorter, half as long or twice as long. A chunk of a sum holds one
-    step, two steps or all steps.
+    The accumulation steps are one product longer or shorter, half as long or twice as long. A chunk of products holds
+    one step, two steps or all steps.
     """
     products = engine.step.products
     filled = -(-depth // products) * products

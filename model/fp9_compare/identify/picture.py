@@ -35,7 +35,7 @@ def write(found: Fit, path: Path) -> None:
 
 
 def remaining(found: Fit) -> dict[str, list[int]]:
-    """Return, for each field, how many of its values reproduce the sums so far.
+    """For each field, return how many of the field's values reproduce the sums so far.
 
     The list of a field starts with the number before the first sum, and has one more number for each sum. All other
     fields have the values of the nearest accumulator model.

@@ -63,7 +63,7 @@ def _lowest_product(interface: Interface) -> int:
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return the value None for `zero_exponent` if the change affects no sum.
 
-    The field `zero_exponent` matters only if a window that is aligned to this exponent truncates a bit of a term.
+    The field `zero_exponent` matters only if an alignment window at this exponent truncates a bit of a term.
     """
     if engine.window.zero_exponent is None or engine.window.width is None or engine.step.group is not None:
         return {}
@@ -96,7 +96,7 @@ def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
 
     A generous bound on any sum is the number of products, times the largest product, times `_CUT_UPWARD`. No sum
     overflows if the bound is less than half the last bit of the largest result. If sums are split into chunks, the
-    bound must also be less than the largest number of a chunk.
+    bound must also be less than the largest number of the chunk format.
     """
     to_total = engine.output_rounding if engine.chunk.length is not None else engine.result.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ

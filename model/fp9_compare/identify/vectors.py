@@ -127,7 +127,7 @@ class Predictions:
         return dot(self._a, self._b, engine=engine, c=self._addend(fmt)[0], format_c=fmt, threads=1)
 
     def _sums(self, engine: Engine) -> NDArray[Any]:
-        """Return the codes that `dot` returns, but skip the checks of user input to save time."""
+        """Return the codes that `dot` returns, but without the checks of user input, to save time."""
         a, b = self._ready(engine)
         _, start = self._addend(engine.addend_format)
         codes = np.empty(len(start), dtype=engine.output.dtype)

@@ -64,7 +64,7 @@ def _recipe(engine: str) -> Recipe:
 
 
 def swamping(seed: int) -> dict[str, float]:
-    """Return the relative error of the first layer's weight gradient over 24,576 pixels, for each accumulator engine.
+    """Return the relative error of the first layer's weight gradient over 24,576 pixels, for each accumulator model.
 
     The reference for the error is the exact sum of the same 8-bit operands' products.
     """
@@ -81,9 +81,9 @@ FP32_SUMS = "fma_fp32"
 
 
 def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Return the mean square error over all pixels after 60 steps of Adam, for each accumulator engine.
+    """Return the mean square error over all pixels after 60 steps of Adam, for each accumulator model.
 
-    The accumulator engine adds the products of the weight gradients.
+    The accumulator model adds the products of the weight gradients.
     """
     found: dict[str, float] = {}
     for engine in (FP32_SUMS, *ENGINES):

@@ -89,7 +89,7 @@ def calibrate(
     of O_q against O_l. The layer's `forward` maps the chosen O_q to the input of the next layer. After each layer,
     `progress` is called with the layer's name, the number of finished layers, and the number of layers.
 
-    Raises ValueError for no layers, no exponents, shapes that do not fit, and products that are not finite.
+    Raises ValueError if there are no layers or exponents, if shapes do not match, or if products are not finite.
     """
     target, chosen = format(fmt), find_engine(engine)
     pairs = pairs_of(activations, weights)

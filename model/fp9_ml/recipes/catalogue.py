@@ -89,8 +89,8 @@ def recipe(name: str | Recipe | Path) -> Recipe:
     >>> recipe("hfp8(weights=f143(bias=14),wgrad=chunked(L=128),loss=backoff(window=1000))").wgrad.chunk.length
     128
 
-    Raises ValueError for unknown recipe names and fields, and for fields that do not fit together. Raises TypeError if
-    `name` is not a string, path or Recipe, and OSError for a file that cannot be read.
+    Raises ValueError for unknown recipe names and fields, and for inconsistent fields. Raises TypeError if `name` is
+    not a string, path or Recipe, and OSError for a file that cannot be read.
     """
     if isinstance(name, Recipe):
         return name
@@ -139,7 +139,7 @@ def loads(text: str, where: str = "recipe") -> Recipe:
 
     The TOML text holds the recipe's name and the other fields as strings. Missing fields have their defaults.
 
-    Raises ValueError for text that is not TOML, unknown fields, and fields that do not fit together.
+    Raises ValueError for text that is not TOML, unknown fields, and inconsistent fields.
     """
     try:
         table = tomllib.loads(text)
@@ -160,7 +160,7 @@ def dumps(spec: Recipe) -> str:
     """Return a recipe as TOML text. `loads` reads an equal recipe from the TOML text.
 
     If the recipe's name has parentheses, the TOML text leaves the parentheses out. Raises ValueError for an accumulator
-    engine that no text describes.
+    model that no text describes.
     """
     for product in ("forward", "dgrad", "wgrad"):
         chosen = getattr(spec, product)

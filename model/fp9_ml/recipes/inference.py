@@ -112,7 +112,7 @@ def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], 
     and every batch is normalised by its own statistics.
 
     `model` is called with each batch and calls the `norms`. After an error, the statistics are unchanged. Raises
-    ValueError for no batches, for a norm that the model does not call, and for values that are not finite.
+    ValueError if there are no batches, if the model does not call a norm, or if values are not finite.
     """
     for norm in norms:
         norm.collected = []

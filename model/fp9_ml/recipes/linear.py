@@ -128,7 +128,7 @@ class Saved:
 class Backward:
     """Result of the backward pass: the cast gradient (n, out), the codes of both products, and their numbers.
 
-    `dx_product` (n, in) and `dw_product` (out, in) are codes in the output formats of the accumulator engines. If the
+    `dx_product` (n, in) and `dw_product` (out, in) are codes in the output formats of the accumulator models. If the
     host computed a product, `dx_product` or `dw_product` holds FP32 numbers. `dx` and `dw` are FP32 numbers in the
     shapes of x and w.
     """
@@ -252,7 +252,7 @@ def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], i
 
 
 def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:
-    """Multiply a (M, K) by b (K, N), and return the codes of the product in the accumulator engine's output format.
+    """Multiply a (M, K) by b (K, N), and return the codes of the product in the accumulator model's output format.
 
     If the host computes the product, return FP32 numbers.
     """

@@ -31,13 +31,13 @@ _FP32, _FP16 = ENGINES["fma_fp32"], format("fp16")
 
 @dataclass(frozen=True)
 class Recipe:
-    """Training recipe: a format for each tensor, an accumulator engine for each product, and scaling rules.
+    """Training recipe: a format for each tensor, an accumulator model for each product, and scaling rules.
 
     `activations`, `weights` and `gradients` are the formats to which tensors are cast before multiplication. The
     gradients are the derivatives of the loss with respect to the layer's outputs. `forward`, `dgrad` and `wgrad` are
-    the accumulator engines of the layer's three products. The host computes a product without an accumulator engine
+    the accumulator models of the layer's three products. The host computes a product without an accumulator model
     (None) in FP32, in an order that is not fixed. A tensor without a format is not cast. Only products without an
-    accumulator engine accept a tensor that is not cast. `output` is the format of the layer's output and of the
+    accumulator model accept a tensor that is not cast. `output` is the format of the layer's output and of the
     activation gradients, after unscaling. None keeps the engine's output format. `weight_gradients` is the format of
     the weight gradients.
 
@@ -48,10 +48,10 @@ class Recipe:
 
     `first`, `last` and `depthwise` are the formats of all operands in the first layer, the last layer and depthwise
     layers. If `first`, `last` or `depthwise` is None, the special layer uses the formats of all other layers.
-    `layer(place)` returns the recipe of a first, last or depthwise layer. Formats, accumulator engines, scaling rules
+    `layer(place)` returns the recipe of a first, last or depthwise layer. Formats, accumulator models, scaling rules
     and policies may be given by name.
 
-    Raises ValueError for fields that do not fit together.
+    Raises ValueError for inconsistent fields.
 
     >>> Recipe("mine", activations="e4m3", weights="e4m3", gradients="e5m2", scale="delayed(history=16)").scale.history
     16
@@ -168,7 +168,7 @@ class Recipe:
         A hardware unit for a cast supports the source format, target format, rounding and overflow policy. If tensors
         are scaled by powers of two, the hardware unit also has a scale input. Other scale factors are multiplied in
         FP32 before the cast, so the cast needs an FP32 source. A hardware unit for a product computes steps of the
-        accumulator engine on both operand formats. A hardware unit with a bias port fits any exponent bias of its
+        accumulator model on both operand formats. A hardware unit with a bias port supports any exponent bias of its
         format's family. The hardware units come from the catalogue. An empty tuple means that the catalogue has no
         matching hardware unit. The dictionary has no entry for products that the host computes.
         """

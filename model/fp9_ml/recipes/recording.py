@@ -90,7 +90,7 @@ class Recording:
     def save(self, path: Path | str) -> None:
         """Write the products and casts to a .npz file, atomically.
 
-        Raises ValueError if nothing was recorded, and for a format or an accumulator engine without a name.
+        Raises ValueError if nothing was recorded, and for a format or an accumulator model without a name.
         """
         if not self.products:
             raise ValueError(

@@ -39,9 +39,9 @@ def convert(
 
     The parameters stay the same objects, so an optimiser of these parameters continues to work. Hooks of a replaced
     layer are lost. `only(name, module)` returns whether a layer is replaced. The first layer, the last layer and
-    depthwise convolutions use the recipe's special formats. The first and the last layer are determined among all
-    layers, in the order of registration, even if some layers are not replaced. If the model is a single layer, a new
-    layer is returned. With `attention`, the two products of MultiheadAttention are converted too, as inner layers.
+    depthwise convolutions use the recipe's special formats. The first and the last layer are counted among all layers
+    in the order of registration, including layers that are not replaced. If the model is a single layer, a new layer is
+    returned. With `attention`, the two products of MultiheadAttention are converted too, as inner layers.
 
     Raises ValueError, before any change, if no layer is replaced. Raises ValueError for a layer whose weight is
     computed from other parameters.

@@ -1,7 +1,7 @@
 """CUDA matrix products of codes, compiled at run time by NVRTC.
 
-The CUDA source is generated from the C model of an accumulator engine. The module needs `cuda-bindings` and NVRTC,
-which PyTorch's packages for CUDA contain. Install them by `pip install fp9[cuda]`.
+The CUDA source is generated from the C model of an accumulator model. The module needs `cuda-bindings` and NVRTC, which
+PyTorch's packages for CUDA contain. Install them by `pip install fp9[cuda]`.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ def _loaded(made: Kernels, device: int) -> dict[str, Any]:
 
 
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
-    """Return codes of a (m, k) x b (k, n) in the accumulator engine's output format, on the CUDA device of a and b.
+    """Return codes of a (m, k) x b (k, n) in the accumulator model's output format, on the CUDA device of a and b.
 
     Codes and results have the integer type for the width of their format: uint8, int16 or int32. The result has the
     bits of `fp9.matmul`. Tensors may have any strides.
 
-    Raises ValueError for wrong tensors, and for accumulator engines with scaled groups, stochastic rounding or
+    Raises ValueError for wrong tensors, and for accumulator models with scaled groups, stochastic rounding or
     `zero_bypass`.
     """
     record, formats = find_engine(engine), (format(format_a), format(format_b))

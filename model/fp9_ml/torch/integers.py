@@ -294,7 +294,7 @@ def _window(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
 
 
 def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    """Return the sum of an accumulator engine that adds even and odd products separately.
+    """Return the sum of an accumulator model that adds even and odd products separately.
 
     The rounding follows `engine_steps.join_halves`.
     """
@@ -390,7 +390,7 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
 
 
 class Product(torch.nn.Module):
-    """Matrix product of codes with a fixed accumulator engine and fixed formats, for models and `torch.compile`.
+    """Matrix product of codes with a fixed accumulator model and fixed formats, for models and `torch.compile`.
 
     A call with the codes a (M, K) and b (K, N) returns the same codes as the function `matmul`. `to(device)` moves the
     tables to a device.
@@ -448,13 +448,13 @@ class Product(torch.nn.Module):
 
 
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
-    """Return codes of a (M, K) x b (K, N) in the accumulator engine's output format, as int64, on the tensors' device.
+    """Return codes of a (M, K) x b (K, N) in the accumulator model's output format, as int64, on the tensors' device.
 
     `a` and `b` are codes of any integer type. The result has the bits of `fp9.matmul`. On a CUDA device with the extra
     fp9[cuda], a CUDA kernel computes the product (`fp9_ml.torch.cuda`). On other devices, the operand formats have at
     most 8 bits, and only torch's integer operations are used. For `torch.compile`, create a `Product`.
 
-    Raises ValueError for accumulator engines with scaled groups, stochastic rounding or `zero_bypass`.
+    Raises ValueError for accumulator models with scaled groups, stochastic rounding or `zero_bypass`.
     """
     found = _by_kernel(a, b, (format(format_a), format(format_b)), find_engine(engine)) if a.is_cuda else None
     if found is None:
@@ -476,7 +476,7 @@ def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Eng
 
 
 def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, ...]) -> tuple[Tensor, Tensor]:
-    """Return codes (rows, k) in the order in which the accumulator engine adds the elements.
+    """Return codes (rows, k) in the order in which the accumulator model adds the elements.
 
     An incomplete last chunk of a sum is filled up with zeros.
     """

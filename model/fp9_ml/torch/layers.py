@@ -21,9 +21,9 @@ _EXTRA = "_extra_state"
 class ByRecipe(nn.Module):
     """Base class of layers under a recipe. A layer holds the training recipe and the scales of the operands.
 
-    The scales are saved in the state_dict. Fixed scales have no state, so the state_dict then equals the state_dict of
-    torch's layer. A state_dict without scales, from a model that was trained in FP32, can be loaded too. The layer then
-    keeps its initial scales.
+    The scales are saved in the state_dict. With fixed scales, which have no state, the state_dict equals the state_dict
+    of torch's layer. A state_dict without scales, from a model that was trained in FP32, can be loaded too. The layer
+    then keeps its initial scales.
     """
 
     recipe: Recipe

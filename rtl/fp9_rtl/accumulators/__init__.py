@@ -1,1 +1,3 @@
-"""Accumulator registers: one sum (`register`), chunk and total (`chunks`), and an exact sum (`kulisch`)."""
+"""Accumulator registers for one sum (`register`), for chunks and their total (`chunks`), and for an exact sum
+(`kulisch`).
+"""

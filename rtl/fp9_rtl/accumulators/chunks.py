@@ -1,11 +1,11 @@
-"""Accumulators of a `mac` with chunks: the open chunk, then the total.
+"""Registers of a `mac` unit with chunks: a register for the open chunk, and a register for the total.
 
     products -> (+) -> chunk ---> (+) -> total -> result
                  ^-------'         ^-------'
 
-The two accumulators are the last two register stages of the unit. Each accumulator has its own register and a loop of
-one clock cycle. The first accumulator adds the products to the open chunk. The second accumulator adds a finished chunk
-to the total. Operations keep their order, so no operation waits for another operation.
+The two registers are the last two register stages of the unit. The new value of each register depends on the current
+value, in a loop of one clock cycle. The first register adds the products to the open chunk. The second register adds a
+finished chunk to the total. Operations keep their order, so no operation waits for another operation.
 """
 
 from __future__ import annotations
@@ -22,11 +22,11 @@ from fp9_rtl.sums.chunks import join_steps
 
 
 class ChunkSum(ElasticStage):
-    """The accumulator of the open chunk, which also controls what the total does after each operation.
+    """Register of the open chunk's sum, which also controls the register of the total after each operation.
 
     If the output `joins` is 1, the chunk's sum is added to the total. If the output `restarts` is 1, the total is first
     set to `c`. The output `flags` holds the flags of the chunk's accumulation step. The chunk restarts from +0 after
-    its sum was added to the total.
+    the chunk's sum was added to the total.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
@@ -72,7 +72,7 @@ class ChunkSum(ElasticStage):
 
 
 class Total(ElasticStage):
-    """The accumulator of the total, which accepts the outputs of `ChunkSum`.
+    """Register of the total, which takes the outputs of `ChunkSum`.
 
     The register stage outputs the total after every operation.
     """

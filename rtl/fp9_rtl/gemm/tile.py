@@ -44,7 +44,8 @@ class GemmTile:
     the format to which results are cast. `mac_stages` is the number of register stages of each `mac`. A step adds
     `products` products to every sum.
 
-    Raises ValueError for sizes and formats that a tile does not support, and for an engine that no `mac` supports.
+    Raises ValueError for sizes and formats that a tile does not support, and for an accumulator that no `mac` unit
+    supports.
     """
 
     name: str

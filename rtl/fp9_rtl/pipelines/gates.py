@@ -66,7 +66,7 @@ write_json gates.json
 class Gate:
     """A gate with its output net, its input nets and its delay.
 
-    The delay includes the load of the gates in the same operation.
+    The delay of a gate includes the load of the gates in the same operation.
     """
 
     output: int

@@ -29,7 +29,7 @@ class SumFacts:
 def sum_facts(unit: Dot) -> SumFacts:
     """Return the facts about one accumulation step of an `fma`, `dot` or `mac`.
 
-    If the unit sums in chunks, the facts hold within a chunk.
+    If the unit sums in chunks, the facts hold for the steps within a chunk.
     """
     a_low, a_high = exponent_range(unit.a, unit.bias_port)
     b_low, b_high = exponent_range(unit.b, unit.bias_port)

@@ -99,7 +99,8 @@ class Sum:
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
     def impossible_outcome(self, outcome: str, flags: str) -> str | None:
-        """Return why a result class cannot occur together with a flag, or None if the combination is possible.
+        """Return the reason why a result class cannot occur together with a flag, or None if the combination is
+        possible.
 
         A step inside a chunk can raise its flags together with any class of the result.
         """
@@ -126,7 +127,7 @@ class Sum:
         return own or (None if cut_to_zero else impossible_rounding(self.result, roundings, outcome, flags))
 
     def _overflown(self) -> tuple[str, ...]:
-        """Return the result classes that an overflow can give. An infinite chunk can also lead to NaN."""
+        """Return the result classes that an overflow can give. A chunk with an infinite sum can also lead to NaN."""
         if self.within is not None:
             return "infinity", "nan"
         return ("infinity",) if self.result.has_inf else ("nan",)

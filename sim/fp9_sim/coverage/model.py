@@ -21,7 +21,7 @@ Facts = tuple[str, dict[str, Bin]]
 class Cross:
     """A cross of cover points: all combinations of the bins of the cover points.
 
-    `impossible` takes one bin of each cover point, and returns why the combination cannot occur, or None.
+    `impossible` takes one bin of each cover point, and returns the reason why the combination cannot occur, or None.
     """
 
     name: str
@@ -121,7 +121,7 @@ def flags_of(flags: int) -> str:
 
 
 def impossible_rounding(fmt: Format, roundings: Collection[Rounding], result: str, flags: str) -> str | None:
-    """Return why a rounded number cannot have a result class together with a flag.
+    """Return the reason why a rounded number cannot have a result class together with a flag.
 
     Return None if the combination of result class and flag is possible.
     """

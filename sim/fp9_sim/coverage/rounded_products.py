@@ -1,6 +1,7 @@
 """Coverage model of multipliers: operand classes, signs, rounding positions and results.
 
-A pair of formats has at most 65,536 products. The possible bins of a pair of formats follow from all its products.
+A pair of formats has at most 65,536 products. The possible bins of a pair of formats follow from all products of the
+two formats.
 """
 
 from __future__ import annotations

@@ -72,7 +72,7 @@ class Quantised:
 class Product:
     """A matrix product of the layer, computed with one accumulator, and its relative errors in the Frobenius norm.
 
-    `codes` holds the sums in the engine's output format. `quantisation_error` compares the float64 product of the
+    `codes` holds the sums in the accumulator's output format. `quantisation_error` compares the float64 product of the
     quantised factors with the product of the original factors. `accumulation_error` compares the golden model's product
     with the float64 product of the same quantised factors. `total_error` compares the golden model's product with the
     float64 product of the original factors.
@@ -91,8 +91,8 @@ class Product:
 def finest_exponent(fmt: Format) -> int:
     """Return the highest exponent at which a format has its full precision.
 
-    For HiFloat8 (`hif8`) the exponent is 3, because numbers of 2^4 and above have fewer fraction bits. For other
-    formats the exponent is that of the largest number.
+    For HiFloat8 (`hif8`) the exponent is 3, because numbers of 2^4 and above have fewer fraction bits. For all other
+    formats, the exponent is the exponent of the largest number.
     """
     binades = range(floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code)) + 1)
     return max(binades, key=lambda exponent: (exponent - fmt.quantum(exponent), exponent))

@@ -60,7 +60,7 @@ def page() -> str:
 
 
 def tables() -> Record:
-    """Return the tables of formats, engines and policies that the page's scripts use."""
+    """Return the tables of formats, accumulator models and policies that the page's scripts use."""
     return {
         "most": MOST,
         "widest": TABLE_BITS,

@@ -151,9 +151,9 @@ def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
 def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:
     """Return operation sequences that end a chunk after every number of steps, up to one more than a full chunk.
 
-    The operation FOLD, LOAD, CLEAR or HOLD ends the chunk, and further steps follow. Some values of the operation port
-    exceed the code of FOLD and also mean FOLD. The last sequence fills a chunk. All products are finite, because an
-    infinity or NaN would hide the later results.
+    The operation FOLD, LOAD, CLEAR or HOLD ends the chunk, and further steps follow. Values of the operation port above
+    the code of FOLD also mean FOLD. The last sequence fills a chunk. All products are finite, because an infinity or
+    NaN would hide the later results.
     """
     sequences = []
     last = (1 << unit.inputs[0].width) - 1

@@ -35,7 +35,7 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return all corner-case operations of a cast, then sequences for the running maximum.
 
     Each corner case is combined with the select port values that affect the case. Each lane of the cast carries the
-    operations of the previous lane, one step later. The scale is random. If possible, the source's exponent
+    operations of the previous lane, delayed by one operation. The scale is random. If possible, the source's exponent
     compensates for the scale, which keeps the scaled source at a rounding boundary.
     """
     selects = [port for port in unit.inputs if port.choices]

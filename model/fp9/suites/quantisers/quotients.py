@@ -1,8 +1,8 @@
 """Corner-case blocks of quantisers with a tensor scale t.
 
-A small change to a corner-case block changes the scale, an element, or the choice between two scales. Some scale rules
-try two divisors of amax and take the divisor with the smaller error. Each corner case is derived from the unit
-specification alone:
+A small change to a block changes the scale, an element, or the choice between two scales. Some scale rules try two
+divisors of amax and take the divisor with the smaller error. Each corner case is derived from the unit specification
+alone:
 
 - for every scale and rule, the amax and t at which the scale begins, decided by the last bits of t,
 - numbers at and next to element midpoints times both scales,
@@ -171,8 +171,8 @@ def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) 
 def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks with a subnormal number x just below a scaled element midpoint.
 
-    The scaled midpoint is x + 2^-bit in units of the source's last place, for each `bit`. At the chosen midpoints a
-    tie rounds up, so that a circuit that drops the bit gives the next element.
+    For each `bit`, the scaled midpoint exceeds x by 2^-bit units of the source's last place. At the chosen midpoints a
+    tie rounds up, so that a circuit that ignores the bit gives the wrong element.
     """
     length, source = unit.block.length, unit.source
     cases = [
@@ -204,9 +204,9 @@ def _alone(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield source numbers that are 2^-bit quanta below a scaled midpoint, with block scale and tensor scale.
 
-    For a number x, the scaled midpoint is the odd integer x 2^bit + 1 times a power of two. The quotient of the odd
-    integer and the odd part of (midpoint times block scale) is the tensor scale's significand. The number x is `shift`
-    bits shorter than a normal source number.
+    For a number x, the scaled midpoint is the odd integer x 2^bit + 1 times a power of two. The tensor scale's
+    significand is the quotient of the odd integer and the odd part of (midpoint times block scale). The number x is
+    `shift` bits shorter than a normal source number.
     """
     digits = unit.source.precision - shift + bit
     quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)

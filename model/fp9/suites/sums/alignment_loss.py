@@ -63,7 +63,7 @@ def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iter
 def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose window discards one bit of the sum of products.
 
-    The engine must sum the products in a separate window, before the addend is added.
+    The accumulator must sum the products in a separate window, before the addend is added.
     """
     engine = unit.engine
     if (

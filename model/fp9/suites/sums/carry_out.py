@@ -32,7 +32,7 @@ _COUNT = 300
 def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations in which only the addend makes the sum carry out, for every pair of operand formats.
 
-    The engine must align several products and the addend in one window.
+    The accumulator must align several products and the addend in one window.
     """
     engine = unit.engine
     if engine.window.width is None or engine.window.addend is not Addend.INSIDE or engine.step.products == 1:

@@ -1,8 +1,8 @@
 """Corner-case operations of chunks in which an early step discards bits.
 
-In one step, the products are next to the window's last bit or the rounding position. The remaining steps of the chunk
-add nothing or cancel the large term. The last kept bits of a step then decide the result, and the discarded bits
-decide the flags.
+In one step, the products are next to the last bit of the alignment window or to the rounding position. The remaining
+steps of the chunk add nothing or cancel the large term. The last kept bits of a step then decide the result, and the
+discarded bits decide the flags.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _Codes = NDArray[np.int64]
 
 
 def loss_before_last_step_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which an early step discards bits, for engines with several steps in a chunk."""
+    """Yield operations in which an early step discards bits, for accumulators with several steps in a chunk."""
     if unit.engine.steps_of_chunk > 1:
         for a, b in operand_pairs(unit):
             yield from (_behind(unit, a, b, end, rng) for end in _ends(unit.engine))

@@ -74,8 +74,8 @@ def _ends(scale: Format) -> list[int]:
 def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose scaled sum lies below the smallest normal result.
 
-    The operations come from `_lone_bits` and `_borrowed`. Accumulators without chunks yield no operations, nor do
-    units whose scales have a fraction.
+    The operations come from `_lone_bits` and `_borrowed`. Accumulators without chunks and units whose scales have a
+    fraction yield no operations.
     """
     scale = unit.scale
     if unit.engine.chunk.length is None or scale is None or scale.precision > 1:

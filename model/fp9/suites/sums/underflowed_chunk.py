@@ -1,7 +1,7 @@
 """Chunks whose partial sum rounds to zero but is inexact, added to an addend of every class.
 
-The accumulator rounds a chunk of one step before the chunk is added to the total. A jamming window replaces the
-discarded bits of a product by a 1 in the window's last bit. If the large products cancel, two different small products
+The accumulator rounds a chunk of one step before the chunk is added to the total. An accumulator with a jamming window
+sets the window's last bit if it discards bits of a product. If the large products cancel, two different small products
 with opposite signs also add up to zero.
 
     product      x x x x x |
@@ -9,8 +9,8 @@ with opposite signs also add up to zero.
     product              1 | x x x
     product    -         1 |   x x x
 
-Scales can also move a sum below the smallest result, so that the sum rounds to zero. If a chunk rounds to zero, the
-result must be the addend.
+Scales can also move a sum below the smallest result, so that the sum rounds to zero. If a chunk's sum rounds to zero,
+the result must be the addend.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ _BEFORE = 2
 
 
 def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose chunk rounds to zero but is inexact, for every pair of operand formats.
+    """Yield operations in which the sum of a chunk rounds to zero but is inexact, for every pair of operand formats.
 
-    A chunk must be one step. An accumulator with a window must jam, and products must reach below the window's last
-    bit. An accumulator without a window must have power-of-two scales.
+    A chunk must be one step. An accumulator with an alignment window must jam, and products must reach below the
+    window's last bit. An accumulator without an alignment window must have power-of-two scales.
     """
     engine = unit.engine
     if engine.steps_of_chunk != 1:
@@ -54,7 +54,7 @@ def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Return two large products that cancel, and two small products of opposite signs below the window.
+    """Return two large products that cancel, and two small products of opposite signs below the alignment window.
 
     The four products are in random lanes.
     """

@@ -143,7 +143,7 @@ def _filled(power: float, codes: Mapping[float, int]) -> float:
 
 @functools.lru_cache(maxsize=64)
 def negated(fmt: Format) -> np.ndarray[Any, Any]:
-    """Return a table that maps the code of each number to the code of the negated number.
+    """Return a table from the code of each number to the code of the negated number.
 
     The table maps codes that are not finite numbers to themselves.
     """

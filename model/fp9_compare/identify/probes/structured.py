@@ -192,8 +192,8 @@ def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors
     """Return random sums of several types.
 
     The random sums have few or many terms, with and without cancellation. The magnitudes of a sum's operands are in a
-    random range, which is narrow or wide. The addends are zeros, and random numbers with exponents near or far from
-    those of the products.
+    random range, which is narrow or wide. The addends are zeros, or random numbers with exponents near or far from the
+    products' exponents.
     """
     pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))

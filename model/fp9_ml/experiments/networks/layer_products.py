@@ -47,7 +47,7 @@ class EightBit:
 def eight_bit(
     fmt: str | Format, sums: str | Engine = "fma_fp32", exponents: Mapping[str, Pair] | None = None
 ) -> EightBit:
-    """Return an 8-bit matrix product for the name of a format and the name of an accumulator engine.
+    """Return an 8-bit matrix product for the name of a format and the name of an accumulator model.
 
     Raises ValueError for unknown names.
     """

@@ -17,8 +17,8 @@ class Window:
     """Bit positions of a fixed-point sum, each given as the exponent of its weight.
 
     The products' field extends from `ulp` up to, but not including, `top`. The addend's leading bit is placed at
-    `addend_highest` or lower. The flag `far` means that an addend can be larger than the window. The flag `cut` means
-    that an addend can have bits below `lowest`; a sticky bit collects these bits.
+    `addend_highest` or lower. The flag `far` means that an addend can lie above the window. The flag `cut` means that
+    an addend can have bits below `lowest`; a sticky bit collects these bits.
     """
 
     lowest: int

@@ -110,7 +110,7 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
 
 
 def lowest_of_zeros(unit: Dot) -> int:
-    """Return the rank of a zero term in an addition window, from the engine's `zero_exponent`."""
+    """Return the rank of a zero term in an addition window, from the accumulator's `zero_exponent`."""
     assert unit.engine.window.zero_exponent is not None
     return unit.engine.window.zero_exponent + unit.engine.result.format.bias + places_above(unit)
 

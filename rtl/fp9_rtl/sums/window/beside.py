@@ -69,7 +69,7 @@ class NormaliseProducts(Step):
 class CutAddend(Step):
     """Unpack the addend and clear its bits below the addition window.
 
-    No bit is cleared if all products are zero and the engine has no `zero_exponent`.
+    No bit is cleared if all products are zero and the accumulator has no `zero_exponent`.
     """
 
     name = "cut"

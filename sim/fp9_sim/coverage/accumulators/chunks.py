@@ -70,7 +70,7 @@ def _chunk_group(unit: Mac) -> Group:
 
 @dataclass(frozen=True)
 class Chunks:
-    """The state of the open chunk for each operation of a sequence.
+    """The state of an accumulator's open chunk for each operation of a sequence.
 
     `steps` is the number of steps in the chunk before each operation. `before` and `after` are the codes of the chunk's
     sum. `ends` tells whether an operation ends the chunk: "full", "fold" or None.
@@ -83,7 +83,10 @@ class Chunks:
 
 
 def follow(unit: Mac, ops: list[MacOp], inputs: Columns) -> Chunks:
-    """Return the state of the open chunk for each operation of a sequence. The golden model computes the sums."""
+    """Return the state of an accumulator's open chunk for each operation of a sequence.
+
+    The golden model computes the sums.
+    """
     steps, ends, count = [], [], 0
     for op in ops:
         steps.append(count)
@@ -102,7 +105,7 @@ def follow(unit: Mac, ops: list[MacOp], inputs: Columns) -> Chunks:
 
 
 def _sums(unit: Mac, op: NDArray[np.int64], inputs: Columns) -> list[int]:
-    """Return the code of the chunk's sum after each operation.
+    """Return the code of the open chunk's sum after each operation.
 
     The first step of a chunk replaces the sum of the previous chunk.
     """

@@ -56,7 +56,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Wire:
-    """A name in the Python source, with the module that contains the name and the bits that it denotes."""
+    """A name in the Python source, with the module that contains the name and the bits that the name denotes."""
 
     path: Path
     name: str
