@@ -163,7 +163,7 @@ def _holds(engine: Engine, precision: int) -> bool:
     """Return whether a float type with `precision` significand bits can align terms by floating-point addition.
 
     The last bit of a sum of magnitudes must be one unit of the alignment window. The sum starts at 2^(precision - 1)
-    units of the window, and must stay below 2^precision units.
+    units of the addition window, and must stay below 2^precision units.
     """
     assert engine.window.width is not None
     return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)

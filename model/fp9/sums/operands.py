@@ -215,7 +215,7 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
 
 
 def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
-    """Raise ValueError if the last chunk of products must be filled with zeros and neither operand format has a zero."""
+    """Raise ValueError if the last chunk of products needs zeros as filling, and neither operand format has a zero."""
     if (
         engine.chunk.interleave is not None
         and engine.chunk.length

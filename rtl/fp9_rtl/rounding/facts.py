@@ -39,8 +39,9 @@ def sum_facts(unit: Dot) -> SumFacts:
 
 
 def join_facts(engine: Engine) -> SumFacts:
-    """Return the facts about the sum of a chunk and the running total. In the returned facts, the chunk's sum takes the
-    role of the products.
+    """Return the facts about the addition of a chunk's sum to the running total.
+
+    In the returned facts, the chunk's sum takes the role of the products.
     """
     chunk = engine.result.format
     smallest = floor_log2(chunk.value_of(chunk.smallest_code))

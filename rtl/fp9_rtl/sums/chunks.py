@@ -3,8 +3,8 @@
     products -> step -> step -> ... -> (+) -> result
                +0 ^                     ^ c
 
-All accumulation steps of a chunk run in series. An accumulator (`mac` unit) has a register between its accumulation
-steps. From the module `chunks`, an accumulator uses only the final addition.
+All accumulation steps of a chunk of products run in series. An accumulator (`mac` unit) has a register between its
+accumulation steps. From the module `chunks`, an accumulator uses only the final addition.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayo
 
 
 class Chunk(Step):
-    """Run all accumulation steps of a chunk in series. The total `c` passes through unchanged.
+    """Run all accumulation steps of a chunk of products in series. The total `c` passes through unchanged.
 
     The output `raised` is the OR of the flags of all accumulation steps.
     """
@@ -85,7 +85,7 @@ class _Chained(Step):
 
 
 class Raise(Step):
-    """OR the flags of the final addition with the flags of the chunk's accumulation steps."""
+    """OR the flags of the final addition with the flags of all accumulation steps in a chunk of products."""
 
     name = "raise"
 
@@ -109,7 +109,7 @@ def interleaved(engine: Engine) -> list[list[int]]:
 
 
 def join_steps(engine: Engine) -> list[Step]:
-    """Return the datapath stages that add a chunk's sum to the running total.
+    """Return the datapath stages that add the sum of a chunk of products to the running total.
 
     The stages read the chunk's sum as the code `chunk` and the total as the code `c`. The outputs are the result and
     flags.

@@ -100,7 +100,7 @@ def is_pair(unit: Dot) -> bool:
 def dot_steps(unit: Dot) -> list[Step]:
     """Return all datapath stages of an `fma` or `dot` unit, from the input ports to the result.
 
-    If the unit sums in chunks, the stages contain all accumulation steps of one chunk.
+    If the unit sums its products in chunks, the stages contain all accumulation steps of one chunk.
     """
     if unit.engine.chunk.length is not None:
         return _chunk_steps(unit)

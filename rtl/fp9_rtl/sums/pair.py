@@ -1,7 +1,7 @@
 """Add two products and an addend exactly, in a window aligned to the largest term.
 
-Although all three terms can cancel, the window needs little more than twice the p + 1 bits of the result's significand.
-The terms are sorted by exponent. Bit positions count down from the leading bit of the first term:
+Although all three terms can cancel, the addition window needs little more than twice the p + 1 bits of the result's
+significand. The terms are sorted by exponent. Bit positions count down from the leading bit of the first term:
 
     position  0        -p-2           -2p-3 | sticky
     first   xxxxxxxxxxx.                  |
@@ -55,7 +55,7 @@ class AlignPair(Step):
     The lost bits of each shifted term become one sticky bit. The output `cut` is 1 if a shifted term lost bits, and
     `cut_term` is that term before the shift. The output `both_cut` is 1 if both shifted terms lost bits and do not
     cancel each other. The first product's significand may be longer than the second's only if the second product is
-    zero. A term that can cancel loses no bits if its width is at most two thirds of the window's width.
+    zero. A term that can cancel loses no bits if its width is at most two thirds of the addition window's width.
     """
 
     name = "align"

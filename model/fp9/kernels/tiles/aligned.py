@@ -72,8 +72,8 @@ def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
         """Run one step. The first arguments are the fields of a `TileStep`.
 
-        If the fields of `Ends` follow, a step that fits the window is summed without alignment. If the fields of
-        `Losses` follow, inexact steps are marked.
+        If the fields of `Ends` follow, a step that fits the alignment window is summed without alignment. If the fields
+        of `Losses` follow, inexact steps are marked.
         """
         own, others = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         count_of_ends = len(others) - len(Losses._fields) if len(others) >= len(Losses._fields) else len(others)
@@ -167,7 +167,7 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     panels) is set for wrong sums, where a number left the range of the kernels.
 
     `lowest_bits` holds the exponents of the lowest bits of a and b, or is None. With exponents, a step that fits the
-    window is summed without alignment. Use None for short windows, which few steps fit.
+    alignment window is summed without alignment. Use None for short windows, which few steps fit.
 
     `join` is None, or holds the rounding of totals and a number above every tiny total. If `join` is not None, every
     chunk is summed from zero, and then added to an accumulator in float64.

@@ -6,8 +6,8 @@ so that the last bit of the sum is one unit. With rounding toward zero, one fuse
 truncates and adds. Two sums give the result: the sum of all magnitudes, and the sum of the magnitudes of negative
 products. Exponents are bytes, so that one instruction compares a whole register of exponents.
 
-If the window holds all bits of a step's products and accumulators, nothing is truncated. The products are then
-summed directly.
+If the alignment window holds all bits of a step's products and accumulators, nothing is truncated. The products are
+then summed directly.
 """
 
 from __future__ import annotations
@@ -37,7 +37,9 @@ PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
 
 
 class Window(NamedTuple):
-    """Arguments of one step of a tile: the packed b, the first product, the number of products, and the window."""
+    """Arguments of one step of a tile: the packed b, the first product, the number of products, and the alignment
+    window.
+    """
 
     b: Any
     power_b: Any
@@ -121,7 +123,7 @@ def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: An
 def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window, acc: Any) -> None:
     """Add the products of one step to the accumulators of `rows` rows.
 
-    The window holds all bits, so the sums are exact.
+    The alignment window holds all bits, so the sums are exact.
     """
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
@@ -192,7 +194,7 @@ def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) ->
 
 
 def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends) -> Any:
-    """Return whether the window holds all bits of a step's products and accumulators in `rows` rows."""
+    """Return whether the alignment window holds all bits of a step's products and accumulators in `rows` rows."""
     builder, width = code.builder, VECTORS * code.lanes
     bias, fraction = code.index(code.exponent_field >> 1), code.index(code.fraction_bits)
 

@@ -1,10 +1,10 @@
 """Corner-case operations with a single bit below the last bit of the alignment window.
 
-The tested bit belongs to a product, to the addend, or to the sum of products. If the window discards the tested bit,
-only the flag `inexact` changes. All bits except the tested bit are inside the window, because any discarded bit sets
-the flag `inexact`. A large term sets the window's position. Product lanes that are not tested multiply zero by a
-random factor. In some operations the tested bit is inside the window, and the sum is exact. In some operations a
-further term cancels the large term that positions the window.
+The tested bit belongs to a product, to the addend, or to the sum of products. If the addition window discards the
+tested bit, only the flag `inexact` changes. All bits except the tested bit are inside the addition window, because any
+discarded bit sets the flag `inexact`. A large term sets the window's position. Product lanes that are not tested
+multiply zero by a random factor. In some operations the tested bit is inside the addition window, and the sum is exact.
+In some operations a further term cancels the large term that positions the addition window.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
@@ -82,13 +82,13 @@ def _is_narrow(unit: Dot) -> bool:
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return operations in which the lowest bit of one product is near the window's last bit.
+    """Return operations in which the lowest bit of one product is near the addition window's last bit.
 
     The lane of the tested product changes from operation to operation. Half of the tested products are powers of two.
-    The large term that positions the window is the addend or another product. In half of the operations with a large
-    product, the addend cancels the large product. If even and odd products have separate windows, the large product is
-    in the window of the tested product. With separate windows, the exponent difference of the two products is random
-    in half of the operations.
+    The large term that positions the addition window is the addend or another product. In half of the operations with a
+    large product, the addend cancels the large product. If even and odd products have separate windows, the large
+    product is in the window of the tested product. With separate windows, the exponent difference of the two products
+    is random in half of the operations.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT

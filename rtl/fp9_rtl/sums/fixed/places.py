@@ -17,8 +17,8 @@ class Window:
     """Bit positions of a fixed-point sum, each given as the exponent of its weight.
 
     The products' field extends from `ulp` up to, but not including, `top`. The addend's leading bit is placed at
-    `addend_highest` or lower. The flag `far` means that an addend can lie above the window. The flag `cut` means that
-    an addend can have bits below `lowest`; a sticky bit collects these bits.
+    `addend_highest` or lower. The flag `far` means that an addend can lie above the addition window. The flag `cut`
+    means that an addend can have bits below `lowest`; a sticky bit collects these bits.
     """
 
     lowest: int
@@ -31,13 +31,13 @@ class Window:
 
     @property
     def bits(self) -> int:
-        """Return the width of the window in bits, including the sticky bit if the window has one."""
+        """Return the width of the addition window in bits, including the sticky bit if the window has one."""
         return self.highest - self.lowest + 1 + self.cut
 
     @property
     def bits_below(self) -> int:
-        """Return the number of window bits below the products' field, including the sticky bit if
-        the window has one.
+        """Return the number of window bits below the products' field, including the sticky bit if the addition window
+        has one.
         """
         return self.ulp - self.lowest + self.cut
 
@@ -90,7 +90,7 @@ def register_facts(unit: Mac, window: Window) -> SumFacts:
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
     """Return the facts for rounding an exact sum: whether the sum can be subnormal or can overflow.
 
-    An exact sum is a multiple of the window's lowest bit position, or equals the addend.
+    An exact sum is a multiple of the addition window's lowest bit position, or equals the addend.
     """
     result = unit.engine.result.format
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)

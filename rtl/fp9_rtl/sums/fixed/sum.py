@@ -174,7 +174,7 @@ class Place(Step):
         return total, Cat(Mux(self.o.outside, next(carries), moved[0]), moved[1:])
 
     def _place_addend(self, m: Module, addend: data.View[data.StructLayout]) -> Value:
-        """Return the addend's bits in the window, from `lowest` to `addend_highest`.
+        """Return the addend's bits in the addition window, from `lowest` to `addend_highest`.
 
         Drive the output `cut` with 1 if an addend bit below `lowest` is 1.
         """
@@ -194,8 +194,8 @@ class Place(Step):
 class Add(Step):
     """Add the two numbers in the products' field, then the addend's bits outside the field.
 
-    The sum has a sign and a magnitude that begins at the window's lowest bit position. The output `alone` is 1 if the
-    products cancel and the addend was truncated.
+    The sum has a sign and a magnitude that begins at the addition window's lowest bit position. The output `alone` is 1
+    if the products cancel and the addend was truncated.
     """
 
     name = "add"
@@ -237,8 +237,8 @@ class Add(Step):
 class Normalise(Step):
     """Shift the leading 1 of a sum to the top, and convert the bits below to guard, round and sticky bits.
 
-    Bit 0 of the input `sum` is the window's lowest bit position. If `alone` is 1, the products have cancelled and the
-    sum is the field `addend`.
+    Bit 0 of the input `sum` is the addition window's lowest bit position. If `alone` is 1, the products have cancelled
+    and the sum is the field `addend`.
     """
 
     name = "normalise"

@@ -1,8 +1,8 @@
 """Add terms in a window of K fraction bits below the largest exponent.
 
-Bits of a term below the window are truncated. Significands are not normalised before alignment. Products in the picture
-have two integer bits and six fraction bits. A product is aligned at the sum of its factors' exponents. A subnormal
-operand has the lowest exponent of its format.
+Bits of a term below the addition window are truncated. Significands are not normalised before alignment. Products in
+the picture have two integer bits and six fraction bits. A product is aligned at the sum of its factors' exponents. A
+subnormal operand has the lowest exponent of its format.
 
     exponent     +1  0 | -1 ...           -K |
     product      x   x | xxxxxx              |
@@ -10,9 +10,9 @@ operand has the lowest exponent of its format.
     addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   truncated
 
 Non-zero truncated bits make the result inexact. Truncation toward zero only drops bits. The truncation mode `jam` sets
-the last kept bit to 1 if a dropped bit is 1. The truncation mode `floor` subtracts one unit of the window's last place
-for each negative term that loses bits. One extra operand of the adder subtracts the units of all negative terms that
-lose bits.
+the last kept bit to 1 if a dropped bit is 1. The truncation mode `floor` subtracts one unit of the addition window's
+last place for each negative term that loses bits. One extra operand of the adder subtracts the units of all negative
+terms that lose bits.
 """
 
 from __future__ import annotations
@@ -97,7 +97,7 @@ class Ranks:
 def ranks_of(unit: Dot, products: range) -> Ranks:
     """Return the ranks of the terms in a unit's addition window. `products` is the range of product exponents.
 
-    If the addend is added inside the window, the ranks cover the addend too.
+    If the addend is added inside the addition window, the ranks cover the addend too.
     """
     engine, addend, above = unit.engine, unit.engine.addend_format, places_above(unit)
     nothing, stop, inside = min(0, products.start - 1), products.stop, engine.window.addend is Addend.INSIDE
@@ -118,15 +118,15 @@ def lowest_of_zeros(unit: Dot) -> int:
 def headroom(unit: Dot, ranks: Ranks) -> int:
     """Return the number of sum bits above the addition window.
 
-    The bits above the window hold carries, and ensure that normalisation never shifts right.
+    The bits above the addition window hold carries, and ensure that normalisation never shifts right.
     """
     below = 1 - ranks.lowest if unit.engine.result.format.subnormals else 0
     return max(carry_places(unit), below)
 
 
 class Window:
-    """Hardware that aligns the terms of a sum to their largest exponent and truncates the terms to
-    the window's width.
+    """Hardware that aligns the terms of a sum to their largest exponent and truncates the terms to the addition
+    window's width.
     """
 
     def __init__(self, m: Module, unit: Dot, ranks: Ranks, terms: Mapping[str, Term], name: str = "") -> None:
@@ -198,7 +198,7 @@ def aligned_layout(
 
 
 class AlignWindow(Step):
-    """Truncate the products to the addition window. Also truncate the addend if it is added inside the window.
+    """Truncate the products to the addition window. Also truncate the addend if it is added inside the addition window.
 
     The output `dropped` is 1 if a truncated bit was 1. The output `below` is the number of units that floor truncation
     subtracts. The stage forwards the fields named in `passed` unchanged.

@@ -2,7 +2,7 @@
 
 The truncated sum is normalised and replaces the product in a multiply-add (module `adder`). The multiply-add adds the
 addend exactly. An accumulator with aligned addends truncates the addend first, in the same way as the products. The
-window does not depend on the addend, so an accumulator's loop contains only the addition of the addend.
+addition window does not depend on the addend, so an accumulator's loop contains only the addition of the addend.
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]
     """Return the datapath stages from the products to their truncated sum, the field `product`.
 
     The datapath stages forward the fields named in `passed` unchanged. The output `dropped` is 1 if a truncated bit was
-    1. If the addend is truncated like the products, the output `top` is the window's exponent.
+    1. If the addend is truncated like the products, the output `top` is the addition window's exponent.
     """
     align = AlignWindow(unit, i, passed)
     add = AddWindow(unit, carry_places(unit), align.o.shape(), passed)

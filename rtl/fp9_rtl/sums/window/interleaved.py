@@ -43,12 +43,12 @@ def half(unit: Dot, name: str) -> tuple[str, ...]:
 
 
 def sum_bits(unit: Dot) -> int:
-    """Return the number of bits in a sum of products: the window's width plus the carry bits."""
+    """Return the number of bits in a sum of products: the addition window's width plus the carry bits."""
     return window_bits(unit) + carry_places(unit)
 
 
 class AlignHalves(Step):
-    """Truncate each product toward zero, in the window of the even products or of the odd products.
+    """Truncate each product toward zero, in the addition window of the even products or of the odd products.
 
     The output `even_top` is the largest exponent of the even products. The output `odd_top` is the largest exponent of
     the odd products.
@@ -138,7 +138,10 @@ class AddHalves(Step):
 
 
 class AddAddend(Step):
-    """Add the addend to the sum of all products. Floor truncates both terms to the window below the larger exponent."""
+    """Add the addend to the sum of all products.
+
+    Floor truncates both terms to the addition window below the larger exponent.
+    """
 
     name = "add_addend"
 
@@ -187,9 +190,10 @@ class AddAddend(Step):
     def _cut_addend(
         self, m: Module, addend: data.View[data.StructLayout], distance: Value
     ) -> tuple[Value, Value, Value]:
-        """Return the addend's bits in the window, whether bits were lost, and whether floor subtracts a unit.
+        """Return the addend's bits in the addition window, whether bits were lost, and whether floor subtracts a unit.
 
-        An addend whose leading bit is more than one position below the window counts as 0, and floor subtracts no unit.
+        An addend whose leading bit is more than one position below the addition window counts as 0, and floor subtracts
+        no unit.
         """
         width = self._above + 1 + self._window
         significand = Cat(addend.significand, Const(0, self._above))

@@ -31,7 +31,7 @@ def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> li
 def _lowest(unit: Dot) -> int:
     """Return an exponent that is too low for a term to have a bit in any addition window.
 
-    The exponents of zeros and addends are high enough to keep the window's top above the returned exponent.
+    The exponents of zeros and addends are high enough to keep the addition window's top above the returned exponent.
     """
     return min(lowest_of_zeros(unit), places_above(unit)) - window_bits(unit)
 

@@ -4,7 +4,7 @@
 * The module `beside` sums the truncated products, then adds the addend as a multiply-add does.
 * The module `interleaved` sums even and odd products separately, then adds both sums and the addend.
 
-In `beside` and `interleaved`, the products' window does not depend on the addend, so an accumulator computes the window
+In `beside` and `interleaved`, the addition window does not depend on the addend, so an accumulator computes the window
 before its loop.
 """
 
@@ -74,7 +74,8 @@ def _has_window(unit: Dot) -> bool:
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages from the products to their sum, or an empty list if the addend is inside the window.
+    """Return the datapath stages from the products to their sum, or an empty list if the addend is inside the addition
+    window.
 
     The datapath stages forward the fields named in `passed` unchanged.
     """
@@ -90,7 +91,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
     """Return the datapath stages that add the products and `c`, round once, and output the result and flags.
 
     The inputs of the datapath stages are the addend `c` and the outputs of `product_steps`. If the addend is inside the
-    window, the inputs are the addend `c` and the products.
+    addition window, the inputs are the addend `c` and the products.
     """
     if unit.engine.window.interleaved is not None:
         return _interleaved_steps(unit, i)

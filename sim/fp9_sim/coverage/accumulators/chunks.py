@@ -28,8 +28,9 @@ _ENDS = ("full", "fold")
 def chunk_model(unit: Mac) -> Model:
     """Return the coverage model of an accumulator with chunks, in three groups of cover points.
 
-    The unnamed group covers the operations and the number of steps in the open chunk. Group `chunk` covers the
-    additions within a chunk. Group `total` covers the addition of a finished chunk to the accumulator.
+    The unnamed group covers the operations and the number of accumulation steps in the open chunk. Group `chunk` covers
+    the additions within a chunk of products. Group `total` covers the addition of a finished chunk's sum to the
+    accumulator.
     """
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     steps = {"steps": tuple(range(unit.chunk_steps))}
@@ -59,7 +60,7 @@ def _chunk_range(unit: Mac, products: ProductRange) -> ProductRange:
 
 
 def _chunk_group(unit: Mac) -> Group:
-    """Return the cover points for alignment and rounding within a chunk.
+    """Return the cover points for alignment and rounding within a chunk of products.
 
     The results and flags of a chunk are not covered, because no output port shows the sum of the open chunk.
     """
@@ -124,7 +125,7 @@ def _join(unit: Mac) -> Sum:
 
 
 def _total_group(unit: Mac) -> Group:
-    """Return the cover points for the addition of a chunk to the total.
+    """Return the cover points for the addition of a chunk's sum to the total.
 
     Flags are covered only for the operation FOLD, because other operations also raise the flags of a step within the
     chunk.

@@ -1,4 +1,4 @@
-"""Proof by case split that a literal is never 1, for problems that no solver decides whole.
+"""Proof by case split that a literal is never 1, for problems that no solver decides without a split.
 
 A proof case fixes the values of some nodes. Unit propagation turns the consequences of fixed values into constants. A
 shift by a known distance consists of wires only, so two similar shifters share more nodes. CaDiCaL decides whether the
@@ -45,8 +45,8 @@ def never(
     """Decide whether a literal is 0 for all inputs, by splitting the problem into cases.
 
     The proof starts with arbitrary values at the nodes in `free`. If the literal can be 1 with arbitrary values at the
-    free nodes, the proof includes the logic before them. Nodes in `among` are split before other bits of numbers. The
-    counterexample maps input names to 0 or 1, and omits inputs that do not matter.
+    free nodes, the proof includes the logic before the free nodes. Nodes in `among` are split before other bits of
+    numbers. The counterexample maps input names to 0 or 1, and omits inputs that do not matter.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)

@@ -51,7 +51,7 @@ def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
 
 
 def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the proof case of the order in the block registers, and a case for any later stages.
+    """Return a proof case for the order of operations in the block registers, and a proof case for any later stages.
 
     The control for the block registers claims that the lowest bit of a number is inverted.
     """

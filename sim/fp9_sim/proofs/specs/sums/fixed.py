@@ -51,15 +51,15 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 
 def _rounds_as_exact(unit: Dot) -> bool:
-    """Return whether the window is wide enough for the window's sum to round like the exact sum.
+    """Return whether the addition window is wide enough for the window's sum to round like the exact sum.
 
-    An addend above the window is moved down to the window's first position. The products' sum is below 2^top, which is
-    at most a quarter ulp of an addend above the window. Moving the addend down therefore does not move the sum across a
-    rounding boundary.
+    An addend above the addition window is moved down to the window's first position. The products' sum is below 2^top,
+    which is at most a quarter ulp of an addend above the addition window. Moving the addend down therefore does not
+    move the sum across a rounding boundary.
 
-    The bits that an addend loses below the window are less than half an ulp of the products. If the sum differs from
-    the addend, the leading bit of the sum is at or above half an ulp of the products. The significand and guard bit of
-    the sum then lie within the window.
+    The bits that an addend loses below the addition window are less than half an ulp of the products. If the sum
+    differs from the addend, the leading bit of the sum is at or above half an ulp of the products. The significand and
+    guard bit of the sum then lie within the addition window.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2
@@ -91,7 +91,7 @@ def _addend(unit: Dot) -> Iterator[str]:
 
 
 def _window(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for `far`, for the addend's bits in the window, and for the addend's sticky bit `lost`."""
+    """Yield Verilog for `far`, for the addend's bits in the addition window, and for the addend's sticky bit `lost`."""
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     bits = window.addend_highest - window.lowest + 1
     yield _far(unit)
@@ -122,7 +122,9 @@ def _addend_placed(unit: Dot) -> ConeLemma:
 
 
 def _is_far(unit: Dot) -> str:
-    """Return a Verilog condition: an addend above the window has its leading bit in the window's first position."""
+    """Return a Verilog condition: an addend above the addition window has its leading bit in the window's first
+    position.
+    """
     fmt, window = unit.engine.addend_format, window_of(unit)
     above = f"c[{fmt.bits - 2}:{fmt.bits - 1 - fmt.exponent_bits}] > {window.addend_highest + fmt.bias}"
     return f"{_no_number(unit)} || !({above}) || {_leads(unit)}"
@@ -139,9 +141,9 @@ def _leads(unit: Dot) -> str:
 
 
 def _is_addend(unit: Dot) -> str:
-    """Return a Verilog condition: the addend in the window has no more significant bits than its format.
+    """Return a Verilog condition: the addend in the addition window has no more significant bits than its format.
 
-    The condition covers addends that lose bits below the window and addends in the window's first position.
+    The condition covers addends that lose bits below the addition window and addends in the window's first position.
     """
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     first = window.addend_highest - window.lowest

@@ -1,9 +1,9 @@
 """Lemmas that specify the exact sum of two products and an addend.
 
 `fp9_rtl.sums.pair` generates the circuit. Tables of exact operand values give the normalised products. A window aligns
-the two products and the addend at the largest exponent. The bits of a term below the window become one sticky bit. The
-sum in the window is rounded once. Lemmas about integers, without the circuit, show that the sum in the window rounds
-like the exact sum.
+the two products and the addend at the largest exponent. The bits of a term below the addition window become one sticky
+bit. The sum in the addition window is rounded once. Lemmas about integers, without the circuit, show that the sum in
+the addition window rounds like the exact sum.
 """
 
 from __future__ import annotations
@@ -77,7 +77,7 @@ def _terms(unit: Dot) -> Iterator[str]:
 
 
 def _cut(unit: Dot) -> Iterator[str]:
-    """Yield Verilog that truncates the terms `second` and `low` to the window.
+    """Yield Verilog that truncates the terms `second` and `low` to the addition window.
 
     The wires `second_lost` and `low_lost` say whether the terms lost bits, and serve as sticky bits.
     """
@@ -160,7 +160,7 @@ def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) 
 def _added(unit: Dot) -> ConeLemma:
     """Return the lemma about the magnitude and the sign of the sum of three terms.
 
-    If a term loses bits in the window and the other two terms cancel, the sum is the term that lost bits.
+    If a term loses bits in the addition window and the other two terms cancel, the sum is the term that lost bits.
     """
     below = window_bits(unit.engine.result.format) + 1 - unit.engine.result.format.precision
     lines = _sum(
@@ -239,9 +239,9 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 
 def _exact(unit: Dot) -> Iterator[ConeLemma]:
-    """Yield the lemmas that the sum in the window rounds like the exact sum.
+    """Yield the lemmas that the sum in the addition window rounds like the exact sum.
 
-    The lemmas show that no rounding boundary lies between the sum in the window and the exact sum.
+    The lemmas show that no rounding boundary lies between the sum in the addition window and the exact sum.
     """
     p, far = unit.engine.result.format.precision, _highest(unit)
     half = far - (window_bits(unit.engine.result.format) + 1 - p)

@@ -1,9 +1,9 @@
 """Lemmas that specify dot products that are summed in a window of limited width.
 
-Tables of exact operand values give the products. The window starts at the largest exponent of all nonzero terms, as the
-accumulator model states. Each term is truncated at the last bit of the window. The truncated terms are integers, which
-are added exactly for any number of terms. The sum of the truncated terms is rounded once. The first lemmas treat NaN,
-infinities and zeros.
+Tables of exact operand values give the products. The addition window starts at the largest exponent of all nonzero
+terms, as the accumulator model states. Each term is truncated at the last bit of the addition window. The truncated
+terms are integers, which are added exactly for any number of terms. The sum of the truncated terms is rounded once. The
+first lemmas treat NaN, infinities and zeros.
 """
 
 from __future__ import annotations
@@ -38,8 +38,8 @@ _NO_NUMBER = "!align.invalid || align.nan"
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas need a window of all terms that truncates toward zero, without scales. The window must hold all bits that
-    rounding reads. No pipeline register may lie within a computation step.
+    The lemmas need an addition window that contains all terms and truncates toward zero, and a unit without scales. The
+    addition window must hold all bits that rounding reads. No pipeline register may lie within a computation step.
     """
     engine = unit.engine
     plain = (
@@ -141,12 +141,13 @@ _SPECIAL = "align.nan || align.inf"
 
 
 def _is_below(unit: Dot) -> str:
-    """Return a Verilog condition: the window is low enough to contain a product."""
+    """Return a Verilog condition: the addition window is low enough to contain a product."""
     return f"{_products(unit).number('align.exponent')} < {_products(unit).exponents[-1] + _window_bits(unit)}"
 
 
 def _hangs(unit: Dot, nothing: str) -> str:
-    """Return a Verilog condition: the window's exponent is at least the smallest exponent that a term can have.
+    """Return a Verilog condition: the addition window's exponent is at least the smallest exponent that a term can
+    have.
 
     The smallest exponent belongs to an addend, to a product, or to a zero if the accumulator model gives zeros an
     exponent. The returned condition is always true where the Verilog condition `nothing` is true.
@@ -161,10 +162,10 @@ def _nothing_kept(unit: Dot) -> str:
 
 
 def _of_term(unit: Dot, term: str) -> str:
-    """Return a Verilog condition on a term that is aligned in the window.
+    """Return a Verilog condition on a term that is aligned in the addition window.
 
-    For the addend, the condition says that its first bit in the window is 0. For a product, the condition says that the
-    product is 0 if the window lies too high to contain a product.
+    For the addend, the condition says that its first bit in the addition window is 0. For a product, the condition says
+    that the product is 0 if the addition window lies too high to contain a product.
     """
     if term == "addend":
         return f"{_SPECIAL} || !align.addend[{_window_bits(unit) - 1}]"
@@ -172,7 +173,9 @@ def _of_term(unit: Dot, term: str) -> str:
 
 
 def _of_sum(unit: Dot) -> str:
-    """Return a Verilog condition: if the window is too high to hold a product, the sum is no wider than the addend."""
+    """Return a Verilog condition: if the addition window is too high to hold a product, the sum is no wider than the
+    addend.
+    """
     return f"{_SPECIAL} || {_is_below(unit)} || add.sum >> {_window_bits(unit) - 1} == 0"
 
 
@@ -221,7 +224,7 @@ def _zero(unit: Dot) -> int:
 
 
 def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
-    """Yield Verilog that truncates a term to the window. The wire `lost` says whether the term lost bits."""
+    """Yield Verilog that truncates a term to the addition window. The wire `lost` says whether the term lost bits."""
     bits = _window_bits(unit)
     # A product has one bit above the weight of its exponent. The addend has no such bit.
     value = f"{{1'b0, {term}_value}}" if term == "addend" else f"{term}_value"
