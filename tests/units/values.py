@@ -267,7 +267,7 @@ def _rules(rng: Random, fields: Table) -> object:
 
 def _formats_of_fpu(rng: Random, fields: Table) -> object:
     """Formats of 8 bits, then wide ones."""
-    names = [target(rng, fields) for _ in range(rng.choice([0, 1, 2, 3]))]
+    names = [rng.choice([target, target, narrow])(rng, fields) for _ in range(rng.choice([0, 1, 2, 3]))]
     names += [wide(rng, fields) for _ in range(rng.choice([0, 1, 1, 2]))] or ["fp16"]
     offered = dict.fromkeys(names)
     return sorted(offered, key=lambda name: format(name).bits) if rng.random() > _ODD else list(offered)

@@ -51,6 +51,7 @@ def _formats(unit: MultiFpu) -> str:
         "unboxed": filled(_UNBOXED, {"word": _ones(unit)}) if unit.nan_boxing else "    (void)boxed;\n",
         "unused": "    (void)format;\n" if len(unit.formats) == 1 else "",
         "narrow": NARROW_BITS,
+        "finite": "" if all(fmt.has_nan for fmt in unit.formats) else _FINITE,
         "tiny": _TINY if unit.tiny_before_rounding else "",
     }
     return filled(_FORMATS, words) + (filled(_ROUND, words) if rounded else "")
@@ -195,11 +196,18 @@ FP9_FN uint32_t @{name}_round(fp9_number x, int format, fp9_policy p, uint32_t *
     fp9_facts f = @{name}_format(format);
     uint32_t code;
     if (f.bits > @{narrow}) p.overflow = FP9_DIRECTED;
-    p.nan_sign = FP9_SIGN_LOST;
+@{finite}    p.nan_sign = FP9_SIGN_LOST;
     code = @{name}_encode(x, format, p, flags);
 @{tiny}    return code;
 }
 
+"""
+
+_FINITE = """\
+    if (!f.nan) { /* a format without NaN */
+        p.overflow = FP9_SATURATE;
+        p.nan_to_zero = 1;
+    }
 """
 
 _TINY = """\

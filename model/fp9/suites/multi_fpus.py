@@ -11,6 +11,7 @@ from __future__ import annotations
 import functools
 import itertools
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -91,6 +92,11 @@ def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) ->
             yield columns | codes | _boxed(unit, boxed, {name: codes[name] for name in boxed}, rng)
 
 
+def _nearest(numbers: NDArray[np.float64], fmt: Format) -> NDArray[Any]:
+    """Return the codes of the nearest numbers in a format, shape (n,). A format without NaN has 0 for NaN."""
+    return encode(numbers, fmt, "rne", nan_to_zero=not fmt.has_nan)
+
+
 def _operands(
     unit: MultiFpu, op: MultiFpuOp, formats: dict[str, Format], scales: NDArray[np.int64], rng: np.random.Generator
 ) -> dict[str, NDArray[np.uint32]]:
@@ -106,15 +112,15 @@ def _operands(
     if op is MultiFpuOp.FROM_INTEGER:
         return codes | {"a": _integers(unit, formats["result"], rows, rng)}
     if op is MultiFpuOp.TO_INTEGER:
-        led = encode(_near_integers(unit, rows, rng), formats["a"], "rne")
+        led = _nearest(_near_integers(unit, rows, rng), formats["a"])
         codes["a"] = np.where(chosen, led, codes["a"]).astype(np.uint32)
     elif op in ROUNDED:
         last = _LAST.get(op, "c")
-        led = encode(np.ldexp(_leading(op, formats, codes, last, rng), -scales), formats[last], "rne")
+        led = _nearest(np.ldexp(_leading(op, formats, codes, last, rng), -scales), formats[last])
         codes[last] = np.where(chosen, led, codes[last]).astype(np.uint32)
     elif op not in SINGLES:
         fmt = formats["a"] if op.value.startswith(("sgnj", "min", "max")) else formats["c"]
-        same = encode(decode_to(codes["a"].astype(formats["a"].dtype), formats["a"], np.float64), fmt, "rne")
+        same = _nearest(decode_to(codes["a"].astype(formats["a"].dtype), formats["a"], np.float64), fmt)
         moved = same.astype(np.int64) + rng.choice(_AWAY, rows) ^ rng.choice([0, 1 << fmt.bits - 1], rows)
         codes["c"] = np.where(chosen, moved & ((1 << fmt.bits) - 1), codes["c"]).astype(np.uint32)
     return codes
@@ -139,12 +145,12 @@ def _dot_operands(
     narrow = {name: formats[name] if formats[name] in unit.narrow else unit.narrow[-1] for name in "ab"}
     codes = {name: rng.choice(_pool(fmt), (products, rows)).astype(np.uint32) for name, fmt in narrow.items()}
     negated = rng.random(rows) < 1 / 3
-    codes["a"][1] = np.where(negated, codes["a"][0] ^ (1 << NARROW_BITS - 1), codes["a"][1])
+    codes["a"][1] = np.where(negated, codes["a"][0] ^ (1 << narrow["a"].bits - 1), codes["a"][1])
     codes["b"][1] = np.where(negated, codes["b"][0] ^ (rng.random(rows) < 1 / 2), codes["b"][1])
     numbers = {name: decode_to(codes[name].astype(fmt.dtype), fmt, np.float64) for name, fmt in narrow.items()}
     with np.errstate(all="ignore"):
         wanted = np.where(rng.random(rows) < 1 / 4, 0.0, _wanted(formats["result"], rows, rng))
-        led = encode(wanted - (numbers["a"] * numbers["b"]).sum(axis=0), formats["c"], "rne")
+        led = _nearest(wanted - (numbers["a"] * numbers["b"]).sum(axis=0), formats["c"])
     c = np.where(np.arange(rows) % 4 != 0, led, rng.choice(_pool(formats["c"]), rows)).astype(np.uint32)
     shifts = NARROW_BITS * np.arange(products, dtype=np.uint32)[:, None]
     packed = {name: np.bitwise_or.reduce(lanes << shifts, axis=0) for name, lanes in codes.items()}

@@ -16,7 +16,7 @@ from fp9.units.cast import MAX_RANDOM_BITS, SCALE_BITS, Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT
 
 NARROW_BITS = 8
-"""Width of a narrow format and width of a lane."""
+"""Largest width of a narrow format, and width of a lane."""
 
 CLASS_BITS = 10
 """Number of bits of a class mask (RISC-V unprivileged specification, FCLASS)."""
@@ -36,7 +36,7 @@ class FpuGroup(Enum):
     DIVSQRT = "divsqrt"
     """division and square root"""
     DOT = "dot"
-    """exact dot products of 8-bit operands, with addend; last, as lanes have the numbers of all other operations"""
+    """exact dot products of narrow operands, with addend; last, as lanes have the numbers of all other operations"""
 
 
 class Integer(NamedTuple):
@@ -110,9 +110,9 @@ class MultiFpuOp(Enum):
     FROM_INTEGER = "from_integer"
     """result = round(the integer in a)"""
     DOT2 = "dot2"
-    """result = round(a0 * b0 + a1 * b1 + c), for the 8-bit operands in the low 16 bits of a and b"""
+    """result = round(a0 * b0 + a1 * b1 + c), for the narrow operands in the low 16 bits of a and b"""
     DOT4 = "dot4"
-    """result = round(a0 * b0 + ... + a3 * b3 + c), for the 8-bit operands in the 32 bits of a and b"""
+    """result = round(a0 * b0 + ... + a3 * b3 + c), for the narrow operands in the 32 bits of a and b"""
     DIV = "div"
     """result = round(a / b)"""
     SQRT = "sqrt"
@@ -167,19 +167,20 @@ class MultiFpu(Unit):
     With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An
     integer operand occupies the low bits of a. An integer result is extended to the word.
 
-    The group `dot` sums products of 8-bit operands exactly. `a_format` and `b_format` select the formats of the
-    operands. A select value beyond the 8-bit formats selects the last 8-bit format. The unit offers `dot4` if its
+    The group `dot` sums products of narrow operands exactly. `a_format` and `b_format` select the formats of the
+    operands. A select value beyond the narrow formats selects the last narrow format. The unit offers `dot4` if its
     word has 32 bits.
 
     The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. The
     result is infinity, or the value by which the overflow policy replaces infinity.
 
-    `overflow` lists the policies for 8-bit results. The port `overflow` selects one. Wider results overflow as in
-    IEEE 754-2019 section 7.4. NaN results are canonical and positive. In formats with IEEE 754's special codes, a
+    `overflow` lists the policies for narrow results. The port `overflow` selects one. Wider results overflow as in
+    IEEE 754-2019 section 7.4. Results in formats without NaN saturate, and a NaN result becomes 0 and raises `invalid`.
+    NaN results are canonical and positive. In formats with IEEE 754's special codes, a
     NaN whose first fraction bit is 0 is signalling.
 
     With `lanes`, the port `vector` selects either one operation on the whole word or one operation in each 8-bit
-    lane. The flags then combine all lanes. A format select beyond the 8-bit formats selects the last 8-bit format.
+    lane. The flags then combine all lanes. A format select beyond the narrow formats selects the last narrow format.
 
     With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above it are 1. Results have
     these bits set (RISC-V unprivileged specification, NaN boxing of narrower values).
@@ -253,13 +254,13 @@ class MultiFpu(Unit):
             )
 
     def _check_format(self, fmt: Format) -> None:
-        offered = isinstance(fmt, FixedFormat | HiFloat8) and fmt.has_nan and fmt.signed and not fmt.padding
-        narrow = fmt.bits == NARROW_BITS
+        offered = isinstance(fmt, FixedFormat | HiFloat8) and fmt.signed and not fmt.padding
+        narrow = fmt.bits <= NARROW_BITS
         wide = isinstance(fmt, FixedFormat) and fmt.bits >= 2 * NARROW_BITS and fmt.specials in _WIDE_SPECIALS
         if not offered or not (narrow or wide):
             raise ValueError(
-                f"{self.name}: formats={fmt.name} given; give 8-bit formats with a NaN, and fp16, bf16, dlfloat16 or "
-                "fp32"
+                f"{self.name}: formats={fmt.name} given; give signed formats of at most 8 bits, and fp16, bf16, "
+                "dlfloat16 or fp32"
             )
         check_exponents(f"{self.name}: formats=", fmt, "")
 
@@ -276,15 +277,20 @@ class MultiFpu(Unit):
                 f"{self.word // NARROW_BITS}"
             )
         if self.lanes != 1 and not self.narrow:
-            raise ValueError(f"{self.name}: lanes={self.lanes} given without an 8-bit format; give one, or 1 lane")
+            raise ValueError(
+                f"{self.name}: lanes={self.lanes} given without a narrow format; give one of at most 8 bits, or 1 lane"
+            )
+        if self.nan_boxing and not all(fmt.has_nan for fmt in self.formats):
+            finite = next(fmt.name for fmt in self.formats if not fmt.has_nan)
+            raise ValueError(f"{self.name}: nan_boxing=true given with formats={finite}; give formats with a NaN")
         if self.nan_boxing and self.lanes != 1:
             raise ValueError(f"{self.name}: nan_boxing=true given with lanes={self.lanes}; give one of them")
 
     def _check_groups(self) -> None:
         if FpuGroup.DOT in self.groups and (not self.narrow or self.word < 2 * NARROW_BITS):
             raise ValueError(
-                f"{self.name}: groups=dot given with formats={value_words(self.formats)}; give an 8-bit format and one "
-                "of at least 16 bits"
+                f"{self.name}: groups=dot given with formats={value_words(self.formats)}; give a format of at most 8 "
+                "bits and one of at least 16 bits"
             )
         if FpuGroup.DIVSQRT in self.groups and self.word > 2 * NARROW_BITS:
             raise ValueError(
@@ -299,12 +305,12 @@ class MultiFpu(Unit):
     @property
     def word(self) -> int:
         """Return the number of bits of an operand's port."""
-        return max(fmt.bits for fmt in self.formats)
+        return max(NARROW_BITS, *(fmt.bits for fmt in self.formats))
 
     @property
     def narrow(self) -> tuple[Format, ...]:
-        """Return the 8-bit formats."""
-        return tuple(fmt for fmt in self.formats if fmt.bits == NARROW_BITS)
+        """Return the formats of at most 8 bits."""
+        return tuple(fmt for fmt in self.formats if fmt.bits <= NARROW_BITS)
 
     @property
     def random_width(self) -> int:
@@ -349,7 +355,7 @@ class MultiFpu(Unit):
     def lane_unit(self) -> MultiFpu:
         """Return the unit of one lane.
 
-        This unit has the same operations without dot products, and only the 8-bit formats.
+        This unit has the same operations without dot products, and only the narrow formats.
         """
         groups = tuple(group for group in self.groups if group is not FpuGroup.DOT)
         return MultiFpu(
@@ -367,7 +373,7 @@ class MultiFpu(Unit):
 
     @cached_property
     def narrow_unit(self) -> MultiFpu:
-        """Return a unit with only the 8-bit formats and without NaN boxing.
+        """Return a unit with only the narrow formats and without NaN boxing.
 
         It decodes the operands of dot products.
         """
@@ -381,9 +387,9 @@ class MultiFpu(Unit):
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
         """Return the cast policy for results in the format `target`. A rounding that it does not offer is `rna`."""
-        narrow = target.bits == NARROW_BITS
         offered = rounding if target.offers(rounding) else Rounding.RNA
-        return CastPolicy(offered, overflow if narrow else Overflow.DIRECTED, nan_sign=NanSign.LOST)
+        fixed = fixed_overflow(target) or overflow
+        return CastPolicy(offered, fixed, nan_to_zero=not target.has_nan, nan_sign=NanSign.LOST)
 
     @property
     def operands(self) -> tuple[str, ...]:
@@ -433,6 +439,13 @@ class MultiFpu(Unit):
         if self.tag:
             ports.append(Port("result_tag", self.tag, "the operation's tag"))
         return tuple(ports)
+
+
+def fixed_overflow(target: Format) -> Overflow | None:
+    """Return the only overflow policy of a result format, or None if the port `overflow` selects the policy."""
+    if target.bits > NARROW_BITS:
+        return Overflow.DIRECTED
+    return None if target.has_nan else Overflow.SATURATE
 
 
 MAX_TAG = 32

@@ -41,7 +41,7 @@ class Encode(Step):
 
     def __init__(self, unit: Cast, targets: list[CastTarget], i: data.StructLayout) -> None:
         self._targets = targets
-        self._policies, self._nan_sign = unit.overflow, unit.nan_sign
+        self._policies, self._nan_sign, self._finite = unit.overflow, unit.nan_sign, unit.finite_only
         self._nans = {target.format: _nans(unit, target.format) for target in targets}
         super().__init__(i, data.StructLayout({"result": max(t.format.bits for t in targets), "flags": flags_layout()}))
 
@@ -53,14 +53,16 @@ class Encode(Step):
             directed = policy is Overflow.DIRECTED
             m.d.comb += saturates.eq(i.toward_zero & ~i.inf if directed else policy is Overflow.SATURATE)
         finite, overflow, flushed, infinite = Signal(), Signal(), Signal(), Signal()
+        loses_nan = Signal()
         for target in switch(m, i.target if len(self._targets) > 1 else Const(0, 0), self._targets):
             self._encode(m, target, saturates, overflow, flushed, infinite)
+            m.d.comb += loses_nan.eq(not (self._finite or target.format.has_nan))
         m.d.comb += [
             finite.eq(~(i.zero | i.inf | i.nan)),
             flags.inexact.eq(finite & (i.inexact | flushed | overflow)),
             flags.underflow.eq(finite & (flushed | (i.tiny & i.inexact))),
             flags.overflow.eq(finite & overflow),
-            flags.invalid.eq(i.inf & ~i.nan & ~infinite),
+            flags.invalid.eq((i.inf & ~i.nan & ~infinite) | (i.nan & loses_nan)),
         ]
         return m
 

@@ -8,7 +8,7 @@ from amaranth.lib import data
 from fp9.formats import HiFloat8
 from fp9.formats.rounding import Overflow
 from fp9.units import MultiFpu, MultiFpuOp
-from fp9.units.multi_fpu import ROUNDED
+from fp9.units.multi_fpu import ROUNDED, fixed_overflow
 from fp9_rtl.parts.select import any_of
 
 SUMS = (*ROUNDED, MultiFpuOp.TO_INTEGER)
@@ -38,8 +38,8 @@ def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
     The policies for 8-bit results come first. The policy for wider results follows.
     """
     narrow = unit.overflow if unit.narrow else ()
-    wide = (Overflow.DIRECTED,) if len(unit.narrow) < len(unit.formats) else ()
-    return tuple(dict.fromkeys((*narrow, *wide)))
+    fixed = filter(None, map(fixed_overflow, unit.formats))
+    return tuple(dict.fromkeys((*narrow, *fixed)))
 
 
 def threshold_bits(unit: MultiFpu) -> int:

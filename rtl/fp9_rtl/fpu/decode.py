@@ -159,16 +159,18 @@ class DecodeMulti(Step):
         m.d.comb += o.target.eq(result)
 
     def _overflow(self, m: Module) -> None:
-        """Drive the overflow policy. 8-bit results use the selected policy, and wider results use the policy of IEEE
-        754.
-        """
+        """Drive the overflow policy: the selected policy, or the fixed policy of the result's format."""
         unit, policies = self._unit, overflows(self._unit)
         wide, chosen = Signal(name="result_is_wide"), Signal(range(len(policies)))
+        finite = Signal(name="result_is_finite")
         result = self.i[unit.format_port("result")] if len(unit.formats) > 1 else Const(0, 0)
         for fmt in switch(m, result, unit.formats):
-            m.d.comb += wide.eq(fmt.bits > NARROW_BITS)
+            m.d.comb += [wide.eq(fmt.bits > NARROW_BITS), finite.eq(not fmt.has_nan)]
         own = self.i.overflow if "overflow" in self.i.shape().members else Const(0, 0)
         for policy in switch(m, own, unit.overflow if unit.narrow else (Overflow.DIRECTED,)):
             m.d.comb += chosen.eq(policies.index(policy))
         last = policies.index(Overflow.DIRECTED) if Overflow.DIRECTED in policies else 0
         m.d.comb += self.o.overflow.eq(Mux(wide, last, chosen))
+        if Overflow.SATURATE in policies:
+            with m.If(finite):
+                m.d.comb += self.o.overflow.eq(policies.index(Overflow.SATURATE))

@@ -99,7 +99,7 @@ class EncodeIntegers(Step):
     def __init__(self, unit: MultiFpu, encode: Encode, beside: dict[str, data.ShapeLike]) -> None:
         self._unit, self._encode, self._beside = unit, encode, beside
         i, o = ({name: field.shape for name, field in fields} for fields in (encode.i.shape(), encode.o.shape()))
-        super().__init__(data.StructLayout({**i, **beside}), data.StructLayout({**o, **beside}))
+        super().__init__(data.StructLayout({**i, **beside}), data.StructLayout({**o, "result": unit.word, **beside}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()

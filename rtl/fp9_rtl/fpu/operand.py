@@ -63,7 +63,7 @@ class Scale:
     def _kept(self) -> list[Format]:
         kept = [] if self._divides else [fmt for fmt in self._formats if fmt in self._subnormal]
         while not self._keeps_zeros(kept, self._most_extra_bits):
-            kept = [fmt for fmt in kept if fmt.bits > NARROW_BITS] if kept[0].bits == NARROW_BITS else kept[1:]
+            kept = [fmt for fmt in kept if fmt.bits > NARROW_BITS] if kept[0].bits <= NARROW_BITS else kept[1:]
         return kept
 
     def _keeps_zeros(self, kept: Sequence[Format], extra_bits: int) -> bool:
@@ -134,7 +134,7 @@ def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> 
     operand = Signal(scale.layout, name=f"operand_{name}")
     narrow = _narrow(m, unit.narrow, scale, name, code, select) if unit.narrow else None
     for fmt in switch(m, select, unit.formats):
-        if fmt.bits == NARROW_BITS:
+        if fmt.bits <= NARROW_BITS:
             assert narrow is not None
             m.d.comb += operand.eq(narrow)
         else:

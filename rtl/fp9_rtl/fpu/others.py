@@ -42,7 +42,6 @@ class Others:
         """Store the decoded operands a and c. If no operation reads c, pass a as c."""
         self._m, self._unit, self._ports = m, unit, ports
         self._a, self._c, self._o = a, c, o
-        self._signs_nan = any(fmt.nan_code(True) != fmt.nan_code(False) for fmt in unit.formats)
 
     def drive(self) -> None:
         """Drive both words, and the conditions under which the result is the first word."""
@@ -118,7 +117,7 @@ class Others:
         """Return the code. A zero or NaN without a sign gets the code that the encoder uses."""
         if not fmt.signed_zero:
             code = Mux(operand.zero, 0, code)[: fmt.bits]
-        if fmt.nan_code(True) == fmt.nan_code(False):
+        if fmt.has_nan and fmt.nan_code(True) == fmt.nan_code(False):
             code = Mux(operand.nan, fmt.nan_code(False), code)[: fmt.bits]
         return code
 

@@ -31,6 +31,7 @@ FPUS = [
         scale=True,
         random_bits=11,
     ),
+    MultiFpu("elements", tuple(map(format, ("e2m1", "e3m2", "e5m2", "bf16"))), tuple(FpuGroup), lanes=2),
     MultiFpu("tiny_before", (format("e5m2"), format("fp16")), tuple(FpuGroup), tiny_before_rounding=True, scale=True),
 ]
 """Multi-format FPUs with groups and fields that the catalogue lacks."""

@@ -62,6 +62,15 @@ OTHERS = [
         nan_boxing=True,
         random_bits=1,
     ),
+    MultiFpu(
+        "elements",
+        (format("e2m1"), format("e3m2"), format("e2m3"), format("e4m3"), format("fp16")),
+        (*tuple(FpuGroup)[:4], FpuGroup.DOT),
+        (Rounding.RNE, Rounding.RDN, Rounding.SR),
+        lanes=2,
+    ),
+    MultiFpu("elements_4", (format("e2m1"),), tuple(FpuGroup)[:5], MODES, (Overflow.INF,), tiny_before_rounding=True),
+    MultiFpu("elements_6", (format("e2m1"), format("e3m2"), format("bf16")), tuple(FpuGroup), mixed=False),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
 ]

@@ -26,11 +26,16 @@ from fp9.units.toml import load
             ["roundings=hybrid", "formats=hif8,bf16", "groups=addmul"],
             "roundings=hybrid given without the group conv; add conv to groups",
         ),
+        (["formats=e2m1,fp16", "nan_boxing=true"], "nan_boxing=true given with formats=e2m1; give formats with a NaN"),
+        (
+            ["formats=binary6p3ue"],
+            "formats=binary6p3ue given; give signed formats of at most 8 bits, and fp16, bf16, dlfloat16 or fp32",
+        ),
         (["roundings=sr", "random_bits=25"], "random_bits=25 given; give 1 to 24"),
         (["roundings=sr", "groups=divsqrt"], "roundings=sr given with groups=divsqrt; give one of them"),
     ],
 )
-def test_roundings_that_read_further_bits_are_refused(settings: list[str], sentence: str) -> None:
+def test_fields_that_do_not_fit_are_refused(settings: list[str], sentence: str) -> None:
     with pytest.raises(ValueError, match=f"^fpu_ocp_fp16: {sentence}$"):
         load("fpu_ocp_fp16", settings)
 
