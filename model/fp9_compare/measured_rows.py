@@ -189,7 +189,7 @@ def explain(rows: Rows) -> Verdict:
 
 
 def _rules(operands: str, engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
-    """Return the names of accumulator models, simplest engine first. Engines with equal parameters form one group.
+    """Return the names of accumulator models, simplest model first. Engines with equal parameters form one group.
 
     Accumulator models of GPU instructions with the given operands come first. An accumulator model with a narrower
     window counts as simpler, because fewer sums agree by chance. An engine without a window comes last. Accumulator

@@ -27,7 +27,7 @@ _LIFT = 24
 class Steps(NamedTuple):
     """Constants that give the scale code of a block with amax 2^e (1 + f / 2^23). All fields are int64.
 
-    The code is e + 127 + `offset`. An even code increases by 1 if f >= `from_even`, and an odd code if f >=
+    The scale code is e + 127 + `offset`. An even code increases by 1 if f >= `from_even`, and an odd code if f >=
     `from_odd`. The result is clamped to 0..`largest`. `nan` is the code of NaN.
     """
 

@@ -101,10 +101,10 @@ def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
 def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
     """Round float32 patterns (uint32, shape (n,)) to nearest even, and write the codes.
 
-    The format must have subnormals and a fraction. For subnormal results, the float32 number `magic` is added to the
-    magnitude. `magic` is 2^23 times the smallest subnormal, so that the last bit of the sum is one smallest subnormal.
-    The addition rounds to nearest even. For normal results, adding `offset` (mod 2^32) subtracts the exponent field of
-    the lowest binade and adds half an ulp less 1.
+    The target format must have subnormals and at least one fraction bit. For subnormal results, the float32 number
+    `magic` is added to the magnitude. `magic` is 2^23 times the smallest subnormal, so that the last bit of the sum is
+    one smallest subnormal. The addition rounds to nearest even. For normal results, adding `offset` (mod 2^32)
+    subtracts the exponent field of the lowest binade and adds half an ulp less 1.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     for i in range(patterns.size):

@@ -64,7 +64,7 @@ def checks() -> list[Check]:
 
     Casts with round to nearest even are compared with ml_dtypes. Casts to hif8 with ties away from zero are compared
     with en_dtypes. Every monotone rounding mode is compared with the oracle's thresholds. Hybrid rounding is compared
-    with its definition by fields.
+    with its definition in terms of bit fields.
     """
     beside = [Check(name, Rounding.RNE, Overflow.INF, "ml_dtypes") for name in ML_DTYPES]
     beside.append(Check("hif8", Rounding.RNA, Overflow.INF, "en_dtypes"))

@@ -23,7 +23,7 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Exact(FastSums):
-    """Strategy for sums over K that are rounded only once.
+    """Strategy for matrix products whose sums over K are rounded only once.
 
     Each operand is split into ranges of exponents, so that float64 holds the sums of products of any two ranges
     exactly.
@@ -111,7 +111,8 @@ MAX_PARTS = 4
 def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
     """Return the number of exponent ranges into which each of two operands is split.
 
-    The two numbers have the smallest possible product. Return None if an operand needs more than `MAX_PARTS` ranges.
+    The two numbers of ranges have the smallest possible product. Return None if an operand needs more than `MAX_PARTS`
+    ranges.
     """
     counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)
     for count_a, count_b in sorted(counts, key=math.prod):

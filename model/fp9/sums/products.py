@@ -57,7 +57,7 @@ class EngineKernel:
         self.rounding = self.result[:-1]
 
     def addends(self, codes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the numbers of addend codes, as float64."""
+        """Return addend codes as float64 numbers."""
         return decode_to(codes, self._addend, np.float64)
 
     def outputs(self, *shape: int) -> tuple[NDArray[Any], NDArray[np.uint8]]:

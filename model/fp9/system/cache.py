@@ -57,7 +57,7 @@ def root() -> Path:
 
 
 def folder(kind: str) -> Path:
-    """Return the cache subfolder for a kind of `KINDS`."""
+    """Return the cache subfolder for one of the kinds in `KINDS`."""
     return root() / kind
 
 

@@ -18,7 +18,7 @@ class MissingTool(RuntimeError):
 
     @property
     def what(self) -> str:
-        """Return what is missing, without the install command.
+        """Return the part of the error message that names the missing tool, without the install command.
 
         The install command would show a local path on published pages.
         """

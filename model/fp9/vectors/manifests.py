@@ -46,7 +46,7 @@ def columns(unit: Unit) -> list[dict[str, Any]]:
 
     - The field `values` lists the value names of a select or operation port. Higher values mean the last name.
     - The field `formats` lists the formats of a code. The port named in the field `select` chooses the format.
-    - The field `bits` names the bits of flags.
+    - The field `bits` names the bits of a flags port.
     - The field `signed` marks two's complement ports.
     """
     return [_column(port, "in") for port in unit.inputs] + [_column(port, "out") for port in unit.outputs]

@@ -97,7 +97,9 @@ def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def coded(port: Port, inputs: Columns, code_of: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Call `code_of` with the format of each operation. Return the codes (n,) and a mask (n,) of the valid codes.
+    """Call the function `code_of` with the format of each operation.
+
+    Return the codes (n,) and a mask (n,) of the valid codes.
 
     A code is valid if `code_of` does not return None.
     """

@@ -28,7 +28,7 @@ NOT_REPRODUCED: dict[str, str] = {
 
 
 def claim(name: str) -> Claim:
-    """Return the paper's claim that has this name. Raises ValueError for an unknown name."""
+    """Return the claim of a paper that has the given name. Raises ValueError for an unknown name."""
     if name not in CLAIMS:
         raise ValueError(f"claim {name!r} is not known; choose one of {', '.join(CLAIMS)}")
     return CLAIMS[name]

@@ -1,6 +1,6 @@
 """Charts of the measured values of papers' claims.
 
-A conversion method is drawn as a point. The biases of a format form a curve.
+A conversion method is drawn as a point. The values of a format for all exponent biases form a curve.
 """
 
 from __future__ import annotations

@@ -77,7 +77,7 @@ class Scaler(Stateful, abc.ABC):
         """Observe the tensor x of the current step, and go on to the next step."""
 
     def step(self, x: ArrayLike) -> float:
-        """Return the scale factor of x, then observe x."""
+        """Return the scale factor of the tensor x, then update the scaler from x."""
         factor = self.factor(x)
         self.observe(x)
         return factor

@@ -62,7 +62,7 @@ class CastTarget(abc.ABC):
         return exponent
 
     def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
-        """Return the last kept bit in the form that the bit has in the code. The last kept bit decides ties to even."""
+        """Return the last bit of the result code before rounding, which decides ties to even."""
         return kept[0]
 
     @abc.abstractmethod

@@ -204,7 +204,8 @@ def connect_ports(
 ) -> None:
     """Connect an operand decoder to the ports of its unit.
 
-    `code` is the name of the port with the code. `name` is the operand whose format and bias ports are connected.
+    `code` is the name of the port that carries the operand's code. `name` is the operand whose format and bias ports
+    are connected.
     """
     m.d.comb += decoder.code.eq(ports[code])
     if f"{name}_format" in ports.shape().members:

@@ -30,7 +30,10 @@ EXPONENT_SIZE_BITS = 4
 
 @dataclass(frozen=True)
 class DotField:
-    """One row of HiFloat8's prefix code. The row has `exponent_bits` exponent bits, including the exponent's sign."""
+    """One row of HiFloat8's prefix code.
+
+    The row describes codes with `exponent_bits` exponent bits, including the exponent's sign.
+    """
 
     prefix: str
     exponent_bits: int
@@ -55,8 +58,9 @@ class DotField:
 
     @property
     def layout(self) -> data.StructLayout:
-        """Return the layout of the 7 magnitude bits. The field `size` is the exponent's magnitude without its leading
-        1.
+        """Return the layout of the 7 magnitude bits of a HiFloat8 code.
+
+        The field `size` is the exponent's magnitude without its leading 1.
         """
         exponent = {"size": self.exponent_bits - 1, "negative": 1} if self.exponent_bits else {}
         return data.StructLayout({"fraction": self.fraction_bits, **exponent, "dot": len(self.prefix)})

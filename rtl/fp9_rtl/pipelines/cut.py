@@ -35,8 +35,8 @@ class Stage(Step):
     ) -> None:
         """Store the operations of the pipeline stage.
 
-        `reads` contains the input bits of the pipeline stage, in layout `i`. `gives` contains the output bits, in
-        layout `o`.
+        `reads` contains the input bits of the pipeline stage, in layout `i`. `gives` contains the output bits of the
+        pipeline stage, in layout `o`.
         """
         self.name = name
         self._operations, self._names, self._reads, self._gives = operations, names, reads, gives

@@ -1,4 +1,4 @@
-"""Candidate scales of a block. A scale rule tries one scale or two."""
+"""Candidate scales of a block. A scale rule of a block format tries one or two scales."""
 
 from __future__ import annotations
 

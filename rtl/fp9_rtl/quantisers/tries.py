@@ -4,7 +4,7 @@ The scale with the smaller sum of squared errors is chosen, and in a tie the fir
 the array's scale t, the error of a scale is sum (x - e s t)^2. The scale with the smaller error also has the smaller
 value of t s^2 sum e^2 - 2 s sum x e. The circuit compares the values of both scales exactly, in integers:
 
-* The unit of e is the smallest element. The unit of s is the first scale's last place, and the unit of t its own last
+* The elements e are counted in units of the smallest element. The unit of s is the first scale's last place, and the unit of t its own last
   place.
 * A number with a non-zero element is only a few binades below the largest magnitude amax. The unit of x
   is therefore a power of two at a fixed distance below amax.
@@ -104,7 +104,7 @@ def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]
 
 
 def _within(most: int) -> Signal:
-    """Return a signal for a number from -`most` to `most`."""
+    """Return a signed signal that holds every number from -`most` to `most`."""
     return Signal(range(-most, most + 1))
 
 

@@ -135,8 +135,8 @@ def _measure(text: str, unit: Unit, library: Library, script: str) -> dict[str, 
 def boundaries(text: str, unit: Unit) -> list[str]:
     """Return the names of the submodules whose boundaries synthesis keeps, from the text of a unit's RTLIL.
 
-    For a combinational unit, these are its direct submodules. For a pipelined unit, submodules of submodules are
-    included.
+    For a combinational unit, the function returns the direct submodules. For a pipelined unit, the function also
+    returns submodules of submodules.
     """
     modules = [name for name in _MODULE.findall(text) if name != unit.name]
     depth = 2 if unit.stages else 1

@@ -183,7 +183,8 @@ class RepeatedRatio:
 class Ratio:
     """Ratio of the areas and ratio of the delays of two units, for one mapping.
 
-    `result` names the result formats of both units. `subnormals` states whether these formats have subnormal numbers.
+    `result` names the result formats of both units. `subnormals` states whether the result formats have subnormal
+    numbers.
     """
 
     numerator: str

@@ -29,11 +29,11 @@ _ARGUMENTS = ["-Q", "-q", "-l", "yosys.log", "yosys.ys"]
 
 
 class YosysError(ValueError):
-    """Yosys rejected its input. The message is Yosys' first error, on one line."""
+    """Yosys rejected its input. The error message is Yosys' first error, on one line."""
 
 
 def yosys_version() -> str:
-    """Return the version of the installed Yosys package. Measured areas and delays depend on the version.
+    """Return the version of the installed Yosys package. Measured areas and delays depend on the version of Yosys.
 
     Raises MissingTool if Yosys is not installed.
     """

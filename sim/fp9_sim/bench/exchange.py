@@ -84,7 +84,7 @@ class Order:
     elastic: bool = False
 
     def write(self, folder: Path) -> None:
-        """Write the test bench's order to files in a folder."""
+        """Write the order of a test bench, which describes the simulation, to files in a folder."""
         (folder / "unit.pickle").write_bytes(pickle.dumps(self.vectors.unit))
         columns = {f"{kind}/{name}": column for kind in _KINDS for name, column in getattr(self.vectors, kind).items()}
         np.savez(folder / "vectors.npz", allow_pickle=False, **columns)
@@ -94,7 +94,7 @@ class Order:
 
     @staticmethod
     def read(folder: Path) -> Order:
-        """Return the order that `write` stored in a folder."""
+        """Return the order of a test bench that `write` stored in a folder."""
         unit: Unit = pickle.loads((folder / "unit.pickle").read_bytes())
         parts: dict[str, dict[str, Any]] = {kind: {} for kind in _KINDS}
         with np.load(folder / "vectors.npz") as columns:

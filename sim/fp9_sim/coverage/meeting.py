@@ -46,7 +46,7 @@ class Meeting:
         )
 
     def facts(self, first: int, second: int) -> dict[str, Bin]:
-        """Return the bins that two terms and their sum hit.
+        """Return the coverage bins that two terms of a sum and the sum hit.
 
         The rounding case is omitted if the sum is more than twice the largest number.
         """

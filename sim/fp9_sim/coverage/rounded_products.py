@@ -104,7 +104,8 @@ def _read(
 def _positions(unit: Mul, products: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
     """Yield three arrays: sign, position between two neighbouring results, and last bit of the lower result.
 
-    The positions are computed with an unbounded exponent. The arrays hold -1 for zeros, infinities and NaN.
+    The positions between two results are computed with an unbounded exponent. The arrays hold -1 for zeros, infinities
+    and NaN.
     """
     fmt = unit.result
     counted = np.isfinite(products) & (products != 0)

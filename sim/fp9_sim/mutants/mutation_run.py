@@ -108,9 +108,9 @@ def score(
 ) -> MutationScore:
     """Return the mutation scores of a unit's suites, measured with `drawn` mutants for each seed.
 
-    The mutants of a seed are divided equally among the levels of the kind. A mutant that several seeds give counts
-    once. The default seeds are `kind.seeds`. `timeout` is the time limit in seconds for the equivalence check of one
-    mutant. A proof by cases may take up to `timeout` more seconds. `proven` holds mutants that are already proven
+    The mutants of a seed are divided equally among the levels of the kind. A mutant that occurs for several seeds
+    counts once. The default seeds are `kind.seeds`. `timeout` is the time limit in seconds for the equivalence check of
+    one mutant. A proof by cases may take up to `timeout` more seconds. `proven` holds mutants that are already proven
     equivalent for the same Verilog, as `recorded.proven` returns them. An equivalence proof for a mutant in `proven` is
     not repeated.
 

@@ -63,7 +63,7 @@ class Aiger:
 
     @classmethod
     def read(cls, data: bytes) -> Aiger:
-        """Return the circuit in a binary AIGER file. Raises ValueError for data in another format."""
+        """Return the circuit that a binary AIGER file describes. Raises ValueError for data in another format."""
         head, _, rest = data.partition(b"\n")
         words = head.split()
         if len(words) < 6 or words[0] != b"aig":

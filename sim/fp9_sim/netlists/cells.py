@@ -64,7 +64,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class CellNetlist:
-    """A netlist of cells in the order of evaluation. Net 0 is constant 0, net 1 is constant 1.
+    """A netlist of cells in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
 
     `inputs` and `outputs` map each port to its nets, least significant bit first. Nets with the number `bits_from` or a
     larger number are the stored bits of registers.

@@ -44,7 +44,7 @@ Planes = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class GateNetlist:
-    """A netlist of gates in the order of evaluation. Net 0 is constant 0, net 1 is constant 1.
+    """A netlist of gates in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
 
     `gates` has rows (opcode, A, B, S, Y). `registers` has rows (D, Q), and every register loads D in every clock cycle.
     `inputs` and `outputs` map each port to its nets, least significant bit first.

@@ -28,7 +28,7 @@ from fp9_sim.packages.verilog_bench import verilog_bench
 
 @dataclass(frozen=True)
 class _File:
-    """A possible file of a package. The package contains the file if `of` is true."""
+    """A possible file of a package. The field `of` says whether a unit's package contains the file."""
 
     path: str
     what: str

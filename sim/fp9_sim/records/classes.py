@@ -72,8 +72,8 @@ def circuit_of(unit: Unit, folder: Path) -> Circuit:
 def certify(unit: Unit, folder: Path) -> Path | None:
     """Certify a unit's present circuit: store the circuit as the first of a new equivalence class.
 
-    The new class replaces the recorded class. Return the path of the new class file. Return None if the circuit already
-    belongs to the recorded class.
+    The new class replaces the recorded class. Return the path of the new file of the equivalence class. Return None if
+    the circuit already belongs to the recorded class.
     """
     circuit = circuit_of(unit, folder)
     if circuit.joined is not Join.NONE:

@@ -117,7 +117,10 @@ def _handshake(ports: Mapping[str, TheirPort]) -> dict[str, str]:
 
 
 def _top(verilog: str, where: str) -> str:
-    """Return the only module that no other module instantiates. Raises ValueError if there are several such modules."""
+    """Return the only module that no other module instantiates.
+
+    Raises ValueError if several modules are not instantiated by another module.
+    """
     found = tops(verilog, where)
     if len(found) != 1:
         raise ValueError(f"{where} has modules that no other one uses: {', '.join(found)}; name one with --top")

@@ -90,7 +90,8 @@ def pin(
 ) -> tuple[str, bool] | None:
     """Return the port name in a mapping table, and whether the table's key `word` has the second value of `known`.
 
-    For example, a reset port whose key "active" is "low" gives True. Return None if the mapping has no such port.
+    For example, a reset port whose key "active" is "low" gives True. Return None if the mapping does not name such a
+    port.
     """
     if said is None:
         return None

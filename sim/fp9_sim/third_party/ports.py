@@ -120,7 +120,7 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)(?::(\d+))?\]")
 def place(ports: Mapping[str, TheirPort], path: str, where: str) -> Place:
     """Return the bits of a DUT port that a path such as `bus.op[1][7:0]` names.
 
-    Raises ValueError if the DUT has no such bits. The error message begins with `where`.
+    Raises ValueError if the path names no bits of the DUT. The error message begins with `where`.
     """
     found = _PATH.fullmatch(path)
     if found is None:

@@ -88,7 +88,10 @@ def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
 
 
 def _under_way(latency: int, take: str, advance: str) -> list[str]:
-    """Return a shift register with one bit for each clock cycle of latency. A result comes when the last bit is 1."""
+    """Return a shift register with one bit for each clock cycle of latency.
+
+    A result comes when the last bit of the shift register is 1.
+    """
     return [
         f"  reg [{latency - 1}:0] under_way;",
         f"  wire comes = under_way[{latency - 1}];",

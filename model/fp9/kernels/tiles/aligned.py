@@ -131,7 +131,7 @@ def _edges(s, row):
 
 @called
 def _steps(s, t, some, others, marks):
-    """Run one step on all rows of a panel.
+    """Run one accumulation step on all rows of a panel of accumulators.
 
     `others` holds the fields of `Ends`, the fields of `Losses`, both, or nothing.
     """
@@ -167,7 +167,7 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     panels) is set for wrong sums, where a number left the range of the kernels.
 
     `lowest_bits` holds the exponents of the lowest bits of a and b, or is None. With exponents, a step that fits the
-    alignment window is summed without alignment. Use None for short windows, which few steps fit.
+    alignment window is summed without alignment. Use None for short windows, which rarely hold all bits of a step.
 
     `join` is None, or holds the rounding of totals and a number above every tiny total. If `join` is not None, every
     chunk is summed from zero, and then added to an accumulator in float64.

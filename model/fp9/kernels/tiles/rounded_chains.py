@@ -138,11 +138,11 @@ def _marked_at_edge(edge, some, marks):
 
 @inlined
 def _steps(tile, edge, s, t, numbers, panel, step, single, marks, columns):
-    """Run steps on the rows of a tile.
+    """Run accumulation steps on the rows of a register tile.
 
     `step` holds the first product, the first row, the number of steps, and the number of products in a step. If
     `single` is true, rows are computed one by one, as incomplete tiles and tiles in the lowest binades need. `marks` is
-    the panel of marks or None. `columns` is the number of columns that have marks.
+    the panel of marks for inexact sums, or None. `columns` is the number of columns that have marks.
     """
     (a, values), (first, row, steps, products) = numbers, step
     if single:

@@ -174,7 +174,7 @@ class Code:
 
 
 class Variable:
-    """A value that emitted code can read and set."""
+    """A variable that emitted code can read and set."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self._builder, self._type = builder, value.type

@@ -103,7 +103,7 @@ def save(trained: Trained, path: Path) -> None:
 
 
 def load(path: Path | None = None) -> Trained:
-    """Read a character model from a file. Without a path, read the model of the package.
+    """Read a character model from a file. Without a path, the function reads the model that the package contains.
 
     Raises ValueError for a file without a character model.
     """

@@ -16,7 +16,7 @@ from fp9_rtl.export.text.types import Struct, Type
 
 @dataclass(eq=False)
 class Signal:
-    """A named vector of bits. `low` is the index of the lowest bit. `kind` is input, output or value.
+    """A named vector of bits. `low` is the index of the signal's lowest bit. `kind` is input, output or value.
 
     A signal whose `type` is a structure can have its fields as `members`. The attribute `whole` of each member is the
     signal of the structure.
@@ -78,7 +78,7 @@ def structure(whole: Signal, struct: Struct) -> Signal:
 
 
 class Names:
-    """The names that are used in one module. Each name is unique."""
+    """The names that are taken in one Verilog module. Each name is unique."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*VERILOG, *taken}
