@@ -123,7 +123,7 @@ def _word(value: object) -> str:
 
 
 def _added(unit: Unit, name: str, value: object) -> set[str]:
-    """Return the names of the ports that a pipelined unit gains if a field has another value."""
+    """Return the names of the ports that a pipelined unit gains if the given field has the given value."""
 
     def ports(of: Unit) -> set[str]:
         return {port.name for port in (*of.control_ports, *of.inputs, *of.outputs)}

@@ -83,7 +83,7 @@ class GroupedSums:
 class GroupedTiles(FastSums):
     """Strategy for matrix products whose steps add scaled groups of products.
 
-    Register tiles sum the products of each group. A vectorised loop over columns then runs the steps.
+    Register tiles sum the products of each group. A vectorised loop over columns then adds the scaled group sums.
     """
 
     part = PRODUCTS_OF_TILES

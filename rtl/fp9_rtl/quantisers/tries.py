@@ -4,8 +4,8 @@ The scale with the smaller sum of squared errors is chosen, and in a tie the fir
 the array's scale t, the error of a scale is sum (x - e s t)^2. The scale with the smaller error also has the smaller
 value of t s^2 sum e^2 - 2 s sum x e. The circuit compares the values of both scales exactly, in integers:
 
-* The elements e are counted in units of the smallest element. The unit of s is the first scale's last place, and the unit of t its own last
-  place.
+* The elements e are counted in units of the smallest element. The unit of s is the first scale's last place, and the
+  unit of t is the last place of t.
 * A number with a non-zero element is only a few binades below the largest magnitude amax. The unit of x
   is therefore a power of two at a fixed distance below amax.
 * The two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) have
