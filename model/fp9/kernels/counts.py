@@ -22,7 +22,7 @@ _ZERO, _ONE, _SHORT = U(0), U(1), np.uint16
 class Limits(NamedTuple):
     """Thresholds for counting zeros, overflows and underflows, as bit patterns.
 
-    The masks and thresholds of the source come first, then those of the target codes.
+    `source_mask` and the overflow thresholds are for source patterns. All other fields are for target codes.
     """
 
     source_mask: Any  # takes the sign off a pattern

@@ -48,7 +48,10 @@ class WideTarget(NamedTuple):
 
 
 class WideRounding(NamedTuple):
-    """Constants of a rounding mode. `to_even` and `to_odd` are 1 or 0. The other fields are masks: all ones or 0."""
+    """Constants of a rounding mode. `to_even` and `to_odd` are 1 or 0.
+
+    All fields except `to_even` and `to_odd` are masks: all ones or 0.
+    """
 
     nearest: np.uint64
     to_even: np.uint64  # 1 or 0, as `to_odd`

@@ -79,8 +79,8 @@ def scale_rows(
     """Return the scales of an operand in the shape (*batch, *shape, 1), or None if no scales are given.
 
     With `block`, the result has the shape (*batch, *shape, blocks). If `fmt` is None, `scale` holds exponents of powers
-    of two, or else codes of the scale format `fmt`. The leading axes of `scale` broadcast to `batch`. With
-    `blocks_first`, the last axes of `scale` are (blocks, rows).
+    of two. Otherwise, `scale` holds codes of the scale format `fmt`. The leading axes of `scale` broadcast to `batch`.
+    With `blocks_first`, the last axes of `scale` are (blocks, rows).
 
     Raises ValueError for unsuitable shapes, exponents and codes. Raises TypeError for scales that are not integers, and
     for unsigned integers as exponents.

@@ -63,7 +63,8 @@ def explain(
     any_nan: bool = False,
     flag_bits: int = (1 << FLAG_BITS) - 1,
 ) -> Explained:
-    """Return the differences from the specification that reproduce the results, then those for the flags.
+    """Return the differences from the specification that reproduce the results, then the differences that reproduce the
+    flags.
 
     A single difference that explains all results is preferred. Otherwise pairs of differences are tried. Further
     differences are then added, as long as a difference explains more results than it contradicts. `tried` are the

@@ -145,7 +145,8 @@ def best_pair(
     pairs: Sequence[tuple[int, int]],
     rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
-    """Return the pair of scale exponents whose product has the least error against `wanted` (n, out), and this product.
+    """Return the pair of scale exponents whose product has the least error against `wanted` (n, out), and the product
+    itself.
 
     Among pairs of exponents with equal error, the first pair is returned. `inputs` (n, in) are cast to the first of
     `formats`, and `weight` (out, in) is cast to the second.

@@ -82,7 +82,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
 
 def recipe(name: str | Recipe | Path) -> Recipe:
-    """Return the training recipe with this name, or the training recipe in a TOML file.
+    """Return the training recipe with the given name, or the training recipe in a TOML file.
 
     A recipe's name may be followed by changed fields in parentheses. A `Recipe` object is returned unchanged.
 

@@ -90,10 +90,10 @@ class Backoff(LossRule):
     """Loss scaling rule that multiplies the scale by `growth` after `window` consecutive finite steps.
 
     After a training step with an infinity or NaN, the scale is multiplied by `backoff`, and the step is dropped. The
-    defaults and the loss scales are bit-identical to those of `torch.amp.GradScaler`. The scale is an FP32 number and
-    does not grow beyond FP32's range. `largest` is an upper limit (Apex: 2^24). A loss scale that falls to zero raises
-    ValueError, because the infinity or NaN then has another cause. With a loss scale of zero, torch continues the
-    training.
+    defaults and the loss scales are bit-identical to the defaults and loss scales of `torch.amp.GradScaler`. The scale
+    is an FP32 number and does not grow beyond FP32's range. `largest` is an upper limit (Apex: 2^24). A loss scale that
+    falls to zero raises ValueError, because the infinity or NaN then has another cause. With a loss scale of zero,
+    torch continues the training.
     """
 
     kind: ClassVar[str] = "backoff"

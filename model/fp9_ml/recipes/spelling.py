@@ -23,7 +23,7 @@ _LARGE = 1 << 12
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:
     """Split a text `name(field=value,...)` into the name and the settings.
 
-    Raises ValueError for a text that does not have this form. The error message names `what`.
+    Raises ValueError for a text that does not have the form `name(field=value,...)`. The error message names `what`.
     """
     found = _CALL.fullmatch(text)
     if found is None or not _is_balanced(text):

@@ -21,9 +21,9 @@ class GradScaler:
         scaler.step(optimizer)
         scaler.update()
 
-    With the rule `backoff`, the steps and loss scales equal those of torch's GradScaler. Between two `update` calls,
-    the gradients of an optimiser may be unscaled once, and the optimiser may step once. Gradients are multiplied in
-    FP32 by the inverse of the loss scale, as in torch.
+    With the rule `backoff`, the scaler takes the same steps and uses the same loss scales as torch's GradScaler.
+    Between two `update` calls, the gradients of an optimiser may be unscaled once, and the optimiser may step once.
+    Gradients are multiplied in FP32 by the inverse of the loss scale, as in torch.
     """
 
     def __init__(self, recipe: Recipe | str) -> None:
@@ -66,7 +66,7 @@ class GradScaler:
 
         If the gradients are not finite, skip the step of the optimiser and return None.
 
-        Raises RuntimeError, as torch does, if `step` was called for this optimiser since the last `update`.
+        Raises RuntimeError, as torch does, if `step` was called for the optimiser since the last `update`.
         """
         if id(optimizer) in self._stepped:
             raise RuntimeError("step() has already been called since the last update()")

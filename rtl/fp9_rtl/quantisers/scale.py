@@ -63,8 +63,8 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
     """Return the code of amax, with a subnormal amax shifted so that its leading 1 is in front of the fraction.
 
-    The shift is exact in the binade below the normal numbers. All smaller numbers get the smallest scale, so they are
-    replaced by the first number of this binade.
+    The shift is exact in the binade below the normal numbers. All smaller numbers get the smallest scale, and are
+    therefore replaced by the first number of the binade.
     """
     if not _reaches_both_ends(block):
         return amax

@@ -130,7 +130,7 @@ class _Numbers:
     """Magnitudes of a block's numbers, each as a significand and a left shift.
 
     All magnitudes are multiples of the same power of two. Every number with a non-zero element is an integer multiple
-    of this power of two.
+    of the common power of two.
     """
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:

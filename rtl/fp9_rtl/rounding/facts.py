@@ -68,7 +68,7 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
 
 
 def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
-    """Return whether a sum can be a subnormal number of `fmt` although it contains a non-zero product."""
+    """Return whether a sum with a non-zero product can be a subnormal number of `fmt`."""
     return fmt.subnormals and facts.below_normal
 
 

@@ -49,7 +49,7 @@ def read(folder: Path, unit: str, kind: Kind = NETLIST) -> dict[str, Any] | None
 
 
 def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
-    """Return mutants already proven equivalent for this Verilog and these tool versions.
+    """Return the mutants that are already proven equivalent for the unit's current Verilog and tool versions.
 
     Equivalence does not depend on the suites, so the proofs stay valid when a suite changes. A damaged record counts as
     empty.

@@ -99,7 +99,7 @@ def _compile(
     waves: str | None,
     working: Path,
 ) -> str | None:
-    """Build a design in the folder `working`. Return None on success, or else the messages of the simulator."""
+    """Build a design in the folder `working`. Return None on success, or the messages of the simulator on failure."""
     source, control, log = working / f"{name}.v", working / "ports.vlt", working / "build.log"
     source.write_text(verilog)
     control.write_text(_public_ports(name, ports))

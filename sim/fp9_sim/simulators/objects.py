@@ -93,7 +93,7 @@ def _filled(final: Path, make: Callable[[Path], None]) -> None:
 def publish(working: Path, final: Path) -> None:
     """Rename a finished build folder to its final name.
 
-    If another process has already published the folder, discard this copy.
+    If another process has already published the folder, discard the new copy.
     """
     try:
         working.rename(final)

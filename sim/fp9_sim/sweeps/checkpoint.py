@@ -22,7 +22,7 @@ class Checkpoint:
     """The finished shards of a sweep in an append-only file. Only one process can open the checkpoint file at a time.
 
     A line of the file is valid if it ends in a newline. A shard counts as finished when its line is on disk. Opening
-    the file removes an incomplete last line, and the shard of this line runs again.
+    the file removes an incomplete last line, and the shard of the incomplete line runs again.
     """
 
     def __init__(self, path: Path, file: int) -> None:

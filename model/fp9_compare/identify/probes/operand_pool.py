@@ -77,7 +77,9 @@ class OperandPool:
         return 2.0 ** -min(self.interface.output.precision - 1, exponent - self.sum_lowest)
 
     def special(self, what: Callable[[float], bool]) -> Iterator[tuple[int, int]]:
-        """Yield codes of a and b of which one is 1 and the other is a special number that satisfies `what`."""
+        """Yield pairs of codes of a and b: one code stands for 1, and the other code for a special number that
+        satisfies `what`.
+        """
         one_a, one_b = self.power(0)
         for fmt, place in ((self.interface.a, 0), (self.interface.b, 1)):
             code = next((c for c, x in enumerate(fmt.table.tolist()) if what(x)), None)

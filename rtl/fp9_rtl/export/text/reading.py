@@ -29,7 +29,7 @@ class Reading:
     def know(self, signals: Iterable[Signal], bits: Bits | None = None) -> None:
         """Register signals, so that their names are written instead of expressions.
 
-        If `bits` is given, only these bits of the signals are registered.
+        If `bits` is given, only the given bits of the signals are registered.
         """
         for signal in signals:
             for place, bit in enumerate(signal.bits):
@@ -116,8 +116,8 @@ class Reading:
         return self.read(bits)
 
     def _part(self, bits: Bits, start: int) -> tuple[Expression, int]:
-        """Return an expression for as many bits from index `start` as possible, and the index after the last of these
-        bits.
+        """Return an expression for as many bits from index `start` as possible, and the index after the last bit of the
+        expression.
         """
         bit = bits[start]
         if isinstance(bit, str):

@@ -18,7 +18,7 @@ class Window:
 
     The products' field extends from `ulp` up to, but not including, `top`. The addend's leading bit is placed at
     `addend_highest` or lower. The flag `far` means that an addend can lie above the addition window. The flag `cut`
-    means that an addend can have bits below `lowest`; a sticky bit collects these bits.
+    means that an addend can have bits below `lowest`, which a sticky bit collects.
     """
 
     lowest: int

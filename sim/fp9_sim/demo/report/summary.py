@@ -49,7 +49,7 @@ def write(summary: Summary, folder: Path) -> None:
 def read(path: Path) -> dict[str, Any]:
     """Return the content of a `report.json` file.
 
-    Raises ValueError if the file is no report of this version, and OSError if the file cannot be read.
+    Raises ValueError if the file is not a report of the current version, and OSError if the file cannot be read.
     """
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))

@@ -2,7 +2,7 @@
 
 Most differences disappear after a few gates. Often a difference reaches the last gates only for special operands, such
 as infinities. Some input bits have the same value in all patterns whose difference propagates far. A proof can treat
-the inputs with these constant bits separately from all other inputs.
+the inputs with the constant bits separately from all other inputs.
 """
 
 from __future__ import annotations
