@@ -47,7 +47,7 @@ class Passes:
         _forget(self._factors)
 
     def find(self, x: Numbers, w: Numbers) -> Mapping[Role, float]:
-        """Return the scale factors of the forward pass with the given operands. Raises ValueError for an unknown pass."""
+        """Return the scale factors of the forward pass with operands x and w. Raises ValueError for another pass."""
         found = self._factors.get(_digest(x, w))
         if found is None:
             raise ValueError(

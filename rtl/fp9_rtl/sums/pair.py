@@ -9,8 +9,7 @@ significand. The terms are sorted by exponent. Bit positions count down from the
     third             xxxxxxxxxxx  ...    | xxxxx      truncated only if it is far below the sum of the first two
 
 * The sum of the first two terms is 0 or at least 2^(-p-1). A third term that loses bits is below 2^(-p-3).
-  The addition window holds p + 1 bits of the sum, a guard bit and a sticky bit of known sign.
-  The p + 3 bits are enough for one rounding.
+  The addition window holds p + 1 bits of the sum, a guard bit and a sticky bit of known sign, enough for one rounding.
 * If the first two terms sum to 0, the sum is the complete third term.
 * If the second term loses bits, the third term loses bits too.
   If the second and third terms lose bits, their sum is below 2^(-p-3), and the total rounds to the first term.

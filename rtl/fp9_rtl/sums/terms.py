@@ -48,9 +48,9 @@ def classify(
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
     """Return two flags: whether a positive and whether a negative infinity remains after all products.
 
-    The products are processed in order. Two infinities of opposite signs set both flags. After two infinities of
-    opposite signs, the next infinity replaces both flags, unless a run of `run` products has ended. If both flags are
-    set at the end of a run, both flags stay set until the last product.
+    The products are processed in order. Two infinities of opposite signs set both flags. The next infinity
+    replaces both flags, unless a run of `run` products has ended. If both flags are set at the end of a run, both flags
+    stay set until the last product.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):

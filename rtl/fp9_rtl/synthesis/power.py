@@ -78,7 +78,7 @@ def _between(points: tuple[float, ...], values: tuple[float, ...], at: float) ->
 class Arc:
     """Energies, transition times or delays of the falling edge and the rising edge of one pin.
 
-    `related` lists the input pins that cause the edge. `related` is empty for the energy of an input pin's own edge.
+    `related` lists the input pins that cause the edge. `related` is empty for an edge of an input pin.
     `when` is a Boolean expression over pins, and an empty `when` is always true. For transition times, `sense` states
     whether the pin's edge has the same direction as the related pin's edge. A cell with several supplies has one arc
     for each supply, and the energies of these arcs are added.

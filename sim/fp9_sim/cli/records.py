@@ -275,7 +275,7 @@ def _known(about: str) -> None:
 
 
 def _place(folder: Path | None) -> Path:
-    """Return the folder of all records. Raises UserError with the searched path if there is no such folder."""
+    """Return the folder of all records. Raises UserError with the searched path if no folder exists."""
     with extra("sim"):
         from fp9_sim.records import HOME  # slow to load
     place = folder or HOME

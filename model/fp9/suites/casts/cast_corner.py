@@ -214,7 +214,7 @@ def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return pairs of magnitudes that differ in one bit or by one, to test the comparison of magnitudes.
 
     The two magnitudes of a pair occur in successive operations, and in different lanes of one operation. For each bit
-    position, further magnitudes agree in all higher bits.
+    position, further operations have magnitudes that agree in all higher bits.
     """
     source = fixed(unit.source)
     rows, clear = [], []

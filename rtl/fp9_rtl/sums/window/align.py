@@ -46,7 +46,7 @@ def places_above(unit: Dot) -> int:
     """Return the number of bit positions that a term has above the bit position of its exponent.
 
     A product can need one bit position more than both factors together. The sum of a product group is aligned by its
-    scales, and can need more positions.
+    scales, and can need more bit positions.
     """
     if unit.engine.step.group is not None:
         return scaled_places(unit, unit.engine.step.group)

@@ -59,7 +59,7 @@ def depths(gates: Sequence[Row], nets: int) -> NDArray[np.int64]:
 
 
 def furthest(differs: Planes, depth: NDArray[np.int64]) -> Far | None:
-    """Return the pattern whose difference propagates furthest, or None if only inputs differ."""
+    """Return the input pattern whose difference propagates furthest, or None if no gate output differs."""
     reached = np.where(differs.any(axis=1), depth, 0)
     if not (most := int(reached.max())):
         return None
