@@ -49,7 +49,7 @@ def code_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
 class Limits(Step):
     """Compute the comparison limits of a block, and pass on the block's numbers and scales.
 
-    If a scale is zero, its limits are larger than every number.
+    If a scale is zero, all comparison limits are larger than every number.
     """
 
     name = "limits"

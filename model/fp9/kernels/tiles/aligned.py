@@ -166,8 +166,9 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     accumulators. `products` holds the index of the first product, the end index, and the length of a chunk. `redo` (m,
     panels) is set for wrong sums, where a number left the range of the kernels.
 
-    `lowest_bits` holds the exponents of the lowest bits of a and b, or is None. With exponents, a step that fits the
-    alignment window is summed without alignment. Use None for short windows, which rarely hold all bits of a step.
+    `lowest_bits` is None, or holds the exponents of the lowest bits of a and b. If exponents are given, a step whose
+    bits all fit the alignment window is summed without alignment. Use None for short windows, which rarely hold all
+    bits of a step.
 
     `join` is None, or holds the rounding of totals and a number above every tiny total. If `join` is not None, every
     chunk is summed from zero, and then added to an accumulator in float64.

@@ -1,6 +1,6 @@
 """Numba kernel for matrix products that sum even and odd products separately (CDNA3).
 
-The even or odd products are summed as a step with a window and no addend (see `window_tiles`).
+The even and the odd products are summed in separate steps with a window and no addend (see `window_tiles`).
 """
 
 from __future__ import annotations

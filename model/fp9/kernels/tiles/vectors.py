@@ -1,8 +1,8 @@
 """Builder of vector code in LLVM instructions.
 
-In a plain loop, LLVM uses half of each vector register, and stores the sums in every iteration. A function of
-`vector_function` uses whole registers and keeps the sums in registers. The Python body of the function runs once, at
-compile time, and emits the instructions.
+In a plain loop, LLVM uses half of each vector register, and stores the sums in every iteration. A function that
+`vector_function` returns uses whole registers and keeps the sums in registers. The Python body of the function runs
+once, at compile time, and emits the instructions.
 """
 
 from __future__ import annotations
@@ -283,10 +283,10 @@ def _set_rounding(builder: Any, mode: int) -> None:
 
 @inlined
 def take_panel(panel, acc, left):
-    """Copy columns of `acc`, from column `left` on, to a panel. Further columns of the panel are set to zero.
+    """Copy columns of `acc`, from column `left` on, to a panel, an array for the columns of one tile.
 
-    The loops use slices, because LLVM cannot know that an index such as `left + j` is never negative. With the index
-    `left + j`, LLVM would load numbers one by one.
+    Further columns of the panel are set to zero. The loops use slices, because LLVM cannot know that an index such as
+    `left + j` is never negative. With the index `left + j`, LLVM would load numbers one by one.
     """
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
