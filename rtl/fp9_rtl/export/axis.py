@@ -30,6 +30,29 @@ def tdata_bits(ports: tuple[Port, ...]) -> int:
     return -(-sum(port.width for port in ports) // 8) * 8
 
 
+def stream_members(unit: Unit, user_bits: int = 0) -> dict[str, wiring.Member]:
+    """Return the ports of the AXI4-Stream wrapper of a unit, by name.
+
+    Raises ValueError if the unit can have no wrapper, for example because it has no pipeline stages and thus no
+    handshake. Raises ValueError if `tuser` is wider than `MAX_USER_BITS`.
+    """
+    if sentence := stream_refusal(unit):
+        raise ValueError(f"{unit.name}: {sentence}")
+    if not 0 <= user_bits <= MAX_USER_BITS:
+        raise ValueError(f"{unit.name}: {user_bits} user bits given; give 0 to {MAX_USER_BITS}")
+    members: dict[str, wiring.Member] = {"aclk": In(1), "aresetn": In(1)}
+    for name, ports, given, taken in (("s_axis", unit.inputs, In, Out), ("m_axis", unit.outputs, Out, In)):
+        members |= {
+            f"{name}_tdata": given(tdata_bits(ports)),
+            f"{name}_tlast": given(1),
+            f"{name}_tvalid": given(1),
+            f"{name}_tready": taken(1),
+        }
+        if user_bits:
+            members[f"{name}_tuser"] = given(user_bits)
+    return members
+
+
 class AxiStream(wiring.Component):
     """AXI4-Stream wrapper of a unit. The slave `s_axis_*` takes operands, and the master `m_axis_*` outputs results.
 
@@ -39,17 +62,7 @@ class AxiStream(wiring.Component):
 
     def __init__(self, unit: Unit, user_bits: int = 0) -> None:
         self._unit, self._user_bits = unit, user_bits
-        members: dict[str, wiring.Member] = {"aclk": In(1), "aresetn": In(1)}
-        for name, ports, given, taken in (("s_axis", unit.inputs, In, Out), ("m_axis", unit.outputs, Out, In)):
-            members |= {
-                f"{name}_tdata": given(tdata_bits(ports)),
-                f"{name}_tlast": given(1),
-                f"{name}_tvalid": given(1),
-                f"{name}_tready": taken(1),
-            }
-            if user_bits:
-                members[f"{name}_tuser"] = given(user_bits)
-        super().__init__(members)
+        super().__init__(stream_members(unit, user_bits))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -103,15 +116,7 @@ def stream_refusal(unit: Unit) -> str | None:
 
 
 def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
-    """Return the AXI4-Stream wrapper of a unit.
-
-    Raises ValueError if the unit can have no wrapper, for example because it has no pipeline stages and thus no
-    handshake. Raises ValueError if `tuser` is wider than `MAX_USER_BITS`.
-    """
-    if sentence := stream_refusal(unit):
-        raise ValueError(f"{unit.name}: {sentence}")
-    if not 0 <= user_bits <= MAX_USER_BITS:
-        raise ValueError(f"{unit.name}: {user_bits} user bits given; give 0 to {MAX_USER_BITS}")
+    """Return the AXI4-Stream wrapper of a unit. Raises ValueError where `stream_members` does."""
     return AxiStream(unit, user_bits)
 
 
