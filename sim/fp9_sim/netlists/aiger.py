@@ -1,4 +1,4 @@
-"""Circuits as AIGER files: AND gates, inverters, registers with reset values, port names.
+"""Circuits as AIGER files, with AND gates, inverters, registers with reset values, and port names.
 
 AIGER's binary format is defined in https://fmv.jku.at/aiger/FORMAT-20070427.pdf.
 """
@@ -49,9 +49,9 @@ def of_unit(unit: Unit) -> bytes:
 class Aiger:
     """An AIGER circuit. A literal is twice a variable, plus 1 for its inverse. Variable 0 is the constant 0.
 
-    Variables are numbered in the order inputs, registers, AND gates. `following` holds the literal of each register's
-    next value. `initial` holds the reset values of the registers. `names` holds AIGER symbol lines such as `i0 a[0]`,
-    which name inputs, registers and outputs.
+    Variables are numbered in this order: inputs, registers, AND gates. `following` holds the AIGER literal of each
+    register's next value. `initial` holds the reset values of the registers. `names` holds AIGER symbol lines such as
+    `i0 a[0]`, which name inputs, registers and outputs.
     """
 
     inputs: int
@@ -86,7 +86,7 @@ class Aiger:
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """Return the symbol lines of the input and output ports, in order."""
+        """Return the AIGER symbol lines of the input and output ports, in order."""
         return tuple(name for name in self.names if name[0] in "io")
 
     def inverted(self, place: int) -> Aiger:
@@ -135,9 +135,9 @@ def _decoded(data: bytes, first: int, count: int) -> tuple[tuple[tuple[int, int]
 
 
 def _number(value: int) -> bytes:
-    """Return a number as bytes of seven bits each, lowest bits first.
+    """Return a number in AIGER's delta encoding: bytes with seven bits of the number each, lowest bits first.
 
-    The top bit is 1 in every byte except the last byte.
+    The top bit of every byte is a continuation bit, which is 0 in the last byte.
     """
     return bytes(_groups(value))
 

@@ -53,7 +53,7 @@ def _value(row, values, leaves):
 def settle(rows, delays, values, counts):
     """Simulate time steps until no net changes, and count the changes of every net in `counts`.
 
-    Return False if the netlist does not settle within `STEPS` time steps.
+    Return False if nets still change after `STEPS` time steps.
     """
     deepest = delays.max()
     differed = np.zeros((rows.shape[0], deepest), dtype=np.uint64)

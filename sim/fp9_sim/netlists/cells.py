@@ -64,7 +64,7 @@ class Placed:
 
 @dataclass(frozen=True)
 class CellNetlist:
-    """A netlist of cells in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
+    """A netlist of standard cells in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
 
     `inputs` and `outputs` map each port to its nets, least significant bit first. Nets with the number `bits_from` or a
     larger number are the stored bits of registers.
@@ -78,7 +78,9 @@ class CellNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any], find: Callable[[str], Cell]) -> CellNetlist:
-        """Return the netlist of a module in Yosys JSON. `find` returns a cell by the name of its type.
+        """Return the netlist of a module given as Yosys JSON.
+
+        `find` is a function that returns the library cell for a cell type's name.
 
         Raises ValueError for a combinational loop, and any error that `find` raises.
         """
@@ -124,8 +126,7 @@ class CellNetlist:
     def rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
         """Return two arrays for the simulation kernels: a row for each cell output, and a row for each register.
 
-        A row holds the truth table of a cell output or register, the number of inputs, the output net and the input
-        nets.
+        A row holds the cell's truth table, number of inputs, output net and input nets.
         """
         logic: list[tuple[int, ...]] = []
         registers: list[tuple[int, ...]] = []

@@ -1,8 +1,8 @@
 """Netlists of two-input gates and registers, evaluated in 64-bit words.
 
 In a netlist without registers, a 64-bit word holds a net's values in 64 independent operations. In a netlist with
-registers, a 64-bit word holds a net's values in 64 circuits that differ in one input. One operation enters in each
-clock cycle.
+registers, a 64-bit word holds a net's values in 64 variants of the circuit, chosen by one input. One operation enters
+in each clock cycle.
 """
 
 from __future__ import annotations
@@ -46,8 +46,9 @@ Planes = NDArray[np.uint64]
 class GateNetlist:
     """A netlist of gates in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
 
-    `gates` has rows (opcode, A, B, S, Y). `registers` has rows (D, Q), and every register loads D in every clock cycle.
-    `inputs` and `outputs` map each port to its nets, least significant bit first.
+    `gates` has a row (opcode, A, B, S, Y) for each gate, where A, B and S are input nets and Y is the output net.
+    `registers` has a row (D, Q) for each register, which copies net D to net Q in every clock cycle. `inputs` and
+    `outputs` map each port to its nets, least significant bit first.
     """
 
     gates: NDArray[np.int64]
@@ -58,7 +59,7 @@ class GateNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any]) -> GateNetlist:
-        """Return the netlist of a module in Yosys JSON.
+        """Return the netlist of a module given as Yosys JSON.
 
         Raises ValueError for cells other than simple gates and registers.
         """
@@ -122,8 +123,8 @@ class GateNetlist:
         """Return a mask of the circuits that give a wrong output for a sequence of operations from reset.
 
         One operation enters in each clock cycle, and its result leaves `latency` clock cycles later. `circuits` holds
-        bit planes of the inputs that select the circuits. `inputs`, `expected` and `care` hold a value for each
-        operation: other inputs, expected outputs, and whether an output is compared.
+        the values, as bit planes, of the inputs that select one of the circuits. `inputs`, `expected` and `care` hold
+        values for each operation: data inputs, expected outputs, and masks of the compared output bits.
         """
         words = next(iter(circuits.values())).shape[1]
         values = np.zeros((self.nets, words), dtype=np.uint64)
@@ -178,7 +179,7 @@ def _sources(row: Row, driver: Mapping[int, int]) -> Iterator[int]:
 
 @kernel
 def evaluate(gates, values):
-    """Compute the values of all nets from the inputs, in place. `values` has shape (nets, words)."""
+    """Compute the values of all nets in place, from the values of the inputs. `values` has shape (nets, words)."""
     for i in range(gates.shape[0]):
         opcode, a, b, s, y = gates[i]
         flip = np.uint64(0xFFFFFFFFFFFFFFFF) if opcode & INVERTED else np.uint64(0)
@@ -198,7 +199,7 @@ def evaluate(gates, values):
 
 
 def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
-    """Return a column of shape (n,) as bit planes of shape (width, words).
+    """Convert a column of n operand codes to bit planes, shape (width, words).
 
     The value of operation i is in bit i % 64 of word i // 64. Unused bits are 0.
     """

@@ -1,7 +1,7 @@
-"""Simulation of glitches: changes of nets between the settled values of two clock cycles.
+"""Simulation of glitches: how nets change within a clock cycle before they settle.
 
-Time advances in steps, and each cell has a delay in steps. A cell's output changes when its new value has lasted for
-the cell's delay. Shorter pulses are suppressed. The 64 input sequences in a word are simulated in parallel.
+Time advances in steps, and each cell has a delay in steps. A cell's output changes after the cell's new value has been
+stable for the cell's delay. Shorter pulses are suppressed. The 64 input sequences in a word are simulated in parallel.
 """
 
 from __future__ import annotations

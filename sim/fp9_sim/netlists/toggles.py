@@ -3,7 +3,7 @@
 Toggle counts depend on the fraction of zero operands. Every submodule is mapped to two-input gates separately, so that
 each net belongs to one submodule. A net toggles if its settled value differs from the previous clock cycle. Toggle
 counts are no estimate of power, because they ignore glitches, wires, loads and the clock. Toggle counts show which
-submodules are active, and compare two netlists of one unit.
+submodules are active, and allow comparisons between two netlists of one unit.
 """
 
 from __future__ import annotations
@@ -76,12 +76,12 @@ class Toggles:
 
 
 def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> tuple[Toggles, Toggles]:
-    """Return a unit's toggle counts without and with `gate_zeros`, for the same seeded operations.
+    """Return a unit's toggle counts without and with operand gating (`gate_zeros`), for the same operations.
 
     A product is zero with probability `zeros`: one of its two operands, chosen at random, is +0. All other operands are
-    random finite codes. The addend of a unit without an accumulator is also a random finite code. Each port uses the
-    first format that the unit offers. A `mac` unit performs ACCUMULATE. Raises ValueError for a unit without
-    zero-operand gating, for `zeros` outside 0..1, or for a count below 1.
+    random finite codes. The addend of a unit without an accumulator is also a random finite code. The codes at a port
+    are codes of the first format that the unit offers for the port. A `mac` unit performs ACCUMULATE. Raises ValueError
+    for a unit without zero-operand gating, for `zeros` outside 0..1, or for a count below 1.
     """
     summed = sum_of(unit)
     if summed is None:
@@ -144,7 +144,7 @@ def _netlist(unit: Dot) -> CellNetlist:
 
 
 def submodule(cell: str) -> str:
-    """Return the submodule of a flattened cell, as a path of at most two levels.
+    """Return the submodule of a cell in a flattened netlist, as a path of at most two levels.
 
     A cell outside all submodules belongs to `handshake`.
     """

@@ -197,10 +197,10 @@ def _is_by_parts(unit: Dot) -> bool:
 
 
 def _by_parts(name: str, unit: Dot) -> Claim:
-    """Return a claim about a dot product unit that is proven by lemmas about steps or cones.
+    """Return a claim about a dot product unit, to be proven by lemmas about computation steps or logic cones.
 
-    The claim "values" is about the Verilog text that the caller gives. Every other claim is about the Verilog that fp9
-    generates for `unit`.
+    The claim "values" is proven for the Verilog that the caller passes. Every other claim is proven for the Verilog
+    that fp9 generates for `unit`.
     """
     proves, assumes, lemmas, by = _parts(unit)
 
@@ -253,7 +253,7 @@ def _values(
     by: Callable[[str, str], Obligation] = combinational,
     beside: str = "",
 ) -> Claim:
-    """Return the claim that a unit's outputs satisfy their specification, with pipeline registers read as wires.
+    """Return the claim that a unit's outputs satisfy their specification, with wires in place of pipeline registers.
 
     `by` is a function that makes a proof obligation from two Verilog texts. `beside` is Verilog with the modules that
     the specification instantiates.

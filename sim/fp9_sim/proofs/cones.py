@@ -1,10 +1,10 @@
 """Proofs by cones of logic: lemmas about the logic between cut points of a netlist.
 
-A cut point is a net inside the circuit, such as a net within a pipeline stage. A lemma names a net by its step and
-name, such as `place.product0_placed`. A lemma states which values the circuit computes for some nets. The inputs of a
-lemma are the unit's ports and other named nets, with arbitrary values. `Circuit.check` verifies that the lemmas
-together determine the circuit's outputs. Every net and every assumption that a lemma uses must be the conclusion of an
-earlier lemma.
+A cut point is a net inside the circuit, such as a net within a pipeline stage. A lemma writes a net as `STEP.NET`, such
+as `place.product0_placed`, where STEP is a computation step of the circuit. A lemma specifies the values that the
+circuit computes for some of its nets. The lemma's inputs are ports of the unit and other named nets, and the lemma must
+hold for all their values. `Circuit.check` verifies that the lemmas together determine the circuit's outputs. Every net
+and every assumption that a lemma uses must be the conclusion of an earlier lemma.
 """
 
 from __future__ import annotations
@@ -128,7 +128,7 @@ class Circuit:
     def obligation(
         self, says: Sequence[str], text: str, at: Mapping[str, int], fixed: Mapping[str, int] = MappingProxyType({})
     ) -> tuple[str, str]:
-        """Return two Verilog texts: the gates of a lemma, and the proof module with the specification `text`.
+        """Return Verilog with the gates that a lemma is about, and the proof module with the specification `text`.
 
         `fixed` maps the input ports with a constant value to their values.
         """
@@ -160,7 +160,7 @@ class Circuit:
     def _gates(self, free: Mapping[str, Bits], shown: Mapping[str, Bits], words: set[str]) -> dict[str, Any]:
         """Return the gates that drive the nets `shown`, as a module of a Yosys design.
 
-        The inputs of the returned module are the `free` nets that the gates or `words` use.
+        The returned module has an input for each net in `free` that is named in `words` or read by the gates.
         """
         first = 1 + max(bit for cell in self.cells.values() for bit in nets_of(cell, "input", "output"))
         cut: dict[int | str, int] = {}
@@ -190,7 +190,7 @@ class Circuit:
 
 
 def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bits]]:
-    """Split nets into free nets, widest first, and nets whose bits all belong to free nets.
+    """Return two dicts: free nets, widest first, and nets whose bits all belong to free nets.
 
     Raises ValueError if only some bits of a net belong to a free net.
     """
@@ -232,7 +232,7 @@ def _verilog(gates: str) -> str:
 
 @functools.lru_cache(maxsize=4)
 def flattened(unit: Unit, verilog: str) -> Circuit:
-    """Return the gates of a unit's Verilog, with the nets of its steps.
+    """Return the gates of a unit's Verilog, and the nets of each computation step.
 
     The handshake ports are tied to constants, and pipeline registers become wires, as in `netlists.function`. The
     current value of a register that depends on itself becomes an input.

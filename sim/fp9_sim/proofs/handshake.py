@@ -33,16 +33,16 @@ _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nop
 
 
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
-    """Return the only proof case of the handshake.
+    """Return the single proof case of the handshake claim.
 
-    The case's control claims that the pipeline holds one operation less than its number of stages. A full pipeline
-    refutes the control.
+    The control, which the solver must refute, claims that a pipeline of n stages holds at most n - 1 operations. A full
+    pipeline refutes the control.
     """
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 
 def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the first Verilog lines of a proof module for a pipelined unit, and the unit's connections by port.
+    """Return a proof module's first Verilog lines, and a dict from each port of the pipelined unit to its signal.
 
     `inputs` and `outputs` are Verilog declarations of additional ports of the proof module. The clock, the active-high
     reset, `enable` and the handshake signals have fixed names. A handshake signal that the unit lacks is replaced by a

@@ -24,7 +24,7 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 
 @dataclass(frozen=True)
 class Part:
-    """The subject of a solver's verdict: a case of a claim, or the control of the case."""
+    """The question that a solver decides: a proof case of a claim, or the case's control."""
 
     claim: str
     case: str
@@ -51,8 +51,9 @@ class Kept:
 
 
 class Journal:
-    """The stored verdicts about one Verilog text. Several processes and threads may write to a journal at the same
-    time.
+    """The stored verdicts about one Verilog text.
+
+    Several processes and threads may write to a journal at the same time.
 
     `complaints` lists write errors, and damaged lines that the journal ignored. `tools` holds the versions of all tools
     that decided a case. Within `cache.recomputing` the journal is not read.

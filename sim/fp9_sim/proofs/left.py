@@ -24,7 +24,7 @@ def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -
     Return None if no solver time is known for an undecided case. The estimate for a case is the mean solver time of
     similar cases. Similar cases belong to the same claim, and their names differ only in formats and lanes. Without
     similar cases, the estimate is the mean solver time over all cases of the claim. The solver times come from the
-    unit's journal and from `records`. `records` holds pairs of a kind of unit and a proof record.
+    unit's journal and from `records`. `records` holds pairs: a kind of unit, and a proof record of a unit of this kind.
 
     Raises ValueError for a unit without claims.
     """

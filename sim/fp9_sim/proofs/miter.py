@@ -65,7 +65,7 @@ def _range(port: Port) -> str:
 
 
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
-    """Return fixed port values and a Verilog condition with which a select port chooses the value `index`.
+    """Return the constraint that a select port chooses the value `index`: fixed port values and a Verilog condition.
 
     Port codes above the last value also select the last value. A proof case for the last value leaves the select port
     free, and its condition excludes the codes of all other values.

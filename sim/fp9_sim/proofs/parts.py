@@ -42,14 +42,14 @@ _HIERARCHY = "read_verilog -sv unit.v\nhierarchy -check -top {name}\nproc\nwrite
 
 @dataclass(frozen=True)
 class Lemma:
-    """A statement about a group of steps, for all input values that satisfy `assumes`.
+    """A statement about a group of computation steps, which must hold for all inputs that satisfy `assumes`.
 
     `lines` are Verilog lines that compute the wires in the lemma's conditions. `says` maps each net and output that the
     lemma determines to a Verilog condition. `gives` holds more conditions that the lemma proves, for use by later
     lemmas. `control` is a pair: a part of the specification, and the erroneous text that replaces the part.
 
     `adds` maps the terms of a long sum to their sign nets, for a proof with decision diagrams. The decision diagrams
-    take negative terms in ones' complement. `alike` says that the specification has the same internal nets as the
+    represent negative terms in ones' complement. `alike` says that the specification has the same internal nets as the
     circuit, so that a solver can merge equal nets.
     """
 
@@ -81,7 +81,7 @@ class Lemma:
 
 @dataclass(frozen=True)
 class PartCase(Case):
-    """A proof case of a claim that is made from one lemma."""
+    """A proof case that proves one lemma."""
 
     lemma: Lemma
 
@@ -187,7 +187,7 @@ class Netlist:
 
 
 def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
-    """Return Verilog text in which a field that the circuit omits is replaced by another net or by 0."""
+    """Return Verilog text in which another net, or the constant 0, replaces each net that the circuit omits."""
 
     def resolved(match: re.Match[str]) -> str:
         name = match[0]

@@ -50,7 +50,8 @@ class Tagged:
     of register NAME.
 
     The design has the output `occupied` with one bit for each stage. The design has the outputs `tag_NAME` and
-    `takes_NAME` for each data register. The design has the inputs `tag` and `cut`, and `cut` is `cut_bits` bits wide.
+    `takes_NAME` for each data register. The input `tag` is the tag of a new operation, and the input `cut` (`cut_bits`
+    bits) replaces the data registers' outputs.
     """
 
     design: str

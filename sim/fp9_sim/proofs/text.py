@@ -1,9 +1,9 @@
 """Proof that generated Verilog is equivalent to its circuit for all input sequences.
 
-Yosys reads the generated Verilog in the same way as other tools do. Yosys also converts the Amaranth circuit directly.
-The Verilog and the circuit become graphs of AND gates and registers that start at 0. ABC compares combinational graphs
-with a SAT solver, and graphs with registers by induction over clock cycles. A control changes one operator of the
-Verilog, and ABC must find that the changed Verilog differs.
+Yosys reads the generated Verilog as text, as synthesis tools and simulators do. Yosys also converts the Amaranth
+circuit directly. The Verilog and the circuit become graphs of AND gates and registers that start at 0. ABC compares
+combinational graphs with a SAT solver, and graphs with registers by induction over clock cycles. A control changes one
+operator of the Verilog, and ABC must find that the changed Verilog differs.
 """
 
 from __future__ import annotations
@@ -43,8 +43,8 @@ _CONTROLS = 8
 class TextRecord:
     """The outcome of an equivalence check between a circuit and its Verilog, with the digests of both.
 
-    `state` is the outcome of the equivalence check, and `control` is the outcome of the control. The digest of the
-    Verilog ignores comments.
+    `state` is the outcome of the equivalence check; `control` is the outcome for deliberately changed Verilog. The
+    digest of the Verilog ignores comments.
     """
 
     unit: str

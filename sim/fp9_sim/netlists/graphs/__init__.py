@@ -1,1 +1,1 @@
-"""Circuits as graphs of AND gates: construction, cuts, pairs, and removal of the handshake."""
+"""Circuits as graphs of AND gates: construction, cuts, equivalence checks, handshake."""

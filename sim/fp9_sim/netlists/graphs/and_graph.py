@@ -48,7 +48,10 @@ class AndGraph:
         return self.choose(a, b ^ 1, b)
 
     def gate(self, row: Row, value: Mapping[int, Literal]) -> Literal:
-        """Add a gate to the graph and return its output literal. `value` maps the gate's input nets to literals."""
+        """Add a gate to the graph and return its output literal.
+
+        `value` maps each input net of the gate to a literal.
+        """
         a, b, s = (value.get(net, 0) for net in row[1:4])
         match row[0] & ~INVERTED:
             case kind if kind == AND:
@@ -82,7 +85,7 @@ class AndGraph:
             yield f"  wire {self._names[node]} = {self.text(a)} & {self.text(b)};"
 
     def inputs(self) -> list[int]:
-        """Return the input nodes in the order of their creation."""
+        """Return the input nodes in the order in which they were created."""
         return [node for node in range(1, len(self._names)) if node not in self._operands]
 
     def literals(self, node: int) -> tuple[Literal, Literal]:

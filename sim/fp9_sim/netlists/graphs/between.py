@@ -1,6 +1,6 @@
-"""Extraction of gates outside a circuit's step modules into two new modules.
+"""Move gates outside a circuit's step modules into two new modules.
 
-The module ENTER holds the gates before the steps, and the module LEAVE holds the gates that drive the outputs. A
+The module ENTER receives the gates before the steps, and the module LEAVE receives the gates that drive the outputs. A
 circuit with gates outside its steps, such as an accumulator's input selection, then becomes a chain of modules.
 """
 
@@ -48,9 +48,9 @@ def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
 def _read(
     name: str, modules: Mapping[str, dict[str, Any]], steps: Iterable[dict[str, Any]], driven: Set[Any]
 ) -> dict[str, list[Any]]:
-    """Return the nets that gates drive and step modules read, by the name of a pin.
+    """Return the nets that step modules read and gates outside the steps drive, grouped and named by input pin.
 
-    Nets that several pins read have the name of the widest pin.
+    A net that several input pins read belongs to the widest pin.
     """
     pins = [
         (pin, cell["connections"].get(pin, []))
@@ -70,9 +70,9 @@ def _read(
 
 
 def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return a module with the gates that drive the nets `given`, which become the module's outputs.
+    """Return a module that contains the gates driving the nets `given`, which become the module's outputs.
 
-    The nets that enter the gates become the module's input `i`.
+    Nets that these gates read become the bits of the module's input `i`.
     """
     cells: dict[str, dict[str, Any]] = {}
     reads: dict[Any, None] = {}

@@ -1,8 +1,8 @@
 """The circuit for mutation testing: a unit's Verilog without its handshake.
 
 The circuit of a unit without state is the combinational function of the data ports. The circuit of a unit with state
-keeps its registers and takes one operation in each clock cycle. Inputs are always valid, results are always taken, and
-reset is inactive.
+keeps the unit's registers and takes one operation in each clock cycle. Inputs are always valid, results are always
+taken, and reset is inactive.
 """
 
 from __future__ import annotations
@@ -34,8 +34,7 @@ write_verilog -noattr circuit.v
 def keeps_registers(unit: Unit) -> bool:
     """Return whether the circuit for mutation testing keeps the unit's registers.
 
-    The circuit keeps its registers if an operation depends on earlier operations, or if operand gating holds earlier
-    operands.
+    The circuit keeps its registers if the unit has state, or if operand gating holds earlier operands.
     """
     return unit.has_state or holds(unit)
 

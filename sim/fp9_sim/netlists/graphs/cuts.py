@@ -1,7 +1,7 @@
-"""Minimum cuts of a circuit: the fewest nodes through which all paths from the inputs lead.
+"""Minimum cuts of a circuit: the smallest sets of nodes that lie on every path from the inputs to a node.
 
-A claim that holds for arbitrary values at a cut also holds for the circuit. A proof with arbitrary values at a cut
-ignores the logic before the cut.
+A claim that holds for arbitrary values at a cut also holds for the circuit. A proof with arbitrary values at a cut does
+not need the logic between the inputs and the cut.
 """
 
 from __future__ import annotations
@@ -39,8 +39,8 @@ def levels(operands: Operands, root: int) -> dict[int, int]:
 def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int] | None:
     """Return a minimum cut between the inputs and `root`, or None if every cut has more than `most` nodes.
 
-    The level of each cut node is at most `part` times the level of `root`. Among several minimum cuts, the function
-    returns the cut that is nearest to the inputs.
+    The level of each cut node is at most the fraction `part` of the level of `root`. Among several minimum cuts, the
+    function returns the cut that is nearest to the inputs.
     """
     level = levels(operands, root)
     highest = part * level[root]

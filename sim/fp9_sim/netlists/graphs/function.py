@@ -1,4 +1,4 @@
-"""Conversion of a unit's Verilog into one combinational function of its data ports.
+"""Conversion of a unit's Verilog into a combinational function of the unit's data ports.
 
 The handshake is removed: inputs are always valid and results are always taken. Pipeline registers therefore become
 wires. An accumulator register or a running maximum becomes the input `accumulator`, and the register's next value
@@ -108,9 +108,9 @@ def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
 
 
 def _open_registers(unit: Unit, module: dict[str, Any]) -> None:
-    """Replace the remaining registers by ports: an input for the current value, an output for the next value.
+    """Replace registers by ports: an input for the current value, and an output for the next value.
 
-    Raises ValueError if registers other than an accumulator remain.
+    Raises ValueError if a register other than an accumulator or running maximum remains.
     """
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"] == "$dff"}
     kept = _accumulator(unit)

@@ -63,7 +63,7 @@ class Implied:
         return []
 
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
-        """Return a simplified graph in which known nodes are constants, with a literal and the original nodes.
+        """Return a graph in which known nodes are constants, the literal to prove, and the old node of each new node.
 
         The returned literal is 1 if the original literal is 1 and all known nodes have their known values. The returned
         mapping gives the original node of each new node. Inputs and free nodes keep their names.
@@ -83,7 +83,7 @@ class Implied:
         return graph, graph.both(agree, image[self.literal // 2] ^ (self.literal & 1)), stands
 
     def inputs(self, known: Known) -> dict[str, int]:
-        """Return the values of the inputs with known values, by name."""
+        """Return the known values of inputs, by input name."""
         return {
             self._graph.text(2 * node): known[node] for node in self._nodes if node in known.keys() - self._ands.keys()
         }

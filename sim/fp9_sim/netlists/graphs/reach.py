@@ -1,8 +1,8 @@
 """Search for inputs with which a difference between two circuits propagates far.
 
-Most differences disappear after a few gates. Often a difference reaches the last gates only for special operands, such
-as infinities. Some input bits have the same value in all patterns whose difference propagates far. A proof can treat
-the inputs with the constant bits separately from all other inputs.
+Most differences disappear after a few gates. A difference often reaches the last gates only for special operands, such
+as infinities. In all patterns whose difference propagates far, some input bits have the same value. A proof can
+therefore treat inputs with these constant bits separately from all other inputs.
 """
 
 from __future__ import annotations
@@ -23,8 +23,9 @@ _FAR = 0.5
 class Far:
     """The input pattern whose difference between two circuits propagates furthest.
 
-    `word` is the index of the pattern's word, and `place` is the pattern's bit in the word. `patterns` has a bit for
-    each simulated pattern. A bit of `patterns` is 1 if the pattern's difference propagates to level `depth` or further.
+    `word` and `place` give the pattern's position in the bit planes: the index of a 64-bit word, and a bit of the word.
+    `patterns` has a bit for each simulated pattern. A bit of `patterns` is 1 if the pattern's difference propagates to
+    level `depth` or further.
     """
 
     word: int
@@ -33,7 +34,7 @@ class Far:
     patterns: NDArray[np.uint64]
 
     def flipped(self, patterns: Planes) -> Planes:
-        """Return copies of the input pattern as bit planes, with a different input bit inverted in each copy."""
+        """Return one copy of the input pattern per input bit, with this bit inverted, as bit planes."""
         bits = patterns[:, self.word] >> np.uint64(self.place) & np.uint64(1)
         planes = np.repeat(~np.uint64(0) * bits[:, None], -(-len(bits) // WORD), axis=1)
         places = np.arange(len(bits))
@@ -42,9 +43,10 @@ class Far:
         return flipped
 
     def flips_that_stay(self, differs: Planes, depth: NDArray[np.int64]) -> set[int]:
-        """Return the input bits whose inversion leaves a difference that still propagates far.
+        """Return the input bits that can be inverted while the difference still propagates far.
 
-        `differs` holds the simulated differences for the patterns from `flipped`. `depth` holds the level of each net.
+        `differs` marks the nets that differ between the circuits, for the patterns that `flipped` returns. `depth`
+        holds the level of each net.
         """
         reached = np.bitwise_or.reduce(differs[depth >= self.depth], axis=0)
         return {WORD * word + i for word, bits in enumerate(reached.tolist()) for i in range(WORD) if bits >> i & 1}
@@ -71,6 +73,6 @@ def furthest(differs: Planes, depth: NDArray[np.int64]) -> Far | None:
 
 
 def in_common(patterns: Planes, chosen: NDArray[np.uint64]) -> dict[int, int]:
-    """Return the position and value of each input bit that has the same value in all chosen patterns."""
+    """Return the input bits that have the same value in all chosen patterns, as pairs (position, value)."""
     zero, one = ((np.bitwise_or.reduce(planes & chosen, axis=1) == 0) for planes in (patterns, ~patterns))
     return {int(place): int(one[place]) for place in np.flatnonzero(zero | one)}

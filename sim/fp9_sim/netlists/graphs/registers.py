@@ -1,9 +1,9 @@
 """Registers in a netlist: pipeline registers, state, and registers with don't-care values.
 
-A register with don't-care values either loads a new value from the inputs or keeps its old value. The operand register
-of a gated product is an example. If the old value is a don't-care, the register is not state. A register with
-don't-care values is read as a wire, and a free input replaces the old value. In a comparison of two circuits, each
-circuit has separate free inputs, because the old values may differ.
+A register with don't-care values either loads a new value from the inputs or keeps its old value. An example is the
+operand register of a multiplier with operand gating. If an old value is a don't-care, the register's value does not
+count as state. A register with don't-care values is read as a wire, and a free input replaces the old value. In a
+comparison of two circuits, each circuit has separate free inputs, because the old values may differ.
 
     D = new or X     Q = D     X: anything
 """
@@ -36,7 +36,7 @@ class Kept:
 
 
 def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[Register]]:
-    """Return the gates in order, with pipeline registers as wires, and the (D, Q) pairs of state registers.
+    """Return the gates in evaluation order, with pipeline registers as wires, and the (D, Q) pairs of state registers.
 
     The registers in `kept` are omitted.
     """
@@ -89,7 +89,7 @@ def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> l
 
 
 def as_wires(gates: list[Row], registers: list[Register], nets: int) -> Kept:
-    """Return the gates of a netlist with the given registers as wires.
+    """Return the gates of a netlist in which wires replace the given registers.
 
     The returned gates contain a copy of the logic that drives the registers. The copy of the logic reads free inputs in
     place of the old register values.

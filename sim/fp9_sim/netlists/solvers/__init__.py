@@ -1,1 +1,1 @@
-"""Solvers for proofs about circuits: ABC, CaDiCaL, Yosys' SAT solver, and case splits."""
+"""Solvers for proofs about circuits: ABC, CaDiCaL, Yosys' SAT solver, case splits."""

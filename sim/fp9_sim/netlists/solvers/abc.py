@@ -37,10 +37,10 @@ def version() -> dict[str, str]:
 
 
 def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: float) -> Verdict:
-    """Decide with ABC whether the two literals of every pair are equal for all inputs.
+    """Decide with ABC whether the literals in each pair are equal for all inputs.
 
     The verdict is unfinished if ABC is not installed. The counterexample maps input names to 0 or 1, and omits inputs
-    that do not matter.
+    without effect on the difference.
     """
     started = time.perf_counter()
     command = f"cec -T {max(1, int(timeout))} -C {_CONFLICTS} first.blif second.blif"
@@ -78,10 +78,10 @@ def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
 def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal, Literal], timeout: float) -> Verdict:
     """Decide with ABC whether a literal is 0 in every clock cycle of every input sequence.
 
-    `following` maps each register's literal to the literal of the register's next value. All registers start at 0. The
-    proof uses property-directed reachability (Bradley 2011), which ends with a checked inductive invariant. The
-    counterexample maps the inputs in each clock cycle, as `name@0`, to 0 or 1. The verdict is unfinished if ABC is not
-    installed.
+    `following` maps the literal of each register to the literal of its next value. All registers start at 0. The proof
+    uses property-directed reachability (Bradley 2011), which ends with a checked inductive invariant. The
+    counterexample maps each input in each clock cycle, such as `name@0`, to 0 or 1. The verdict is unfinished if ABC is
+    not installed.
     """
     started = time.perf_counter()
     following = _needed(graph, literal, following)
@@ -134,8 +134,8 @@ def run(command: str, folder: Path, timeout: float) -> str:
 def limited(command: Sequence[str], seconds: float) -> list[str]:
     """Return a command line that runs `command` under the operating system's limit of processor time.
 
-    ABC exceeds its built-in time limit in some algorithms. The limit of the operating system also holds after the
-    parent process was killed.
+    Some algorithms of ABC exceed the time limit that is given to ABC. The operating system enforces the limit even if
+    the parent process has been killed.
     """
     return ["sh", "-c", f'ulimit -t {math.ceil(seconds)} && exec "$@"', "sh", *command]
 

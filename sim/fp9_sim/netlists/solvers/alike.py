@@ -1,6 +1,6 @@
 """Proofs about two circuits with similar structure, by merging equal internal nodes in ABC.
 
-SAT on the whole circuits does not finish if both circuits multiply and add in the same way.
+SAT solvers do not finish on two whole circuits that both multiply and add in the same way.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ write_blif wrong.blif
 
 
 def alike(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation that ABC tries to prove first. Yosys' SAT solver finds counterexamples.
+    """Return a proof obligation that ABC tries to decide before other solvers. Yosys' SAT solver finds counterexamples.
 
     The obligation is that the output `ok` of module `proof` is 1 for all inputs, as in `solver.combinational`.
     """

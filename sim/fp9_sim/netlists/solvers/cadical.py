@@ -1,4 +1,4 @@
-"""The SAT solver CaDiCaL in a separate process, which ends by itself at its time limit."""
+"""The SAT solver CaDiCaL as a separate process that terminates itself at its time limit."""
 
 from __future__ import annotations
 
@@ -27,9 +27,9 @@ def version() -> str:
 
 
 def model(clauses: Sequence[Clause], timeout: float, *, processor: bool = False) -> frozenset[int] | None:
-    """Return the true variables of a satisfying assignment, or None if the clauses are unsatisfiable.
+    """Return the variables that are true in a satisfying assignment, or None if the clauses are unsatisfiable.
 
-    Raises TimeoutError after `timeout` seconds of elapsed time, or of processor time if `processor` is true. Raises
+    Raises TimeoutError after `timeout` seconds of wall-clock time, or of processor time if `processor` is true. Raises
     MissingTool if CaDiCaL is not installed.
     """
     version()

@@ -1,13 +1,13 @@
-"""Proof by case split that a literal is never 1, for problems that no solver decides without a split.
+"""Proof by case split that a literal is 0 for all inputs, for problems that are too hard for a SAT solver alone.
 
-A proof case fixes the values of some nodes. Unit propagation turns the consequences of fixed values into constants. A
-shift by a known distance consists of wires only, so two similar shifters share more nodes. CaDiCaL decides whether the
-literal can be 1 in the remaining graph. A case that takes too long is split at a multiplexer's select node into two
-cases, with the values 0 and 1. The cases therefore cover all values.
+A proof case fixes the values of some nodes. Unit propagation turns the consequences of fixed values into constants.
+After a shift distance is fixed, a shifter consists of wires, so that two circuits share more nodes. In each case,
+CaDiCaL decides whether the literal can be 1. A case that takes too long is split at a multiplexer's select node into
+two cases, with the values 0 and 1. The cases therefore cover all values.
 
-Cases are split first at decisions, such as the path that a circuit takes. Cases that split decisions have a short time
-limit. Cases that split bits of numbers, such as shift distances, have a longer time limit. Bits of numbers are split in
-data-flow order. The widest stage of a shifter comes first, so that a case is a range of shift distances.
+Control signals, such as a select between two data paths, are split before bits of numbers. The time limit of a case is
+short as long as only control signals are split. The time limit is longer when bits of numbers, such as shift distances,
+are split. Bits of numbers are split in the order of the data flow, first the select bit of a shifter's widest stage.
 
 A cache stores the verdict on each set of clauses, so that an interrupted proof can continue.
 """
@@ -44,9 +44,9 @@ def never(
 ) -> Verdict:
     """Decide whether a literal is 0 for all inputs, by splitting the problem into cases.
 
-    The proof starts with arbitrary values at the nodes in `free`. If the literal can be 1 with arbitrary values at the
-    free nodes, the proof includes the logic before the free nodes. Nodes in `among` are split before other bits of
-    numbers. The counterexample maps input names to 0 or 1, and omits inputs that do not matter.
+    In the first attempt, the nodes in `free` have arbitrary values. If the literal can be 1 in the first attempt, a
+    second attempt includes the logic that drives the nodes in `free`. Among the bits of numbers, the nodes in `among`
+    are split first. The counterexample maps input names to 0 or 1, and omits inputs without effect on the literal.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)
@@ -127,11 +127,10 @@ def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
 def selecting(
     graph: AndGraph, literal: Literal, stands: Mapping[int, int], among: Collection[int]
 ) -> tuple[int | None, bool]:
-    """Return the node at which a case is split, and whether the node is a decision.
+    """Return the node at which a case is split, and whether the node is a control signal.
 
-    A case is split only at nodes that select in many multiplexers. The function prefers decisions, then nodes in
-    `among`, then other bits of numbers, each in the order of the data flow. If no node selects a multiplexer, the
-    function returns an input node or None.
+    The split node selects in many multiplexers. Control signals come first, then nodes in `among`, then other bits of
+    numbers, and always early stages before late stages. If the graph has no multiplexer, return an input node or None.
     """
     levels, selects, sums = _multiplexers(graph, literal)
     nodes = [node for node in selects if node in stands]
@@ -168,10 +167,10 @@ def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], di
 
 
 def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:
-    """Return the select nodes of a multiplexer whose last two AND nodes are `operands`.
+    """Return the select nodes of a multiplexer whose final OR combines the AND nodes `operands`.
 
-    Return an empty set if the nodes are no multiplexer. In a multiplexer, one AND node reads the select node, and the
-    other AND node reads the inverted select node. In an XOR, both operands are select nodes.
+    Return an empty set if the nodes form no multiplexer. In a multiplexer, one AND node reads the select node and the
+    other AND node reads its inverse. In an XOR gate, both inputs count as select nodes.
     """
     if not operands or not all(operand & 1 and operand // 2 not in inputs for operand in operands):
         return set()

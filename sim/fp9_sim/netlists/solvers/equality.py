@@ -1,16 +1,16 @@
 """Equivalence checking of a mutant and the original circuit, by several methods.
 
-Both circuits are in one netlist, and a select input chooses between them. The methods run in a fixed order until a
-method decides. First, a SAT solver decides most mutants at once. Second, ABC tries SAT, SAT for two sets of inputs, and
-merging of equal internal nodes. Third, simulation finds the nets where a difference between the circuits ends. A
-difference ends at a net that is equal in both circuits, but whose gate reads a net that differs. The circuits are
-equivalent if SAT proves that all nets where the difference ends are equal for all inputs. A counterexample becomes a
-new simulation pattern. Fourth, the proof is repeated with arbitrary values at the nodes of a minimum cut. Fifth, a
-proof by cases covers the logic after the point where the circuits differ (module `cases`).
+Both circuits are in one netlist, and a select input chooses between them. Five methods run in a fixed order until one
+of them decides. First, a SAT solver decides most mutants at once. Second, ABC tries SAT, SAT for two sets of inputs,
+and merging of equal internal nodes. Third, simulation finds the nets at which the effect of the mutation ends. The
+effect ends at a net with the same values in both circuits, driven by a gate with an input that differs. The circuits
+are equivalent if SAT proves for all inputs that each net at which the effect ends is equal in both circuits. A
+counterexample becomes a new simulation pattern. Fourth, the proof is repeated with arbitrary values at the nodes of a
+minimum cut. Fifth, a proof by case split covers the logic after the mutation (module `cases`).
 
 The first of the two sets of inputs holds the inputs for which a difference propagates far, such as special operands. In
-the first set of inputs, some input bits are constant (module `reach`), which simplifies the circuits. For all other
-inputs, SAT only has to prove that differences between the circuits end early.
+the first set of inputs, some input bits are constant (module `reach`), which simplifies the circuits. For the second
+set, all other inputs, SAT only has to prove that the effect of the mutation ends early.
 
 Two circuits count as equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof
 for all states fails, only reachable states are compared (module `sequential`). Two kinds of register bits may differ:
@@ -63,8 +63,8 @@ The first limit is for a bit that affects nothing, the second limit for register
 class Comparison:
     """Equivalence checks of mutants, in one netlist with the unit's ports and the input `select`.
 
-    Value 0 of `select` is the original circuit, and other values are mutants. `operations` holds columns of the unit's
-    inputs, which are simulated first.
+    Value 0 of `select` is the original circuit, and other values are mutants. `operations` maps input ports to columns
+    of values, which are simulated first.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -74,10 +74,10 @@ class Comparison:
     def equal(self, number: int, timeout: float) -> Verdict:
         """Decide whether mutant `number` is equivalent to the original circuit.
 
-        `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by cases may take up to
-        `timeout` more seconds. Bias values that the unit does not accept are excluded. A counterexample maps the unit's
-        inputs and the inputs of module `pair` to values. A counterexample from reset maps the inputs of each operation,
-        such as `a@0`, to values.
+        `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by case split may take up to
+        `timeout` seconds in addition. Bias values that the unit does not accept are excluded. A counterexample maps the
+        unit's inputs and the inputs of module `pair` to values. A counterexample from reset maps the inputs of each
+        operation, such as `a@0`, to values.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)
@@ -94,7 +94,10 @@ class Comparison:
         return verdict if reached.state is State.UNFINISHED else reached
 
     def _without_kept(self) -> bool:
-        """Exclude registers that are proven to hold don't-care values. Return whether any registers were excluded."""
+        """Read registers that are proven to hold don't-care values as wires.
+
+        Return whether any registers were excluded.
+        """
         pair = self._pair
         if self._kept_known or not pair.state:
             return False
@@ -108,7 +111,7 @@ class Comparison:
         return bool(kept)
 
     def _without_idle(self) -> bool:
-        """Exclude register bits that are proven to affect nothing. Return whether any bits were excluded."""
+        """Do not compare register bits that are proven to affect nothing. Return whether any bits were excluded."""
         pair = self._pair
         if pair.ignored is not None:
             return False
@@ -173,9 +176,9 @@ class Comparison:
         return verdict if verdict.state is State.PROVEN else self._case_by_case(number, timeout)
 
     def _behind_cut(self, number: int, until: float) -> Verdict:
-        """Try to prove that the compared nets agree for arbitrary values at a minimum cut before the difference.
+        """Try to prove that the compared nets agree, with arbitrary values at a minimum cut before the mutation.
 
-        The verdict is never a refutation, because the values at the cut may be unreachable.
+        The verdict is never a refutation, because the circuit may never produce the values at the cut.
         """
         pair = self._pair
         started = time.perf_counter()
@@ -189,7 +192,7 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _case_by_case(self, number: int, timeout: float) -> Verdict:
-        """Decide by cases whether the compared nets of both circuits agree, starting from a cut before the difference.
+        """Decide by case split whether the compared nets agree, starting from a cut before the mutation.
 
         The verdict is unfinished for units with a bias port.
         """
@@ -225,9 +228,10 @@ class Comparison:
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _in_two_parts(self, number: int, timeout: float) -> Verdict:
-        """Decide whether the compared nets of both circuits agree, separately for two sets of inputs.
+        """Decide whether the compared nets agree, first for one set of inputs and then for all other inputs.
 
-        The first set holds the inputs for which a difference propagates far. The second set holds all other inputs.
+        The first set holds the inputs for which the effect of the mutation propagates far. The second set holds all
+        other inputs.
         """
         pair = self._pair
         started, graph = time.perf_counter(), pair.graph
@@ -251,9 +255,9 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _of_far_differences(self, number: int, differs: Planes) -> dict[int, int]:
-        """Return the input bits that have the same value in all patterns whose difference propagates far.
+        """Return the input bits that are constant over all patterns for which the mutation's effect propagates far.
 
-        A bit is omitted if the difference still propagates far after the bit was inverted.
+        A bit is omitted if the effect still propagates far after the bit was inverted.
         """
         pair = self._pair
         depth = depths(pair.gates, pair.nets)

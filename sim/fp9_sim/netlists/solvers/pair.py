@@ -1,8 +1,8 @@
 """Simulation and AND graph of two circuits in one netlist: the original and a mutant.
 
-A select input of the netlist chooses the circuit. Pipeline registers are read as wires. State registers, which lie in a
-loop, become inputs, and their next values become outputs. Two circuits are equivalent if equal states give equal
-outputs and equal next states. Register bits that start at 0 and stay 0 are constants.
+A select input of the netlist chooses the circuit. Pipeline registers are read as wires. A state register lies in a loop
+of gates: its current value becomes an input, and its next value becomes an output. Two circuits are equivalent if equal
+states give equal outputs and equal next states. Register bits that start at 0 and stay 0 are constants.
 """
 
 from __future__ import annotations
@@ -41,7 +41,7 @@ sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
 class Pair:
     """A netlist of an original circuit and its mutants. Value 0 of the input `select` chooses the original.
 
-    `operations` holds columns of the unit's inputs, which become the first simulation patterns. `patterns` has a row
+    `operations` maps input ports to columns of values, which become the first simulation patterns. `patterns` has a row
     for each input bit and a bit for each simulation pattern. `literals` maps input nets to literals of the AND graph
     `graph`. `right` maps all nets of the original circuit to literals. `state` holds the nets (D, Q) of every state
     register. `ignored` holds the register bits that may differ between the circuits.
@@ -56,7 +56,7 @@ class Pair:
         self.set_up([])
 
     def set_up(self, kept: list[Register]) -> None:
-        """Read the registers in `kept` as wires, and all other state registers as inputs and outputs."""
+        """Replace the registers in `kept` by wires, and every other state register by an input and an output."""
         netlist, operations = self.source
         gates, self.state = opened(netlist, kept)
         wires = as_wires(gates, kept, netlist.nets)
@@ -86,7 +86,7 @@ class Pair:
 
     @property
     def takes_biases(self) -> bool:
-        """Return whether the unit has a bias port, which accepts only some of its values."""
+        """Return whether the unit has a bias port, some of whose values are not accepted."""
         return any(port.name.endswith("_bias") for port in self.unit.inputs)
 
     def _never_set(self) -> set[int]:
@@ -103,7 +103,10 @@ class Pair:
         return zero
 
     def differing(self, number: int) -> Planes:
-        """Return a bit plane for every net. A bit is 1 if the net differs between the two circuits for a pattern."""
+        """Return a bit plane for every net.
+
+        A bit is 1 if, for this simulation pattern, the net differs between the two circuits.
+        """
         differs: Planes = self.simulated(0, 0) ^ self.simulated(number, 1)
         return differs
 
@@ -125,7 +128,7 @@ class Pair:
         return {name: sum(next(bits) << i for i in range(len(nets))) for name, nets in self.inputs.items()}
 
     def learn(self, inputs: Mapping[str, int]) -> None:
-        """Add a simulation pattern, and copies of the pattern with some inverted bits in the same word.
+        """Add a simulation pattern, and fill the rest of its 64-bit word with copies that have some inverted bits.
 
         Bits of bias ports are never inverted.
         """
@@ -154,9 +157,9 @@ class Pair:
         return value
 
     def ends(self, differs: Planes) -> list[int]:
-        """Return the nets where a difference between the circuits ends.
+        """Return the nets at which the effect of the mutation ends.
 
-        A difference ends at a net that is equal for all simulation patterns, but whose gate reads a net that differs.
+        The effect ends at a net with the same values in both circuits, driven by a gate with an input that differs.
         """
         unequal = np.bitwise_or.reduce(differs, axis=1) != 0
         return [row[4] for row in self.gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
@@ -170,7 +173,7 @@ class Pair:
         return graph.both(differs, self._changed(wrong))
 
     def _changed(self, wrong: Mapping[int, Literal]) -> Literal:
-        """Return a literal that is 1 if the mutation changes the output of a gate whose other inputs are equal."""
+        """Return a literal that is 1 if the mutated gate's output is wrong although the gate's inputs are right."""
         changed, right = 0, self.right
         for *_, a, b, s, y in self.gates:
             taken = [(right.get(net, 0), wrong.get(net, 0)) for net in (a, b, s)]

@@ -37,9 +37,9 @@ class Comparison:
 def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
     """Return whether two circuits have equal outputs for all input sequences from reset on.
 
-    Circuits with different ports are refuted. An equivalence check is unfinished after `timeout` seconds. If ABC is not
-    installed, the check of circuits with registers is also unfinished. After a proof of equivalence, a control inverts
-    one AND gate of the second circuit, and the solver must refute the changed circuit.
+    Circuits with different ports are refuted. An equivalence check that takes longer than `timeout` seconds is
+    unfinished. If circuits have registers and ABC is not installed, the check is unfinished. After a proof of
+    equivalence, the solver must also refute a control: the second circuit with one inverted AND gate.
     """
     started = time.perf_counter()
     tool = abc.version()["abc"] if abc.program() else cadical.PACKAGE
@@ -49,7 +49,7 @@ def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
 
 
 def _control(certified: Aiger, other: Aiger, timeout: float) -> State:
-    """Return the state of the control: refuted, if at least one copy with an inverted AND gate is refuted."""
+    """Return the state of the control: refuted, if the solver refutes at least one copy with an inverted AND gate."""
     count = len(other.ands)
     places = dict.fromkeys(count * part // (_CONTROLS + 1) for part in range(_CONTROLS, 0, -1))
     for place in places if count else ():

@@ -1,10 +1,10 @@
 """Equivalence checking of two circuits with state, for all input sequences from reset.
 
-Only reachable states count. A simulation of sequences finds the nets at which a difference between the circuits ends. A
-difference ends at a net that is equal in every clock cycle, but whose gate reads a net that differs. ABC proves with
-inductive invariants that the nets at which the difference ends are equal in every clock cycle. After a successful
-proof, all logic behind the proven nets is equal in both circuits. The proof duplicates only the registers that differ.
-A counterexample sequence is added to the simulation.
+Only reachable states count. A simulation of sequences finds the nets at which the effect of the mutation ends. The
+effect ends at a net that is equal in every clock cycle, driven by a gate with an input that differs. ABC proves with
+inductive invariants that these nets are equal in every clock cycle. After a successful proof, all logic that the nets
+drive is equal in both circuits. The proof duplicates only the registers whose values can differ. A counterexample
+sequence is added to the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |
@@ -35,9 +35,9 @@ _Sequences = dict[str, NDArray[Any]]
 class Sequences:
     """Equivalence checks of mutants for sequences of operations. All registers start at 0.
 
-    The netlist has a unit's ports and the input `select`, whose value 0 chooses the original circuit. `operations`
-    holds columns of the unit's inputs, which are simulated in order. The zeros in the pipeline after reset act as a
-    first operation. A CLEAR after the first operation restores the state after reset, so no sequence is excluded.
+    The netlist has a unit's ports and the input `select`, whose value 0 chooses the original circuit. `operations` maps
+    input ports to columns of values, which are simulated in order. After reset, the zeros in the pipeline act as a
+    first operation. A CLEAR as the second operation restores the state after reset, so the proof covers all sequences.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -73,7 +73,10 @@ class Sequences:
             sequences = self._beside(verdict.counterexample)
 
     def _steps(self, number: int, sequences: _Sequences) -> Iterator[Planes]:
-        """Yield in each clock cycle a bit plane for every net. A bit is 1 if a net differs between the circuits."""
+        """Yield a bit plane for every net, once per clock cycle.
+
+        A bit of a plane is 1 if the net differs between the circuits.
+        """
         d, q = np.array(self._registers, dtype=np.int64).reshape(-1, 2).T
         rows, ones = np.array(self._gates, dtype=np.int64), ~np.uint64(0)
         words = -(-next(iter(sequences.values())).shape[1] // WORD)
@@ -98,7 +101,8 @@ class Sequences:
         return {f"{name}@{t}": int(values[t, place]) for t in range(last + 1) for name, values in sequences.items()}
 
     def _ends_agree(self, number: int, unequal: NDArray[np.bool_], timeout: float) -> Verdict:
-        """Decide whether the nets where the difference ends agree in every clock cycle of every sequence."""
+        """Decide whether the nets where the effect of the mutation ends agree in every clock cycle of every
+        sequence."""
         graph = AndGraph()
         first: dict[int, Literal] = {0: 0, 1: 1}
         for name in self._widths:
@@ -117,7 +121,7 @@ class Sequences:
         return abc.never_reached(graph, differ, following, timeout)
 
     def _beside(self, found: Mapping[str, int]) -> _Sequences:
-        """Return copies of a counterexample sequence with some inverted bits, each followed by simulated operations."""
+        """Return copies of a counterexample sequence with some inverted bits, each followed by the stimulus."""
         rng = np.random.default_rng(0)
         sequences = {}
         for name, width in self._widths.items():

@@ -104,7 +104,7 @@ def by_induction(design: str, proof: str, steps: int, *, control: bool = False) 
 
 
 def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
-    """Try to decide the files of `combinational` within two seconds, before methods with a long set-up.
+    """Try to decide the proof obligation of `combinational` within two seconds, before slower methods start.
 
     Two seconds are enough for refutations and for proofs about simple circuits.
     """
@@ -144,7 +144,7 @@ def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
 def _counterexample(folder: Path) -> dict[str, int]:
     """Return the port values of the last time step from Yosys' WaveJSON. Don't-care bits become 0.
 
-    `wave` has a symbol for each time step. The symbols 0 and 1 are single bits, `=` is the next entry of `data`, `.`
+    `wave` has a symbol for each time step. In `wave`, 0 and 1 are bits, `=` stands for the next entry of `data`, `.`
     means no change, and 4 means no value.
     """
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
@@ -157,5 +157,8 @@ def _counterexample(folder: Path) -> dict[str, int]:
 
 
 def finished(log: str) -> bool:
-    """Return whether Yosys' log ends in a verdict. An induction that needs more steps gives no verdict."""
+    """Return whether Yosys' log contains a verdict at its end.
+
+    If an induction needs more steps, Yosys ends without a verdict.
+    """
     return "Reached maximum number of time steps" not in log

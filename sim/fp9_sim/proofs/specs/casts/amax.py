@@ -1,6 +1,6 @@
 """Specification of a running maximum of magnitudes.
 
-The maximum must be at least every magnitude, and must equal one of the magnitudes.
+The running maximum must equal one magnitude and must be at least as large as all others.
 """
 
 from __future__ import annotations

@@ -68,7 +68,7 @@ def _ports(unit: Cast, lane: int, random: bool) -> dict[str, str]:
 
 
 def table_of(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> Table:
-    """Return the oracle's table of rounding thresholds for a cast, or its table for hybrid rounding."""
+    """Return the oracle's rounding thresholds for a cast, as a `HybridTable` for HiFloat8's hybrid rounding."""
     if isinstance(target, HiFloat8) and policy.rounding_for(target).reads_source:
         return hybrid_table(source, target, policy, negative)
     return threshold_table(source, target, policy, negative)
@@ -83,9 +83,9 @@ def broken(table: Table) -> Table:
 
 
 def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
-    """Return a copy of the threshold steps in which one step starts one source ulp later.
+    """Return a copy of a threshold table in which one result code starts at a magnitude one source ulp higher.
 
-    The changed step is the step `index`, or a step before `index` if the step is only one source ulp long.
+    The changed table entry is `index`, or an earlier entry if entry `index` covers only one magnitude.
     """
     while index + 1 < len(steps) and steps[index + 1].first == steps[index].first + 1:
         index -= 1
@@ -97,7 +97,7 @@ def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
 
 
 def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> list[str]:
-    """Return Verilog lines for a lane's sign, magnitude, magnitude `m` times 2^scale, and random bits.
+    """Return Verilog for a lane's wires `negative` (sign), `m` (magnitude times 2^scale) and `added` (random bits).
 
     A scaled magnitude above the source format's range becomes the source's largest number. A scaled magnitude below the
     source format's normal range becomes the source's smallest nonzero number. In every target format, both replacement
@@ -154,7 +154,7 @@ def _monotone(table: ThresholdTable, name: str) -> list[str]:
 
 
 def _ladder(steps: Sequence[Step], width: int) -> str:
-    """Return a Verilog expression for the code of the last threshold step that starts at or below `m`."""
+    """Return a Verilog expression that looks up the result code of the magnitude `m` in a threshold table."""
     rungs = "".join(f"m >= {width}'d{step.first} ? 8'd{step.code} : " for step in reversed(steps[1:]))
     return f"{rungs}8'd{steps[0].code}"
 

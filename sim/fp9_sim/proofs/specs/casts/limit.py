@@ -1,10 +1,10 @@
 """Specification of quantisers with a tensor scale, by products instead of quotients.
 
-The block's scale is at least a given scale if amax reaches a limit. The limit of amax is the scale's lower limit times
-the scale rule's divisor times the tensor scale. A quantised element is at least a given element if the number reaches a
-limit. The limit of the number is the midpoint below the given element, times the block scale and the tensor scale. Both
-sides of a comparison are integers. The exponent difference of the two sides is clamped to the range that decides the
-comparison.
+A block's scale is at least S if amax reaches a limit that depends on S. The limit for S is the smallest quotient that
+rounds to S, times the scale rule's divisor, times the tensor scale. A quantised element is at least E if the number
+reaches a limit that depends on E. The limit for E is the midpoint below E, times the block scale and the tensor scale.
+Both sides of a comparison are integers. The difference between the exponents of both sides is clamped, which does not
+change the comparison's result.
 """
 
 from __future__ import annotations
@@ -77,12 +77,12 @@ def _element(unit: Quantiser, condition: str, significand: int, field: str, late
 
 
 def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[str]:
-    """Return Verilog lines for two integers: `left` from a magnitude, and `right` from the tensor scale.
+    """Return Verilog lines that compute two integers: `left` from a magnitude, and `right` from the tensor scale.
 
-    A specification compares `left` with multiples of `right`, at most `most` times `right`. `left` is the magnitude's
-    significand, shifted left by an exponent difference. The exponent difference is clamped to the range that decides
-    the comparisons of `left` and `right`. `field` is the exponent field of the block scale, and `apart` is a constant
-    part of the exponent difference.
+    A specification compares `left` with multiples of `right`, up to `most` times `right`. `left` is the magnitude's
+    significand, shifted left by an exponent difference. The exponent difference is clamped, which does not change the
+    results of these comparisons. `field` is the exponent field of the block scale, and `apart` is a constant part of
+    the exponent difference.
     """
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()

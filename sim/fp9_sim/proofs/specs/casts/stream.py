@@ -51,7 +51,7 @@ def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
 
 
 def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return a proof case for the order of operations in the block registers, and a proof case for any later stages.
+    """Return a proof case for the order of operations in the block registers, and one for later stages if any.
 
     The control for the block registers claims that the lowest bit of a number is inverted.
     """
@@ -116,10 +116,9 @@ def _handshake(unit: Quantiser, most: int) -> str:
 
 
 def _block_wires(unit: Quantiser) -> list[str]:
-    """Return Verilog that counts the waiting operations of a complete block, as `waiting`.
+    """Return Verilog for the wire `waiting`: the number of operations of a complete block that have not left the unit.
 
-    The wire `in_order` checks that the next block has taken at most as many operations as the complete block has
-    delivered.
+    The wire `in_order` is 1 if the next block has not taken more operations than the complete block has delivered.
     """
     count = unit.group
     return [

@@ -101,7 +101,7 @@ def _flags() -> str:
 def _counted(unit: Dot) -> ConeLemma:
     """Return the lemma about the number of steps in the chunk, and about the operation's effect on the total.
 
-    The number of steps in the chunk register stays below the length of a full chunk.
+    The step count in the chunk register stays below the length of a full chunk.
     """
     steps = unit.engine.steps_of_chunk
     never = f"{_COUNT}.held >= {steps}"

@@ -26,7 +26,7 @@ ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove a unit: an exact fixed-point sum without stages and scales."""
+    """Return whether the lemmas can prove a unit: only an exact fixed-point sum without stages and scales."""
     engine = unit.engine
     if unit.scale is not None or unit.stages or not is_fixed_point(unit):
         return False
@@ -91,7 +91,7 @@ def _addend(unit: Dot) -> Iterator[str]:
 
 
 def _window(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for `far`, for the addend's bits in the addition window, and for the addend's sticky bit `lost`."""
+    """Yield Verilog for `far` (the addend lies above the window), `bits_of_addend` and the sticky bit `lost`."""
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     bits = window.addend_highest - window.lowest + 1
     yield _far(unit)

@@ -1,6 +1,6 @@
 """Specification of an FPU: lemmas for FMA, single-purpose units for all other operations.
 
-FMA returns the exact sum of one product of wide operands and the addend, rounded once. In an FMA the circuit's second
+FMA returns the exact sum of one product of wide operands and the addend, rounded once. For an FMA, the circuit's second
 product is zero. The specification's sum has as many bits as the circuit's window for two products, so that ABC finds
 equal internal nets. The proof compares FMMA with a dot product unit, and the casts with upcast and cast units.
 """
@@ -82,7 +82,7 @@ def _like_others(unit: Fpu) -> Iterator[Case]:
 def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
     """Return Verilog that compares the FPU's outputs with the outputs of a single-purpose unit.
 
-    `broken` inverts one bit of the single-purpose unit's last operand, for a control.
+    With `broken`, the Verilog is a control, which inverts one bit of the single-purpose unit's last operand.
     """
     names = [port.name for port in unit.outputs]
     last = next(name for name in reversed(pins) if name in ("c", "code", "x"))

@@ -78,7 +78,7 @@ def product_term(unit: Dot, product: str) -> Iterator[str]:
 
 
 def code_term(fmt: FixedFormat, name: str, code: str) -> Iterator[str]:
-    """Yield Verilog wires that hold the number of a code as a term of a sum."""
+    """Yield Verilog wires that hold the value of a code as a term of a sum."""
     p, f, top = fmt.precision, fmt.fraction_bits, fmt.bits - 2
     yield f"  wire {name}_zero = {code}[{top}:0] == 0; wire {name}_negative = {code}[{top + 1}] && !{name}_zero;"
     yield f"  wire [{p - 1}:0] {name}_bits = {name}_zero ? 0 : {{1'b1, {code}[{f - 1}:0]}};"

@@ -40,7 +40,7 @@ class Places:
         return Products(self.unit, product_bias(self.unit), self.zeros)
 
     def negative(self, product: str) -> str:
-        """Return a Verilog condition: the circuit inverts the fixed-point word of a product."""
+        """Return the Verilog condition under which the circuit inverts a product's fixed-point word."""
         return f"(multiply.{product}_sign ^ {self.sign})"
 
     def row(self, product: str) -> str:

@@ -113,7 +113,7 @@ def _exponents(formats: tuple[Format, ...]) -> Iterator[int]:
 def _exponent(fmt: Format, magnitude: Fraction) -> int:
     """Return the exponent of a number's first significand bit.
 
-    In an integer format, a magnitude with an additional leading bit has an exponent that is larger by one.
+    In an integer format, the most negative number has one magnitude bit more, and so an exponent larger by one.
     """
     leading = floor_log2(magnitude)
     aligned = alignment_exponent(fmt, leading)

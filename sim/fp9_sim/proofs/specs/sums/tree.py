@@ -93,7 +93,10 @@ def _rows(terms: Mapping[str, str], width: int) -> Iterator[str]:
 
 
 def _adder(number: str, rows: list[str], width: int) -> Iterator[str]:
-    """Yield Verilog for a carry-save adder. Carries move up by one bit, and the top carry enters at the bottom."""
+    """Yield Verilog for a carry-save adder.
+
+    Return Verilog for a carry-save adder whose top carry wraps around to bit 0.
+    """
     x, y, z = rows
     yield f"  wire [{width - 1}:0] sums{number} = {x} ^ {y} ^ {z};"
     yield f"  wire [{width - 1}:0] moved{number} = {x} & {y} | {z} & ({x} | {y});"
