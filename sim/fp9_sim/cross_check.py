@@ -1,8 +1,8 @@
 """Cross-check golden vectors with the independent reference model in exact fractions.
 
-A comparison of a compiled kernel with a circuit cannot find a bug that both share. The package `fp9.reference`
-therefore computes the operations from the specification alone. The reference model runs in a process that cannot load
-the kernels or the golden model.
+A comparison between a compiled kernel and a circuit cannot reveal a bug that kernel and circuit share. The package
+`fp9.reference` therefore computes the operations from the specification alone. The reference model runs in a process
+that cannot load the kernels or the golden model.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _SHOWN = 16
 class CrossCheck:
     """The outcome of a cross-check of golden vectors.
 
-    `different` is the number of differing operations, and `shown` holds the first differing operations.
+    `different` is the number of operations whose results differ, and `shown` holds the first of these operations.
     """
 
     suite: str

@@ -184,7 +184,7 @@ def _evaluation(working: Path) -> list[str]:
 def _processor() -> str:
     """Return the processor features that `-march=native` uses.
 
-    The features belong to the cache key, because machines with different features may share a cache.
+    The processor's features belong to the cache key, because different machines may share a cache.
     """
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((line for line in lines if line.startswith("flags")), "")

@@ -65,7 +65,10 @@ def _loop(unit: Unit, exposed: Exposed | None) -> str:
 
 
 def _stream(unit: Unit) -> str:
-    """Return the loop for a pipelined unit. The loop offers operations without pauses and takes results immediately."""
+    """Return the loop for a pipelined unit.
+
+    The C++ loop offers operations without pauses and takes results immediately.
+    """
     return _filled(_STREAM, _control(unit))
 
 
@@ -96,7 +99,7 @@ def _streams(unit: Unit, exposed: Exposed) -> str:
 
 
 def _control(unit: Unit) -> dict[str, str]:
-    """Return template substitutions: C++ code that drives and reads a unit's handshake."""
+    """Return template substitutions: the C++ code that drives and reads a unit's handshake."""
     inputs = {port.name for port in unit.control_inputs}
     tied = " ".join(f"top.{name} = 1;" for name in ("out_ready", "enable") if name in inputs)
     is_ready = "top.in_ready" if "in_ready" in {port.name for port in unit.control_outputs} else "true"

@@ -172,7 +172,7 @@ def check(
 ) -> tuple[list[Mismatch], int]:
     """Compare a unit's Verilog with the golden model. Return the first `limit` mismatches and their total number.
 
-    `dut` is the compiled unit, if the caller already has one. Raises the same errors as `verilated` and
+    `dut` is the unit if the caller has already compiled it. Raises the same errors as `verilated` and
     `Verilated.__call__`.
     """
     vectors = from_inputs(unit, {name: np.asarray(column) for name, column in inputs.items()})

@@ -59,7 +59,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name on first use. Only the names that drive a simulator import cocotb."""
+    """Import a public name on first use. The names of simulator drivers import cocotb, and the other names do not."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)

@@ -1,4 +1,4 @@
-"""Print the path from which cocotb's makefiles find fp9's simulators.
+"""Print the paths through which cocotb's makefiles find fp9's simulators.
 
 `python -m fp9_sim.bench` prints the path of a makefile to include. `python -m fp9_sim.bench SIMULATOR` prints the
 folder of the simulator.

@@ -122,7 +122,10 @@ class Outcome:
     broken: Plan | None = None
 
     def write(self, folder: Path) -> None:
-        """Write the test bench's outcome to files in a folder. An interrupted run leaves no incomplete outcome file."""
+        """Write the test bench's outcome to files in a folder.
+
+        A run that is interrupted leaves no incomplete outcome file.
+        """
         np.savez(folder / "answers.npz", allow_pickle=False, **self.answers.values)
         record = {**asdict(self), "unknown": self.answers.unknown}
         del record["answers"]

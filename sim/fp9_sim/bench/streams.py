@@ -25,7 +25,7 @@ Operation = tuple[int, ...]
 
 
 def pauses(rng: random.Random, stalls: bool = True) -> Iterator[bool]:
-    """Yield, for each clock cycle, whether to pause.
+    """Yield True for each clock cycle in which a driver or monitor pauses, and False for other clock cycles.
 
     With `stalls`, phases of random length and density follow each other, from no pauses to almost only pauses.
     """
@@ -40,7 +40,7 @@ def pauses(rng: random.Random, stalls: bool = True) -> Iterator[bool]:
 class Driver:
     """Driver of a unit's inputs. The driver offers each operation until the unit takes the operation.
 
-    `pauses` yields whether to pause, for each clock cycle without an offered operation.
+    In every clock cycle without an offered operation, the next value of `pauses` decides whether the driver pauses.
     """
 
     def __init__(self, handle: UnitHandle, pauses: Iterator[bool], operations: Iterable[Operation] = ()) -> None:
@@ -65,7 +65,7 @@ class Driver:
         self.valid.value = self.offers
 
     def sample(self, clock: int) -> bool:
-        """Return whether the unit takes the offered operation in this clock cycle."""
+        """Return whether the unit takes the offered operation in the current clock cycle."""
         takes = self.offers and (self.ready is None or bit(self.ready))
         if takes:
             self.accepted.append(clock)
@@ -80,7 +80,8 @@ class Driver:
 class Monitor:
     """Monitor of a unit's outputs. A waiting result must not change until the monitor takes the result.
 
-    `pauses` yields, for each clock cycle, whether the monitor applies back-pressure and takes no result.
+    In every clock cycle, the next value of `pauses` decides whether the monitor applies back-pressure and takes no
+    result.
     """
 
     def __init__(self, handle: UnitHandle, pauses: Iterator[bool]) -> None:
@@ -103,9 +104,10 @@ class Monitor:
         self.ready.value = self.takes
 
     def sample(self, clock: int, counts: bool = True) -> bool:
-        """Return whether the monitor takes a result in this clock cycle, and record the result.
+        """Return whether the monitor takes a result in the current clock cycle, and record the result.
 
-        If `counts` is false, no result is taken. Raises Violation if a waiting result changed or was withdrawn.
+        If `counts` is false, the monitor takes no result. Raises Violation if a waiting result changed or was
+        withdrawn.
         """
         result = [str(port.value) for port in self.handle.outputs] if bit(self.valid) else None
         if self.waiting is not None and result != self.waiting:

@@ -98,7 +98,7 @@ def rtl(
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the vectors.")
 @settings_option
 def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[str, ...], as_json: bool) -> None:
-    """Write a folder of UNIT that works without fp9.
+    """Write a folder for UNIT that can be used without fp9.
 
     The folder holds the Verilog with a file list, an AXI4-Stream wrapper, a SystemVerilog package and a C header. The
     folder also holds a VHDL component, constraints and a FuseSoC core. For verification, the folder holds golden

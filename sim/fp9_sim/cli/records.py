@@ -127,8 +127,8 @@ def update(
 
     For each UNIT (default: the catalogue) with stale claims about its function, a solver compares the circuit with the
     certified circuit. An equivalence proof makes the claims valid again. With --hours, the command measures the other
-    stale and missing records, missing and cheap records first. To continue a stopped update, run the same command
-    again. The exit code is 1 if a record could not be made.
+    stale and missing records: missing before stale, then short before long measurements. To continue a stopped update,
+    run the same command again. The exit code is 1 if a record could not be made.
 
     \b
       fp9 records update --claims function

@@ -93,7 +93,7 @@ def sim(name: str, settings: tuple[str, ...], as_json: bool, reports: Reports, *
 
 
 def _sentences(runs: list[Regression]) -> list[str]:
-    """Return the handshake violations and the first mismatches of all runs, without duplicates."""
+    """Return the handshake violations and first mismatches of all simulations, without duplicates."""
     said = [text for run in runs for text in run.violations]
     said += [str(mismatch) for run in runs for mismatch in run.mismatches[:SHOWN]]
     return list(dict.fromkeys(said))

@@ -62,7 +62,7 @@ def trace(
 def _subject(name: str, settings: tuple[str, ...]) -> tuple[Unit, str | None]:
     """Return the unit with the given name.
 
-    For a mapping of third-party RTL, also return the Verilog with its wrapper.
+    For the mapping file of third-party RTL, also return the RTL with its wrapper, as Verilog.
     """
     if not name.endswith(".toml") or "top" not in toml_of(Path(name), "a unit or a mapping"):
         return load_unit(name, settings), None

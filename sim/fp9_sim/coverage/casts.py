@@ -78,7 +78,7 @@ def _group(unit: Cast, fmt: Format) -> Group:
 
 
 def impossible_position(smallest: int, binade: int, position: str) -> str | None:
-    """Return the reason why no number of a binade has a rounding position, or None if the position is possible.
+    """Return the reason why no number in a binade lies at `position` between two results, or None if a number does.
 
     `smallest` is the exponent of the target format's smallest number.
     """

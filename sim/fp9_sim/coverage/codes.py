@@ -22,7 +22,7 @@ _KINDS = {Kind.ZERO: "zero", Kind.FINITE: "number", Kind.INF: "infinity", Kind.N
 
 
 def decoder_model(unit: Decoder) -> Model:
-    """Return the coverage model of a decoder: a group of codes and output fields for each format.
+    """Return the coverage model of a decoder, with a group of cover points (codes, output fields) for each format.
 
     An output field without a meaning for a code, such as the exponent of NaN, is not covered.
     """
@@ -37,7 +37,7 @@ def decoder_model(unit: Decoder) -> Model:
 
 
 def upcast_model(unit: Upcast) -> Model:
-    """Return the coverage model of an upcast: a group of codes, results and flags for each format."""
+    """Return the coverage model of an upcast, with a group of cover points (codes, results, flags) for each format."""
     groups = []
     for fmt in unit.formats:
         every = [_code_facts(f, bias, code) | _upcast(unit, f, code) for f, bias, code in _codes(unit, fmt)]

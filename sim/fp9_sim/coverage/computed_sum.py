@@ -15,8 +15,8 @@ from fp9_sim.coverage.values import lowest_place
 class Sum:
     """The products and the addend that an accumulator adds in one step.
 
-    `a` and `b` are the formats of the factors. `depth` is the largest number of products. `within` is None, or
-    describes a step inside a chunk if the sum adds a finished chunk to the total. `scale` is the format of the scales
+    `a` and `b` are the formats of the factors. `depth` is the largest number of products. If the sum adds a finished
+    chunk to the total, `within` is the sum that a step inside the chunk computes. `scale` is the format of the scales
     that multiply the products. `scales` holds the names of the scale ports, as a pair for each block.
     """
 
@@ -53,7 +53,7 @@ class Sum:
 
     @property
     def lowest_cut(self) -> int | None:
-        """Return the lowest exponent below which the window truncates terms, or None for a sum without a window."""
+        """Return the lowest exponent of the last bit in an addition window, or None for a sum without a window."""
         if self.engine.window.width is None:
             return None
         lowest = self.products.ulp
@@ -64,11 +64,11 @@ class Sum:
 
     @property
     def exact_when_small(self) -> bool:
-        """Return whether the smallest results are always exact.
+        """Return whether results near zero are always exact.
 
-        The smallest results are exact if no term has a bit below the result's smallest ulp and no window truncates a
-        term. Without subnormals, a truncating window does not matter: the smallest number has an odd significand, and a
-        truncated sum never has.
+        With subnormals, they are exact if no term has bits below the result's smallest ulp and no window truncates a
+        term. Without subnormals, window truncation does not matter: the smallest number has an odd significand, unlike
+        every truncated sum.
         """
         if self.products.ulp < lowest_place(self.result):
             return False

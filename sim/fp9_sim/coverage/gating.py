@@ -10,11 +10,12 @@ _GATED = ("none", "a", "b", "both")
 
 
 class Gating:
-    """Cover points of zero-operand gating in the first lane. Units without zero-operand gating have no cover points for
-    gating.
+    """Cover points of zero-operand gating in the first lane.
 
-    A product of a zero and a finite number is gated: the registers keep the operands of the last product that was not
-    gated. A product of zero and infinity or NaN is not gated.
+    Units without zero-operand gating have no cover points for gating.
+
+    A product of a zero and a finite number is gated: the operand registers keep the operands of the last ungated
+    product. A product of zero and infinity or NaN is not gated.
     """
 
     def __init__(self, unit: Dot, more: tuple[str, ...] = ()) -> None:

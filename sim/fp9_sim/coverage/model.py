@@ -33,7 +33,7 @@ class Cross:
 class Group:
     """Named cover points with their bins, and crosses of the cover points. Dots in the name separate nested groups.
 
-    The group of the unit itself has an empty name.
+    The group with the empty name belongs to the unit itself.
     """
 
     name: str
@@ -54,7 +54,7 @@ def joined(*names: str) -> str:
 class Model:
     """A unit's coverage model: groups of cover points, and a function that yields the bins that operations hit.
 
-    `facts` takes the inputs, as a sequence that starts after reset, and the outputs of the circuit.
+    `facts` takes the inputs of operations that start after a reset, and the outputs of the circuit.
     """
 
     groups: tuple[Group, ...]

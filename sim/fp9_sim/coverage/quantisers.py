@@ -83,8 +83,7 @@ def _elements(unit: Quantiser) -> Group:
 
 
 def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
-    """Return the reason why no number of the source format has a rounding position, or None if the position is
-    possible.
+    """Return the reason why no source number lies at `position` between two results, or None if a number does.
 
     BF16 numbers, for example, have no bits below half an ulp of MXINT8's largest elements.
     """

@@ -170,7 +170,10 @@ def _excluded(group: Group, cross: Cross) -> dict[tuple[Bin, ...], str]:
 
 
 class _Sampler:
-    """A sampler of one group of cover points. For speed, the sampler skips operations without a new bin."""
+    """A sampler that passes the bins of one group of cover points to cocotb-coverage.
+
+    For speed, the sampler skips operations without a new bin.
+    """
 
     def __init__(self, unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]) -> None:
         self._met: list[tuple[tuple[str, ...], set[tuple[Bin | None, ...]]]] = [

@@ -57,9 +57,10 @@ WORKERS = 2
 
 @dataclass
 class Hardware:
-    """Results of the hardware tasks: unit records, area ratios, and recipes with area and energy.
+    """Results of the hardware tasks: records of units, area ratios, and the area and energy of recipes.
 
-    `broken` holds the outcomes of the deliberately broken vectors. `skipped` holds a reason for each skipped task.
+    `broken` holds the simulation outcomes of deliberately broken vectors. `skipped` holds a reason for each skipped
+    task.
     """
 
     units: dict[str, Record] = field(default_factory=dict)

@@ -1,6 +1,6 @@
 """Choose operations for energy measurements.
 
-Operations are random codes, the corner suite, or a recorded training step.
+The measured operations are random codes, the corner suite, or a recorded training step.
 """
 
 from __future__ import annotations

@@ -3,8 +3,8 @@
 A changed output dissipates the energy that the library lists for the input that caused the change. If several inputs
 changed at once, each input accounts for an equal share of the output's energy. A changed input also dissipates the
 energy that the library lists for the input pin. Conditions in the library are evaluated with the pin values after the
-change. A library entry without a condition applies if no entry with a condition holds. In a clock cycle of a register,
-the clock rises, the stored bit changes, the clock falls, and then the inputs settle.
+change. A library entry without a condition applies if the conditions of all other entries are false. In a clock cycle
+of a register, the clock rises, the stored bit changes, the clock falls, and then the inputs settle.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int6
 
 @lru_cache(maxsize=1 << 17)
 def shares(cell: Cell, step: int) -> tuple[Share, ...]:
-    """Return the energy tables and fractions that a state change of a cell dissipates."""
+    """Return the library's energy tables for a state change of a cell, each with the fraction that applies."""
     events = _of_register(cell, step) if cell.clock else _of_logic(cell, step)
     return tuple(share for event in events for share in _taken(cell, event))
 

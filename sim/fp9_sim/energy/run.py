@@ -44,10 +44,11 @@ class Energy:
 
     `internal_fj` is the energy dissipated inside cells. `nets_fj` is the energy to charge the nets that cells drive.
     `inputs_fj` is the energy to charge the unit's input nets, and `clock_fj` the energy to charge the clock net.
-    `glitches_fj` is the energy of signal changes that are undone within a clock cycle. `leakage_fj` is the leakage
-    energy during `period_ns`. `products` is the number of products in an operation, or the number of values in a cast
-    or quantiser. `toggles` counts the settled changes of all nets except the clock, and `glitches` counts the undone
-    changes. `by_step` maps each submodule to the energy of its cells. `by_step` is empty for a flat netlist.
+    `glitches_fj` is the energy of glitches: signal changes that are reversed within the same clock cycle. `leakage_fj`
+    is the leakage energy during `period_ns`. `products` is the number of products in an operation, or the number of
+    values in a cast or quantiser. `toggles` counts the changes of all nets except the clock between consecutive clock
+    cycles, and `glitches` counts reversed changes. `by_step` maps each submodule to the energy of its cells. `by_step`
+    is empty for a flat netlist.
     """
 
     unit: str
@@ -95,11 +96,11 @@ def measure(
 ) -> Energy:
     """Measure the mean energy of the given operations on a unit.
 
-    `operations` maps each input port to an array of shape (n,), in the order of execution. `data` is the name of the
-    operations in the record. Results are cached in the folder `cache`, or in the default cache folder. Raises
-    ValueError for a unit without hardware, an unknown library or synthesis script, and an empty list of operations.
-    Raises ValueError also if a cell of the library has no energy data. Raises MissingTool if the library or Yosys is
-    not installed.
+    `operations` maps each input port to an array of shape (n,), in the order of execution. `data` is the name under
+    which the record lists the operations. Results are cached in the folder `cache`, or in the default cache folder.
+    Raises ValueError for a unit without hardware, an unknown library or synthesis script, and an empty list of
+    operations. Raises ValueError also if a cell of the library has no energy data. Raises MissingTool if the library or
+    Yosys is not installed.
     """
     cells = find_library(library)
     columns = {port.name: np.asarray(operations[port.name]) for port in unit.inputs if port.name in operations}

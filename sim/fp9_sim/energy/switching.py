@@ -28,8 +28,8 @@ class Dynamic:
     """Mean switching energy of one operation in fJ.
 
     `internal`, `nets` and `glitches` map the name of each cell to an energy. `glitches` is the energy of signal changes
-    that are undone within a clock cycle. `glitch_toggles` counts the undone changes, and `toggles` counts the settled
-    changes.
+    that are reversed within the same clock cycle. `glitch_toggles` counts the reversed changes, and `toggles` counts
+    the changes from one clock cycle to the next.
     """
 
     internal: Mapping[str, float]
@@ -44,9 +44,9 @@ class Dynamic:
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
     """Split operations into 64 consecutive sequences, which are simulated in parallel.
 
-    Return input columns of shape (clocks, 64), and the index of the first clock cycle to count. The clock cycles that
-    are not counted reset the unit and fill the pipeline with the preceding operations. Operations that remain after the
-    split are not counted. Operations that share a result stay in the same sequence.
+    Return input columns of shape (clocks, 64), and the index of the first clock cycle to count. Clock cycles before
+    this index reset the unit and fill the pipeline with the preceding operations. Operations that do not fit into 64
+    equal sequences are not counted. Operations that share a result stay in the same sequence.
     """
     count = len(next(iter(operations.values())))
     if not count:
@@ -95,7 +95,8 @@ def _driven(placed: Placed, by_net: NDArray[np.float64]) -> float:
 def _glitches(graph: CellNetlist, history: History, first: int, at: Loads) -> NDArray[np.float64]:
     """Return the mean number of glitches of each net per operation.
 
-    A glitch is a signal change that is undone within a clock cycle. Glitches are counted in evenly spaced clock cycles.
+    A glitch is a signal change that is reversed within the same clock cycle. Only evenly spaced clock cycles are
+    simulated with glitches.
     """
     clocks = np.unique(np.linspace(first, len(history) - 1, GLITCH_CLOCKS).astype(np.int64))
     settled = sum(toggles(history[clock - 1 : clock + 1], 1) for clock in clocks)
@@ -135,8 +136,8 @@ def _of_glitches(
 ) -> float:
     """Return the internal energy of a cell's glitches per operation.
 
-    A glitch takes as much energy as a settled change of the same pin. If a pin has no settled changes, a glitch takes
-    the mean energy of the pin's timing arcs.
+    The estimate assumes that a glitch dissipates as much energy as a settled change of the same pin. For a pin without
+    settled changes, the estimate takes the mean energy of the pin's timing arcs.
     """
     total = 0.0
     for pin, energy in taken.items():

@@ -1,6 +1,6 @@
-"""Define all claims about units that are recorded because their measurement takes hours.
+"""Define the claims about units whose measurement takes hours and is therefore recorded.
 
-Checks that take minutes are not recorded and run each time.
+Checks that take only minutes run each time, without a record.
 """
 
 from __future__ import annotations
@@ -108,7 +108,7 @@ def _mutation(kind: mutants.Kind) -> Claim:
 
 
 def _measured(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> None:
-    """Accept every area record of the present circuit. A measured area cannot fail."""
+    """Accept every area record that belongs to the present circuit. A measured area cannot fail."""
 
 
 def _area(unit: Unit, limit: float) -> areas.Area:

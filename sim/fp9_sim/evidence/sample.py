@@ -33,7 +33,7 @@ SUITES = ("smoke", "corner")
 class Sample:
     """The outcome of one spot check.
 
-    `passed` is None if the check was not decided in time, or if no proof exists for the unit.
+    `passed` is None if the spot check was not decided in time, or if the unit has no proof.
     """
 
     what: str

@@ -101,7 +101,10 @@ def _compared(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def sheet(unit: Unit, folder: Path) -> str:
-    """Return the data sheet of a unit with its recorded area. The sheet says if the area record is stale or missing."""
+    """Return the data sheet of a unit with its recorded area.
+
+    The data sheet says so if the area record is stale or missing.
+    """
     record = areas.read(unit, folder)
     if record is None:
         return f"{sheets.sheet(unit)}\n{sheets.AREA}\n\n{_MISSING.format(unit=unit.name)}\n"

@@ -32,8 +32,8 @@ class Item:
 
     `seconds` is the estimated time to measure a missing or stale record. For a proof, the estimate counts only cases
     without a cached verdict. For any other claim, the estimate is the time of the earlier record. Without an earlier
-    record, the estimate is the median over units of the same kind, or over all units. `seconds` is None if there are no
-    records at all, or if the record needs no measurement.
+    record, the estimate is the median time for units of the same kind, or for all units if there are none. `seconds` is
+    None if no records exist from which to estimate, or if the record needs no measurement.
     """
 
     unit: Unit
@@ -64,7 +64,7 @@ def status(
     claims: Sequence[Claim] = CLAIMS,
     progress: Progress = lambda what, done, total: None,
 ) -> list[Item]:
-    """Return the state of every claim about some units, by the records in `folder`.
+    """Return the state of every claim about some units, according to the records in `folder`.
 
     Without `units`, the catalogue units and the units of the energy study are examined. Raises ValueError if a file is
     not a valid record, and for a unit without hardware.

@@ -69,7 +69,7 @@ def fields_of(name: str, found: records.Fields) -> records.Fields:
 
 
 def stale(fields: records.Fields) -> list[str]:
-    """Return the labels of a study's variants whose circuit differs from the recorded circuit, or is not recorded."""
+    """Return the labels of a study's variants whose circuit has changed since the record, or is not recorded."""
     forms, skipped = fields["forms"], {label for label, _ in fields["skipped"]}
     units = KINDS[fields["unit"]].units(fields["unit"])
     asked = {label: unit for label, unit in units.items() if label not in skipped}
@@ -144,7 +144,7 @@ def _synthesis(label: str, unit: str, library: str, fields: records.Fields) -> S
 
 
 def _estimate(figure: dict[str, Any]) -> Estimate:
-    """Return an area estimate with the recorded numbers, and NaN for unrecorded numbers."""
+    """Return an area estimate that holds the recorded numbers, and NaN in all other fields."""
     unknown = float("nan")
     area = figure["area_um2"]
     return Estimate(

@@ -60,7 +60,7 @@ def joined(
     scheduler: str | None = None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[tuple[Unit, Comparison | None]]:
-    """Compare the present circuit with the certified circuit, for each unit with stale records about its function.
+    """For each unit with stale records about its function, compare the present circuit with the certified circuit.
 
     Yields each unit with the outcome of the equivalence check, or with None if the unit has no certified circuit.
     `limit` is the time limit of one equivalence check in seconds. Raises ValueError and OSError as `update` does.

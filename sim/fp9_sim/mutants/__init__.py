@@ -1,4 +1,4 @@
-"""Mutation testing: random single errors in a circuit, and the share that a suite kills."""
+"""Mutation testing: random single errors in a circuit, and the fraction that a suite kills."""
 
 from fp9_sim.mutants.kinds import KINDS, NETLIST, Kind
 from fp9_sim.mutants.mutation_run import EQUIVALENCE_SECONDS, REQUIRED, MutationScore, SuiteScore, score

@@ -1,6 +1,6 @@
 """Insertion of mutants into a netlist (Yosys JSON), selected by a new input.
 
-Comparators and multiplexers activate the mutant whose number is at the new input.
+Comparators and multiplexers activate the mutant whose number is applied to the new input.
 """
 
 from __future__ import annotations

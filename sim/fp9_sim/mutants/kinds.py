@@ -1,4 +1,4 @@
-"""The kinds of mutants that measure suites: netlist, held-out and mapped mutants."""
+"""The kinds of mutants: netlist, held-out and mapped mutants."""
 
 from __future__ import annotations
 
@@ -14,7 +14,9 @@ from fp9_sim.records import MUTATION
 
 @dataclass(frozen=True)
 class Kind:
-    """A kind of mutants. `says` describes the mutants, and `claim` is the claim that their records support.
+    """A kind of mutants.
+
+    `says` describes the mutants, and `claim` names the kind of record that holds their mutation scores.
 
     `seeds` are the random seeds of the records. `draw` takes a unit, the Verilog of its circuit, a name from `levels`,
     a number of mutants, and seeds. `draw` yields one set of mutants for each seed. `tools` returns the versions of the

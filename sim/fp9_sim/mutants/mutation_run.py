@@ -1,4 +1,4 @@
-"""Mutation testing of vectors: the share of single errors in a circuit that a suite detects.
+"""Mutation testing of vectors: the fraction of single errors in a circuit that a suite detects.
 
 The kind of mutants (module `kinds`) decides whether errors are in Verilog operators, two-input gates or library cells.
 SAT solvers and ABC check whether a surviving mutant is equivalent to the circuit. The mutation score does not count
@@ -63,7 +63,7 @@ class SuiteScore:
 class MutationScore:
     """The result of a mutation run: mutants of one unit and kind, and the score of each suite.
 
-    `drawn` is the number of mutants over all seeds. `unnoticed` holds the mutants that no suite killed, each with
+    `drawn` is the total number of mutants for all seeds. `unnoticed` holds the mutants that no suite killed, each with
     inputs that kill the mutant. `undecided` holds the mutants whose equivalence check did not finish. `reused` is the
     number of mutants in `equivalent` that an earlier run proved. `seconds` is the duration of the run.
     """
@@ -110,11 +110,11 @@ def score(
 
     The mutants of a seed are divided equally among the levels of the kind. A mutant that occurs for several seeds
     counts once. The default seeds are `kind.seeds`. `timeout` is the time limit in seconds for the equivalence check of
-    one mutant. A proof by cases may take up to `timeout` more seconds. `proven` holds mutants that are already proven
-    equivalent for the same Verilog, as `recorded.proven` returns them. An equivalence proof for a mutant in `proven` is
-    not repeated.
+    one mutant. A proof by case split may take up to `timeout` more seconds. `proven` holds mutants that are already
+    proven equivalent for the same Verilog, as `recorded.proven` returns them. An equivalence proof for a mutant in
+    `proven` is not repeated.
 
-    Raises ValueError if the unmutated circuit fails a vector, or if `drawn` is 0 or above 255 for each level.
+    Raises ValueError if the unmutated circuit fails a vector, or if the number of mutants per level is not in 1 to 255.
     """
     seeds, levels = seeds or kind.seeds, len(kind.levels)
     if not levels <= drawn <= levels * MOST:
@@ -161,7 +161,7 @@ class _Scored:
     compared: dict[Mutant, Verdict]
 
     def add(self, unit: Unit, drawn: MutantSet, made: dict[str, VectorSet]) -> None:
-        """Run the suites on the mutants that no earlier set contained, and check surviving mutants for equivalence."""
+        """Run the suites on the new mutants of a set, and check surviving mutants for equivalence."""
         known = {(mutant.level, mutant.change) for mutant in self.mutants}
         new = tuple(mutant for mutant in drawn.mutants if (mutant.level, mutant.change) not in known)
         self.mutants |= {*new}

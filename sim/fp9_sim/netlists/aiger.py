@@ -1,4 +1,4 @@
-"""Circuits as AIGER files, with AND gates, inverters, registers with reset values, and port names.
+"""Circuits as AIGER files: AND gates, inverters, registers with reset values, port names.
 
 AIGER's binary format is defined in https://fmv.jku.at/aiger/FORMAT-20070427.pdf.
 """

@@ -73,9 +73,10 @@ def _quoted(text: str) -> str:
 
 
 def _moved(unit: Unit, port: Port, fmt: Format, signed: Callable[[Port], str]) -> str:
-    """Return an expression for the exponent bias at a port's bias input, minus the default bias of `fmt`.
+    """Return an expression for the value of a port's bias input minus the default bias of `fmt`.
 
-    The expression is "0" if the port has no bias input. `signed` converts a bias port to a signed expression.
+    The expression is "0" if the port has no bias input. `signed` is a function that returns a bias port as a signed
+    expression.
     """
     bias = next((p for p in unit.inputs if p.name == f"{port.name}_bias"), None)
     if bias is None or not fmt.programmable_bias:

@@ -28,7 +28,7 @@ from fp9_sim.packages.verilog_bench import verilog_bench
 
 @dataclass(frozen=True)
 class _File:
-    """A possible file of a package. The field `of` says whether a unit's package contains the file."""
+    """A possible file of a package. The field `of` is True if the package contains the file."""
 
     path: str
     what: str
@@ -108,9 +108,9 @@ def _encoded(vectors: VectorSet) -> dict[str, bytes]:
 
 
 def _timing(unit: Unit) -> tuple[str | None, str | None]:
-    """Return the timing diagram of a unit as SVG, and the reason if a tool for the diagram is missing.
+    """Return a pair: a unit's timing diagram as SVG, and the reason why the diagram is missing if a tool is missing.
 
-    The function returns None twice for a unit that has no timing diagram.
+    Return (None, None) for a unit that has no timing diagram.
     """
     try:
         return timing_svg(unit) if picture(unit) else None, None

@@ -1,6 +1,6 @@
 """Store which circuits of a unit are equivalent to the certified circuit.
 
-The file `records/functions/UNIT.json` lists the equivalent circuits, and the certified circuit lies next to the file. A
+The file `records/functions/UNIT.json` lists the equivalent circuits, and the same folder holds the certified circuit. A
 circuit's form is the digest of its cells. A circuit belongs to the equivalence class of the certified circuit if both
 have the same form. A circuit also belongs to the equivalence class if a member has the same canonical digest, or if an
 equivalence proof is recorded.
@@ -29,7 +29,7 @@ FUNCTIONS = "functions"
 
 
 class Join(Enum):
-    """The reason why a unit's circuit belongs to the recorded equivalence class."""
+    """The reason why a unit's circuit counts as equivalent to the certified circuit."""
 
     MEMBER = "same form"
     CANONICAL = "same canonical digest"
@@ -41,7 +41,7 @@ class Join(Enum):
 class Circuit:
     """The present circuit of a unit, with its form and its canonical digest.
 
-    `forms` holds the forms of all circuits in the equivalence class.
+    `forms` holds the forms (cell digests) of all circuits in the equivalence class.
     """
 
     form: str

@@ -1,6 +1,6 @@
 """Cache the outcomes of passed regressions.
 
-The cache key covers everything that can change the outcome.
+The cache key covers everything that can change the outcome of a simulation.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def regress_once(
     build_dir: Path | str = DEFAULT_FOLDER,
     folder: Path | None = None,
 ) -> dict[str, Any]:
-    """Simulate a unit's Verilog with golden vectors, or return the cached outcome of an equal simulation.
+    """Simulate a unit's Verilog with golden vectors, or return the cached outcome of the same simulation.
 
     The returned dictionary has the keys `checked`, `mismatches`, `violations`, `seconds` and `kept`. A passed outcome
     is cached under a digest of the Verilog, vectors, simulator, source code and seed. `kept` is the digest if the

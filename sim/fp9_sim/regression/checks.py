@@ -106,7 +106,7 @@ def proof_checks(
     """Prove a design within a time limit, and return a check for each claim and the proof record.
 
     `seconds` is the time limit, or None if no proof was requested. `sound` says whether the simulation of the design
-    passed. A design that failed in simulation is not proven.
+    passed. If the design failed in simulation, no proof is attempted.
     """
     if seconds is None:
         return [Check("proof for all inputs", "proof", "not asked: --prove SECONDS", State.NOT_ASKED)], None

@@ -73,7 +73,7 @@ def random_products(tile: GemmTile, count: int, seed: int) -> list[Product]:
     """Return matrix products with uniform random codes in random formats.
 
     The first matrix product has one step, and the other matrix products have 1 to 24 steps. Many random codes are NaN
-    or infinite, so every other product uses only small codes whose sums stay finite.
+    or infinite, so every second matrix product uses only small codes, whose sums stay finite.
     """
     rng = np.random.default_rng(seed)
     made = []

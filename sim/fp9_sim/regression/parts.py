@@ -1,4 +1,4 @@
-"""Cut an operation and its neighbours out of a vector set, for waveforms that stay small."""
+"""Extract an operation and its neighbours from a vector set, to make waveform files small."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ NEIGHBOURS = 8
 def neighbourhood(vectors: VectorSet, index: int, count: int | None = None) -> VectorSet:
     """Return operation `index` of a vector set with the `NEIGHBOURS` operations before and after the operation.
 
-    With `count`, return `count` operations from `index` on. The returned part starts earlier if its results depend on
-    preceding operations, and contains complete blocks. Raises ValueError if `index` is beyond the last operation.
+    With `count`, return `count` operations from `index` on. Preceding operations are included if the results depend on
+    them, and blocks are never divided. Raises ValueError if `index` is beyond the last operation.
     """
     unit, size = vectors.unit, len(vectors)
     if index >= size:

@@ -209,7 +209,7 @@ def _job(built: Build, order: Order, folder: Path, dumped: Path) -> tuple[dict[s
 def _run(
     built: Build, order: Order, waves: Path | None, report: Path | None
 ) -> tuple[Outcome, FunctionalCoverage | None]:
-    """Run the test bench in a temporary folder and return its outcome and the functional coverage.
+    """Run the test bench in a temporary folder, and return its outcome together with the functional coverage.
 
     The temporary folder is kept if the simulation ended without a result.
     """

@@ -122,10 +122,10 @@ def _compile(
 
 
 def _offer_headers(working: Path) -> None:
-    """Write source files in place of the headers that Verilator precompiles for large designs.
+    """Replace the two headers that Verilator precompiles for large designs by plain source files.
 
-    The compiler accepts only one precompiled header. If the compiler already uses the precompiled header of Verilator's
-    runtime, the compiler reads the source files.
+    The compiler accepts only one precompiled header. A compiler that already uses the precompiled header of Verilator's
+    runtime then includes these source files.
     """
     for variant in ("fast", "slow"):
         (working / f"{_TOP}__pch.h.{variant}").write_text(f'#include "{_TOP}__pch.h"\n')

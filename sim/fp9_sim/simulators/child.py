@@ -32,7 +32,7 @@ def run_job(
     """Run a step of cocotb's runner, "build" or "test", in `folder`. Return the exit status, 0 for success.
 
     `settings` holds the keyword arguments of the step, including `log_file`. `variables` are added to the environment
-    of the child process. `light` replaces pytest by a small module that is sufficient for fp9's own test benches.
+    of the child process. `light` replaces pytest by a small module with the few parts that cocotb needs.
     """
     job = folder / f"{step}.json"
     job.write_text(json.dumps({"simulator": simulator.name, "step": step, "settings": settings}))

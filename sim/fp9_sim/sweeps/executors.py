@@ -32,8 +32,8 @@ def run(
     """Call a function with each task in parallel, and yield the results in the order of completion.
 
     `scheduler` is the address of a Dask scheduler whose workers have fp9 installed. Without `scheduler`, `workers`
-    local processes run the tasks. At most `ahead` tasks wait in addition to the running tasks. Raises ValueError if the
-    scheduler does not answer or a worker process is killed.
+    local processes run the tasks. At most `ahead` tasks wait in the queue while all workers are busy. Raises ValueError
+    if the scheduler does not answer or a worker process is killed.
     """
     if scheduler:
         return on_dask(function, tasks, scheduler, ahead)

@@ -111,9 +111,9 @@ class Plan:
         return -(-self.space // self.shard) if self.exhaustive else 1 + -(-self.count // self.shard_size)
 
     def streams(self, index: int) -> int | None:
-        """Return the number of parallel sequences for a shard, or None if the unit runs without parallel sequences.
+        """Return the number of operation sequences that a shard runs in parallel, or None if it runs a single sequence.
 
-        Shard 0 always runs in the unmodified unit, without parallel sequences.
+        Shard 0 always runs in a single sequence, in the unmodified unit.
         """
         return STREAMS if self.unit.stages and self.operations >= _STREAMED and index else None
 
@@ -130,7 +130,7 @@ class Plan:
     def _enumerated(self, first: int, stop: int) -> Columns:
         """Return the enumerated operations with numbers `first` to `stop` - 1.
 
-        A port takes its next value after all combinations of the ports that change faster.
+        A port takes its next value after all combinations of the faster ports have been enumerated.
         """
         columns: Columns = {}
         period = 1
@@ -149,7 +149,7 @@ class Plan:
 def _turns(port: Port, values: NDArray[Any], first: int, count: int) -> NDArray[Any]:
     """Return `count` consecutive values of a port, starting at index `first`.
 
-    After the last value of the port, the first value follows again.
+    After the last value of the port, the values start again with the first.
     """
     dtype = np.dtype(np.uint32 if first + count <= 1 << 32 else np.uint64)
     places: NDArray[Any] = np.arange(first, first + count, dtype=dtype)

@@ -50,7 +50,7 @@ def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
 class Swept:
     """The recorded sweep runs for certain circuits of a unit.
 
-    `earlier` states whether the record also has runs for other circuits.
+    `earlier` is True if the record also has runs for other circuits.
     """
 
     plan: Plan
@@ -95,7 +95,7 @@ def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
 
 
 def _union(runs: list[Run], plan: Plan) -> list[int]:
-    """Return the lengths of the intervals of the enumeration that the runs cover. Overlapping parts count once."""
+    """Return the numbers of enumerated inputs that the runs cover, one number per run. Overlapping parts count once."""
     spans = sorted((run["first"] * run["shard_size"], run["stop"] * run["shard_size"]) for run in runs)
     lengths, reached = [], 0
     for start, stop in spans:

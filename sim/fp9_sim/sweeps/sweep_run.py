@@ -30,7 +30,7 @@ class Sweep:
     """The result of a sweep. `record` is the run that was added to the record file `path`.
 
     `simplest` is a simplified sequence of operations from reset whose last operation fails. `simplest` is empty if the
-    sweep passed. `rate` is the number of operations per second.
+    sweep passed. `rate` is the number of operations that the sweep checked per second.
     """
 
     unit: Unit
@@ -136,7 +136,7 @@ def _record(
 
 
 def _simplest(plan: Plan, dut: Verilated, results: list[ShardResult]) -> tuple[Operation, ...]:
-    """Return a simplified form of the first failing operation, or an empty tuple if the sweep passed.
+    """Return a simplified form of the first failing operation, or an empty tuple if no operation failed.
 
     For a unit with state, the simplified form also contains the operations before the failing operation.
     """

@@ -58,7 +58,7 @@ def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> 
 
     The DUT is measured in the same wrapper in which `check_rtl` simulates the DUT. Raises ValueError if the mapping has
     a [result] table, because no fp9 unit rounds a sum to a narrower format. Raises ValueError for a clocked DUT without
-    `out_ready`, because the wrapper of such a DUT contains a queue. Raises ValueError for source files that Yosys
+    `out_ready`, because the wrapper's result queue would add to the area. Raises ValueError for source files that Yosys
     cannot read, and MissingTool if Yosys or a library is missing.
     """
     if design.operands is not design.spec:
@@ -101,8 +101,8 @@ def _plain(text: str, top: str) -> str:
 def _held(design: Design) -> str:
     """Return Verilog of fp9's unit with the same ports as the wrapper of the DUT.
 
-    Inputs that the mapping holds at a fixed code are constants. Inputs that share one port of the DUT are connected to
-    each other. Outputs that the DUT lacks are 0.
+    Inputs to which the mapping gives a fixed code are tied to constants. Inputs that share one port of the DUT are
+    connected to each other. Outputs that the DUT lacks are 0.
     """
     spec = design.spec
     given = (*spec.control_ports, *spec.inputs, *spec.outputs)

@@ -1,4 +1,4 @@
-"""Run third-party Verilog as a black box, to identify its accumulator rules.
+"""Run third-party Verilog as a black box, to find out how it rounds and accumulates.
 
 The accumulator model (engine) that the mapping file names is ignored.
 """
@@ -24,10 +24,11 @@ from fp9_sim.third_party.wrapper import wrapped
 def box(path: Path) -> Box:
     """Compile the DUT of a mapping file with Verilator and return the DUT as a black box that computes sums.
 
-    All scale operands are 1. The operands a and b use their first format, or the format that the mapping's [held] table
-    selects. A multiply-accumulate unit receives only LOAD operations, so that no sum depends on an earlier operation.
-    Raises ValueError for an invalid mapping, for a unit that computes no sum of products, and for a DUT without a
-    result. Raises MissingTool if Verilator is missing, and SimulatorError if Verilator rejects the source files.
+    All scale operands are 1. The operands `a` and `b` use the first format of their port, unless the mapping's [held]
+    table selects another format. A multiply-accumulate unit receives only LOAD operations, so that no sum depends on an
+    earlier operation. Raises ValueError for an invalid mapping, for a unit that computes no sum of products, and for a
+    DUT without a result. Raises MissingTool if Verilator is missing, and SimulatorError if Verilator rejects the source
+    files.
     """
     design = load(path)
     spec = sum_of(design.spec)

@@ -41,9 +41,9 @@ NOTHING = Explained((), 0, 0)
 class Verdict:
     """Result of a check of third-party RTL: the number of operations, the mismatches, and their explanations.
 
-    `mismatches` holds the first mismatches, or only unexplained mismatches if some mismatches have no explanation.
+    `mismatches` holds the first unexplained mismatches, or the first mismatches if all mismatches are explained.
     `latency` is the number of clock cycles from operands to result, taken from the mapping or found by simulation.
-    `latency` is None if results are marked by the DUT's handshake alone. `protocol` is the result of a second
+    `latency` is None if only the DUT's handshake tells when a result comes. `protocol` is the result of a second
     simulation with stalls and resets, or None if there was no second simulation. `checks` lists the checks that ran.
     """
 
@@ -80,12 +80,12 @@ def check_rtl(
     """Simulate the operations of a third-party DUT and return the verdict.
 
     If the unit has no state and few possible operations, the simulator runs all possible operations. For any other
-    unit, Verilator simulates the corner suite and `count` random operations. Icarus is slower than Verilator, so Icarus
-    simulates the smoke suite and `count` random operations. Icarus runs all possible operations of a unit if their
-    number is at most `count`. A clocked DUT is also simulated with stalls and resets, which Verilator does in a second
-    simulation. Messages that the DUT prints go to standard error. Raises SimulatorError if the simulator rejects the
-    DUT, and MissingTool if the simulator is not installed. Raises ValueError for an unknown simulator, and for ports
-    that differ from the mapping.
+    unit, Verilator simulates the corner suite and `count` random operations. Icarus is slower than Verilator, so it
+    simulates the smaller smoke suite and `count` random operations. Icarus runs all possible operations of a unit if
+    their number is at most `count`. A clocked DUT is also simulated with stalls and resets, which Verilator does in a
+    second simulation. Messages that the DUT prints go to standard error. Raises SimulatorError if the simulator rejects
+    the DUT, and MissingTool if the simulator is not installed. Raises ValueError for an unknown simulator, and for
+    ports that differ from the mapping.
     """
     started = time.perf_counter()
     found = tools.find(simulator)
@@ -118,7 +118,7 @@ def _differences(
 ) -> tuple[list[Mismatch], int, Explained]:
     """Return the first mismatches, the number of mismatches, and their explanation.
 
-    If `sound` is false, the DUT lost or repeated results, so the mismatches get no explanation.
+    If `sound` is false, the DUT lost or repeated results, so that no explanation of the mismatches is possible.
     """
     accepted = _accepted(design, made, answers)
     first, total = mismatches(made, accepted, SHOWN)
@@ -196,8 +196,9 @@ _PROBED = 2_000
 def _found_latency(design: Design, made: VectorSet) -> int:
     """Return the latency in clock cycles at which most results of the DUT are right.
 
-    The DUT is simulated once, without a handshake, and the results are compared with the expected results at each
-    delay. Raises ValueError if too few results are right, or if results come in the clock cycle of their operands.
+    The DUT is simulated once, without a handshake, and the results are compared with the expected results for every
+    latency. Raises ValueError if too few results are right, or if results appear in the same clock cycle as their
+    operands.
     """
     rng = np.random.default_rng(0)
     chosen = rng.choice(len(made), min(_PROBED, len(made)), replace=False)

@@ -115,7 +115,10 @@ def _after(path: Path, word: str, words: Iterator[str]) -> str:
 
 
 def defined(text: str) -> tuple[str, int | str | bool]:
-    """Return the name and the value of a macro given as NAME=VALUE. The value of a macro given as NAME is True."""
+    """Return the name and the value of a macro given as NAME=VALUE.
+
+    A macro given as NAME, without a value, has the value True.
+    """
     name, equals, value = text.partition("=")
     if not equals:
         return name, True

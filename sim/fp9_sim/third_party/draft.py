@@ -43,10 +43,10 @@ def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = 
 
     A source is a Verilog or VHDL file, a folder, a file list (.f) or a FuseSoC core. The mapping is for module `top`.
     Without `top`, the draft takes the only Verilog module that no other module instantiates, or the last VHDL entity.
-    The draft lists every port of the module. Clock, reset and handshake ports are recognised by their names. Every
-    other input appears in a comment that the user moves to [ports] or [constants]. File paths are absolute, so the user
-    can save the mapping in any folder. Raises ValueError if there is no top module or more than one candidate. Raises
-    SimulatorError if Verilator rejects the source files.
+    The draft lists every port of the module. Clock, reset and handshake ports are recognised by their names. The draft
+    lists all other inputs in comments, which the user moves to [ports] or [constants]. File paths are absolute, so the
+    user can save the mapping in any folder. Raises ValueError if there is no top module or more than one candidate.
+    Raises SimulatorError if Verilator rejects the source files.
     """
     found = collect(sources)
     found.include += [folder.resolve() for folder in given.include]
@@ -103,7 +103,7 @@ def _table(name: str, values: Mapping[str, int | str | bool]) -> list[str]:
 
 
 def _handshake(ports: Mapping[str, TheirPort]) -> dict[str, str]:
-    """Return the handshake ports that are recognised by their names and directions, by key of the mapping."""
+    """Return a dict from mapping keys to the handshake ports that are recognised by name and direction."""
     found: dict[str, str] = {}
     for key, (direction, pattern) in _HANDSHAKE.items():
         fitting = [p.name for p in ports.values() if p.direction == direction and pattern.fullmatch(p.name)]
@@ -119,7 +119,7 @@ def _handshake(ports: Mapping[str, TheirPort]) -> dict[str, str]:
 def _top(verilog: str, where: str) -> str:
     """Return the only module that no other module instantiates.
 
-    Raises ValueError if several modules are not instantiated by another module.
+    Raises ValueError if more than one module is not instantiated by another module.
     """
     found = tops(verilog, where)
     if len(found) != 1:

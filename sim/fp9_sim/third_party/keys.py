@@ -1,6 +1,6 @@
 """Check and convert the values of a mapping file.
 
-A ValueError names the key of an invalid value.
+The ValueError for an invalid value names the value's key.
 """
 
 from __future__ import annotations
@@ -44,7 +44,7 @@ def text(path: Path, field: str, value: object) -> str:
 
 
 def pieces(path: Path, field: str, value: object) -> tuple[str, ...]:
-    """Return the ports of the DUT, or parts of ports, that a mapping entry names, most significant part first.
+    """Return the DUT ports, or bit ranges of DUT ports, that a mapping entry names, most significant first.
 
     The mapping entry is a single name or a list of names.
     """
@@ -59,7 +59,7 @@ def inverted(path: Path, field: str, value: object) -> tuple[str, bool]:
 
 
 def values(path: Path, field: str, said: Mapping[str, Any]) -> dict[str, Value]:
-    """Return the values in a mapping table, converted for use in Verilog.
+    """Return a mapping table in which each value is converted to Verilog text.
 
     A value is a number, a boolean, a text, or a table such as `{verilog = "pkg::FP8"}` for types and package names.
     """
@@ -88,9 +88,9 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """Return the port name in a mapping table, and whether the table's key `word` has the second value of `known`.
+    """Return the port name in a mapping table, and True if the table's key `word` has the second of the values `known`.
 
-    For example, a reset port whose key "active" is "low" gives True. Return None if the mapping does not name such a
+    For example, a reset port whose key "active" is "low" gives True. Return None if the mapping has no table for the
     port.
     """
     if said is None:

@@ -84,9 +84,10 @@ class Design:
     `latency` is the number of clock cycles from operands to result, or None if the latency is unknown. `ports` maps
     each port of the specification to parts of DUT ports, most significant part first. `flags` maps each exception flag
     to the DUT port that outputs the flag. `held` maps each input that the DUT lacks to a fixed code. `clock`, `reset`,
-    `enable` and each value of `handshake` hold a port name and whether the port is inverted. A port is inverted if the
-    clock edge is falling or if the signal is active low. `clock`, `reset` or `enable` is None if the DUT has no such
-    port. `share` says whether synthesis tries to merge arithmetic operators in the DUT and in fp9's unit.
+    `enable` and each value of `handshake` hold a port name and whether the port is inverted. A clock counts as inverted
+    if its falling edge is active, and any other port if its active level is low. `clock`, `reset` or `enable` is None
+    if the DUT has no such port. `share` says whether synthesis tries to merge arithmetic operators in the DUT and in
+    fp9's unit.
     """
 
     path: Path
@@ -112,7 +113,7 @@ class Design:
     def operands(self) -> Unit:
         """Return the unit specification whose test suites `check_rtl` simulates.
 
-        If the DUT also rounds its sum to a narrower format, return the specification of the sum alone.
+        If the DUT also rounds its sum to a narrower format, return the specification without this second rounding.
         """
         return _operands(self.spec)
 
@@ -123,7 +124,7 @@ class Design:
 
     @property
     def holds_operands(self) -> bool:
-        """Return whether the DUT runs one operation at a time, with operands held until the result."""
+        """Return whether the DUT runs one operation at a time and needs stable operands until the result comes."""
         return "start" in self.handshake
 
     @property

@@ -1,4 +1,4 @@
-"""Read the ports of a third-party module with Verilator, and find parts of ports by name."""
+"""Read the ports of a third-party module with Verilator, and find bit ranges by name."""
 
 from __future__ import annotations
 
@@ -92,7 +92,7 @@ class TheirPort:
     def elements(self) -> tuple[str, ...]:
         """Return the Verilog index of each element of an unpacked array port, such as `[0][1]`.
 
-        For a port that is no unpacked array, return one empty text.
+        Return one empty string for a port that is no unpacked array.
         """
         texts = [""]
         for left, right in self.dimensions:

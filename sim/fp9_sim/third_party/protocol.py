@@ -45,7 +45,7 @@ class Protocol:
 def protocol(
     design: Design, text: str, latency: int, made: VectorSet, answers: Answers, seed: int, build_dir: Path
 ) -> Protocol:
-    """Simulate some operations with stalls and resets, and compare the results with the results at full rate.
+    """Simulate some operations with stalls and resets, and compare the results with a simulation at full rate.
 
     Raises SimulatorError if no simulator accepts the design or if the simulation ends without a result.
     """

@@ -2,9 +2,9 @@
 
 A fixed-latency pipeline without an enable cannot stall, so the wrapper stores results in a queue. The wrapper accepts
 an operation only if the queue has space for the results of all operations in the pipeline. If the DUT has no valid
-output, a shift register marks the clock cycles in which results come. A DUT with an enable input is stopped while its
-result waits. A DUT with a ready input for results is connected directly. If the DUT runs one operation at a time, the
-wrapper holds the operands until the result comes.
+output, a shift register marks the clock cycles in which results come. A DUT with an enable input is stopped while a
+result waits in its output register. A DUT with a ready input for results is connected directly. If the DUT runs one
+operation at a time, the wrapper holds the operands until the result comes.
 """
 
 from __future__ import annotations

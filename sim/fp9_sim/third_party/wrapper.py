@@ -14,7 +14,7 @@ from fp9_sim.third_party.timing import operand, timing, unclocked
 
 
 def wrapped(design: Design, latency: int, function: bool = False) -> str:
-    """Return one Verilog text with the user's source and a wrapper that is named as the specification.
+    """Return one Verilog text with the user's source and a wrapper that has the specification's name.
 
     Raises ValueError for ports that are missing, have the wrong width, or are driven twice or not at all. Raises
     SimulatorError if Verilator rejects the user's source. With `function`, the wrapper has no handshake logic and

@@ -73,8 +73,9 @@ def _chunk_group(unit: Mac) -> Group:
 class Chunks:
     """The state of an accumulator's open chunk for each operation of a sequence.
 
-    `steps` is the number of steps in the chunk before each operation. `before` and `after` are the codes of the chunk's
-    sum. `ends` tells whether an operation ends the chunk: "full", "fold" or None.
+    `steps` is the number of accumulation steps in the open chunk before each operation. `before` and `after` are the
+    codes of the open chunk's sum before and after each operation. `ends` tells whether an operation ends the chunk:
+    "full", "fold" or None.
     """
 
     steps: list[int]
@@ -127,7 +128,7 @@ def _join(unit: Mac) -> Sum:
 def _total_group(unit: Mac) -> Group:
     """Return the cover points for the addition of a chunk's sum to the total.
 
-    Flags are covered only for the operation FOLD, because other operations also raise the flags of a step within the
+    Only the operation FOLD has cover points for flags, because other operations also raise flags of steps within the
     chunk.
     """
     join = _join(unit)

@@ -86,7 +86,7 @@ def _rows(axes: Axes, names: list[str], bars: float = 0.5) -> float:
 def _log_with_zero(axes: Axes, values: Iterable[float]) -> Callable[[float], float]:
     """Give a chart a logarithmic x axis, with a tick "0" at the left end if a value is zero.
 
-    Return the function that converts a value to its x coordinate.
+    Return the function that converts a value to its coordinate on the x axis.
     """
     given = list(values)
     positive = [value for value in given if value > 0]

@@ -104,7 +104,7 @@ def _cuts(waves: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def picture(waves: Mapping[str, Any]) -> str:
-    """Draw a waveform that `around` returned as SVG, in the colours of the HTML page."""
+    """Draw a waveform as SVG in the colours of the HTML page."""
     count = len(waves["rows"][0]["values"])
     rows = [(row["name"], row["values"], "") for row in waves["rows"]]
     place = waves["index"] - waves["first"]

@@ -1,4 +1,4 @@
-"""Minimum cuts of a circuit: the smallest sets of nodes that lie on every path from the inputs to a node.
+"""Minimum cuts of a circuit: smallest sets of nodes that lie on all paths to a node.
 
 A claim that holds for arbitrary values at a cut also holds for the circuit. A proof with arbitrary values at a cut does
 not need the logic between the inputs and the cut.

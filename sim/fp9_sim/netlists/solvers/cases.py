@@ -1,4 +1,4 @@
-"""Proof by case split that a literal is 0 for all inputs, for problems that are too hard for a SAT solver alone.
+"""Proof by case split that a literal is always 0, where a SAT solver alone does not finish.
 
 A proof case fixes the values of some nodes. Unit propagation turns the consequences of fixed values into constants.
 After a shift distance is fixed, a shifter consists of wires, so that two circuits share more nodes. In each case,

@@ -5,10 +5,10 @@ fp9's simulations do not use pytest, and importing pytest takes most of the time
 
 
 class Failed(Exception):
-    """Replacement for pytest's exception of the same name, never raised by fp9."""
+    """Replacement for the exception in pytest that has the same name; fp9 never raises it."""
 
 
 class raises:
-    """Replacement for `pytest.raises`, of which cocotb reads only the attribute `Exception`."""
+    """Replacement for `pytest.raises`, because cocotb reads its attribute `Exception`."""
 
     Exception = Failed
