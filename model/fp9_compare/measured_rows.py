@@ -49,7 +49,10 @@ class Rows:
     d: NDArray[np.uint32]
 
     def start(self, with_c: bool) -> NDArray[Any]:
-        """Return the codes of the addend in the output's format. The addend is C if `with_c` is true, otherwise +0."""
+        """Return the codes of the addend in the format of the result.
+
+        The addend is C if `with_c` is true, otherwise +0. The addend is C if `with_c` is true, otherwise +0.
+        """
         numbers = self.c.view(np.float32) if with_c else np.zeros(len(self.c), dtype=np.float32)
         codes: NDArray[Any] = encode(numbers, self.output, "rne", "inf")
         return codes
@@ -65,9 +68,9 @@ class Rows:
 class Verdict:
     """Accumulator models that best reproduce a file of measured sums.
 
-    Every accumulator model in `rules` reproduces `agree` sums, and all models in `rules` give the same results.
-    `with_c` states whether C was added. A rule is one accumulator model, given by all its preset names. The first rule
-    is the simplest. `differs` is the index of the first sum with another result, or None if all sums agree.
+    `rules` lists accumulator models that give the same results as each other, and reproduce `agree` sums. `with_c`
+    states whether C was added. A rule is one accumulator model, given by all its preset names. The first rule is the
+    simplest. `differs` is the index of the first sum that the accumulator models do not reproduce, or None.
     """
 
     rows: Rows
@@ -78,7 +81,7 @@ class Verdict:
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """Return the preset names of the simplest accumulator model."""
+        """Return the preset names of the simplest accumulator model that fits best."""
         return self.rules[0]
 
     @property
@@ -105,7 +108,7 @@ class Step:
 
 
 def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Replace all NaN by the same FP32 pattern."""
+    """Replace every NaN by one FP32 NaN pattern."""
     return np.where(np.isnan(patterns.view(np.float32)), _NAN, patterns)
 
 
@@ -117,8 +120,8 @@ def read(folder: Path) -> Iterator[Rows]:
 
     The folder is a clone of the repository, or the folder model_validation in a clone.
 
-    Raises ValueError if there are no measured sums, or if files do not fit together. Raises OSError for unreadable
-    files.
+    Raises ValueError if the folder has no measured sums, or if its files have different numbers of sums. Raises OSError
+    for unreadable files.
     """
     inner = folder / "model_validation"
     found = sorted(path for path in (inner if inner.is_dir() else folder).glob("*/*") if path.name in FORMATS)
@@ -191,9 +194,9 @@ def explain(rows: Rows) -> Verdict:
 def _rules(operands: str, engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
     """Return the names of accumulator models, simplest model first. Engines with equal parameters form one group.
 
-    Accumulator models of GPU instructions with the given operands come first. An accumulator model with a narrower
-    window counts as simpler, because fewer sums agree by chance. An engine without a window comes last. Accumulator
-    models with equal windows are ordered by their number of changed parameters.
+    Accumulator models of GPU instructions for the given operand formats come first. An accumulator model with a
+    narrower window counts as simpler, because fewer sums agree by chance. An engine without a window comes last.
+    Accumulator models with equal windows are ordered by their number of changed parameters.
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:
@@ -221,7 +224,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Compute one sum by the simplest accumulator model of the verdict, in exact arithmetic.
+    """Compute one sum step by step in exact arithmetic, with the simplest accumulator model of the verdict.
 
     Return the steps that round.
     """
@@ -233,7 +236,7 @@ def steps(verdict: Verdict, row: int) -> list[Step]:
 def steps_of(
     engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format, c: int
 ) -> list[Step]:
-    """Compute one sum by an accumulator model, in exact arithmetic. Return the steps that round.
+    """Compute one sum step by step in exact arithmetic, with the given accumulator model. Return the steps that round.
 
     The returned list is empty for an exact accumulator model.
     """

@@ -61,10 +61,10 @@ def identify(
     third-party Verilog, as for `fp9 check-rtl`. A file of rows holds dot products that a hardware unit computed. A
     folder of measured rows must have the layout of github.com/north-numerical-computing/MATLAB-tensor-core.
 
-    The implementation computes one sum after another. The command chooses each sum to distinguish as many accumulator
-    models (engines) as possible. The command prints an accumulator model, and the fields whose values no sum could
-    determine. If no accumulator engine gives all results, the command shows the first wrong row, and the exit code is
-    1.
+    The implementation computes one sum after another. The command chooses each sum so that as many accumulator models
+    (engines) as possible give different results. The command prints an accumulator model, and the fields whose values
+    no sum could determine. If no accumulator engine gives all results, the command shows the first wrong row, and the
+    exit code is 1.
 
     --program writes a GPU program. Run the program on the GPU, and give the program's output file as TARGET.
 

@@ -17,13 +17,14 @@ if TYPE_CHECKING:
 
 
 def show_presets(folder: Path, as_json: bool) -> None:
-    """Show the accumulator preset that reproduces the results of every GPU, format and output in a folder.
+    """For every results file in a folder, show the accumulator preset that reproduces the file's results.
 
-    Every accumulator preset is tried on each file, with the measured addend C and with +0 instead. Each line of the
-    table lists presets for the file's operand format first. Presets with the narrowest window come next, then presets
-    with the fewest parameters. Names joined by = are the same accumulator model. "Not distinguished" lists other
-    accumulator models with the same results. If no preset reproduces all results, the first row that differs is shown
-    step by step, and the exit code is 1.
+    Every accumulator preset is tried on each file twice: with the measured addend C, and with +0 instead of C. Each
+    line of the table lists the presets made for the file's operand format before other presets. Then presets with a
+    narrow alignment window come before presets with a wide window, and presets with few parameters before presets with
+    many. Names joined by = are the same accumulator model. "Not distinguished" lists other accumulator models with the
+    same results. If no preset reproduces all results, the first row that differs is shown step by step, and the exit
+    code is 1.
     """
     from fp9_compare import measured_rows as study  # slow to load
 

@@ -29,7 +29,7 @@ def _libraries() -> Iterable[str]:
 @click.option("--decode", is_flag=True, help="With MODULE:FUNCTION: it decodes; else it casts.")
 @click.option("--source", type=click.Choice(["fp32", "fp16", "bf16"]), default="fp32", show_default=True)
 def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_json: bool) -> None:
-    """Check casts and decodings of a Python library.
+    """Check the casts and decoding functions of a Python library.
 
     SUBJECT is a function (MODULE:FUNCTION) or a library: ml_dtypes, en_dtypes, torch, gfloat, apytypes, onnx. A cast
     takes an array of numbers and returns codes or rounded numbers. A decoding function takes codes and returns numbers.

@@ -1,4 +1,4 @@
-"""Formats, numbers and classes (such as NaN) of the codes on a port, for each operation."""
+"""Formats, numbers and number classes (such as NaN) of the codes on a port of a unit."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def operands_of(unit: Unit) -> list[Port]:
 
 
 def flag_ports(unit: Unit) -> list[tuple[Port, Port]]:
-    """Return pairs of ports: a flag output, and the result output that the flags describe."""
+    """Return pairs of ports: an output of exception flags, and the result output that raised the flags."""
     flags = [port for port in unit.outputs if port.doc == FLAGS_PORT.doc]
     return list(zip(flags, results_of(unit), strict=False))
 
@@ -45,7 +45,7 @@ operands_beside: Hook[[Port], list[Port]] = Hook(
 
 
 def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
-    """Yield each format that a port uses, and a mask (n,) of the operations in this format."""
+    """Yield each format that a port uses, and a mask (n,) of the operations that use the format."""
     size = len(next(iter(inputs.values())))
     if port.select is None:
         yield port.formats[0], np.ones(size, dtype=np.bool_)
@@ -60,7 +60,7 @@ def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
 def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
     """Return the numbers on a port, with the correct class (zero, subnormal, infinity, NaN) of each number.
 
-    An exponent bias on another port is ignored, because the class of a number does not depend on the bias.
+    The exponent bias on a bias port is ignored, because the class of a number does not depend on the bias.
     """
     values = np.empty(len(codes), dtype=np.float64)
     for fmt, here in formats_on(port, inputs):
@@ -88,7 +88,7 @@ def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
 
 
 def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the smallest normal number and the largest number in the format of each operation, as arrays (n,)."""
+    """Return two arrays (n,): the smallest normal number and the largest number in the format of each operation."""
     size = len(next(iter(inputs.values())))
     smallest, largest = np.zeros(size), np.zeros(size)
     for fmt, here in formats_on(port, inputs):

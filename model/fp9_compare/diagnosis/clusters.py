@@ -1,4 +1,4 @@
-"""Groups of unexplained operations, by the classes of their operands and results."""
+"""Groups of unexplained operations, by the number classes of operands and results."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WORDS = ("zero", "subnormal", "normal", "infinity", "NaN")
 
 @dataclass(frozen=True)
 class Cluster:
-    """Group of unexplained operations whose operands have the same classes.
+    """Group of unexplained operations whose operands and results have the same number classes (such as NaN).
 
-    `simplest` is the index of the simplest operation.
+    `simplest` is the index of the operation whose operands have the fewest set bits.
     """
 
     says: str
@@ -27,10 +27,10 @@ class Cluster:
 
 
 def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
-    """Return the groups of the operations in the mask `unexplained`, largest group first.
+    """Group the operations in the mask `unexplained`, and return the groups, largest group first.
 
     An operand that has the same value in every operation is not named in the group's description. The simplest
-    operation has the fewest set bits in its operands. Ties go to the smallest codes.
+    operation of a group has the fewest set bits in its operands. Ties go to the smallest codes.
     """
     chosen = np.flatnonzero(unexplained)
     inputs = {name: np.asarray(column)[chosen] for name, column in made.inputs.items()}
@@ -52,7 +52,7 @@ def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
 
 
 def _classes(port: Port, codes: Any, inputs: Columns) -> Any:
-    """Return the class of each code, as an index in `_WORDS`."""
+    """Return the number class of each code, as an index in `_WORDS`."""
     values = np.abs(numbers(port, codes, inputs))
     smallest, _ = limits(port, inputs)
     return np.select([np.isnan(values), np.isinf(values), values == 0, values < smallest], [4, 3, 0, 1], 2)

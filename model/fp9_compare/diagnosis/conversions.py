@@ -1,7 +1,7 @@
 """Specifications of library casts, library decoding functions, and sums in narrow formats.
 
 The specifications of library functions have ports and golden results, like the specifications of hardware units. The
-test suites and the search for differences therefore accept specifications of library functions.
+test suites and the search for differences can therefore check library functions too.
 """
 
 from __future__ import annotations
@@ -26,7 +26,8 @@ _FP32 = fixed_format("fp32")
 class Conversion(Unit):
     """Specification of a library's cast from a 16-bit or 32-bit float to any format.
 
-    The specified cast has one rounding and overflow policy, and no flags. NaN becomes zero in a format without NaN.
+    The specified cast uses one rounding mode and one overflow policy, and raises no flags. A cast to a format without
+    NaN turns NaN into zero.
     """
 
     kind: ClassVar[str] = "conversion"
@@ -69,8 +70,8 @@ class Narrowed(Unit):
 
     The specification describes FP8 multipliers and adders. The inner unit rounds the sum to odd, in a format with at
     least two more significand bits than the target. Rounding the inner result to the target format gives the same
-    number as rounding the exact sum once (Boldo and Melquiond). The inner unit gives the `invalid` flag. The rounding
-    to the target format gives all other flags.
+    number as rounding the exact sum once (Boldo and Melquiond). The inner unit gives the `invalid` flag. The last
+    rounding, to the target format, raises all flags but the invalid flag.
     """
 
     kind: ClassVar[str] = "narrowed"

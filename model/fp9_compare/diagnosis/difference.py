@@ -17,8 +17,8 @@ from fp9.units import Columns, Port, Results, Unit
 class Topic(IntEnum):
     """Subject of a difference from the specification.
 
-    Differences from a specification are applied in the order of their subjects. Two differences from a specification
-    have different subjects, except for flags.
+    Several differences from a specification are applied in the order of their topics, such as format before rounding.
+    Two differences from a specification have different topics, except for flags.
     """
 
     SELECT = 0
@@ -53,7 +53,8 @@ class Difference:
 
     `says` describes the difference to the user. `spec` returns the changed specification. `operands` takes the
     specification after all earlier differences, and returns changed operands. `results` takes the specification after
-    all differences, the changed operands, and the current results. With `any_nan`, every NaN equals the expected NaN.
+    all differences, the changed operands, and the results before this difference. With `any_nan`, every NaN code counts
+    as equal to the expected NaN code.
     """
 
     topic: Topic
@@ -65,9 +66,9 @@ class Difference:
 
 
 def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]) -> Results:
-    """Return the results of a hardware unit that differs from its specification in the given ways.
+    """Return the results of a hardware unit that has the given differences from its specification.
 
-    Raises ValueError if the specification cannot change in the given ways.
+    Raises ValueError if the given differences cannot be applied to the specification.
     """
     ordered = sorted(differences, key=lambda difference: difference.topic)
     other, read = unit, inputs

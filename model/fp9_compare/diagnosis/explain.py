@@ -33,7 +33,7 @@ class Explanation:
 
     `explains` is the number of wrong results that the difference from the specification explains. `contradicts` is the
     number of correct results that the difference from the specification would change. If a unit has several
-    explanations, an explanation counts only mismatches that earlier explanations leave.
+    explanations, each explanation counts only mismatches that earlier explanations do not explain.
     """
 
     says: str
@@ -43,7 +43,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Explained:
-    """Explanations of wrong results and flags, with the number of mismatches and of unexplained mismatches.
+    """Explanations of wrong results and flags, with counts of all mismatches and of the unexplained mismatches.
 
     `clusters` groups the operations with an unexplained mismatch, largest group first. `first_unexplained` holds the
     indices of a few unexplained operations: the simplest of each group, then the first operations.
@@ -67,7 +67,7 @@ def explain(
     flags.
 
     A single difference that explains all results is preferred. Otherwise pairs of differences are tried. Further
-    differences are then added, as long as a difference explains more results than it contradicts. `tried` are the
+    differences are added as long as the new difference explains more results than it contradicts. `tried` are the
     differences to try. The default is `differences`. With `any_nan`, every NaN code is correct if NaN is expected.
     Flags outside `flag_bits` are ignored.
     """
@@ -151,7 +151,7 @@ class _Case:
     def sample(self) -> _Case:
         """Return a sample of wrong and correct operations.
 
-        For a hardware unit with state, return the first operations.
+        For a hardware unit with state, the sample is the first operations.
         """
         made = self.made
         if len(made) <= SAMPLE:
@@ -172,9 +172,9 @@ class _Case:
         return _Case(part, answers, self.results, self.any_nan)
 
     def explains_any(self, difference: Difference) -> bool:
-        """Return whether one difference from the specification alone explains at least one mismatch.
+        """Return whether the difference from the specification, applied alone, explains at least one mismatch.
 
-        Results that the difference from the specification contradicts are not counted.
+        The function does not count correct results that the difference would make wrong.
         """
         try:
             return bool((self.wrong(()) & ~self.wrong((difference,))).any())

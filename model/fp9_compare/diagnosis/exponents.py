@@ -1,7 +1,7 @@
-"""Possible differences of the exponent field from the specification, such as a wrap-around.
+"""Possible differences of the exponent field from the specification.
 
-The exponent field may miss the carry of a rounding. Another possible difference is that a result with an exponent field
-of 0 is always zero.
+In a wrong implementation, a carry from the rounding may not reach the exponent field. A wrong implementation may also
+treat every result with an exponent field of 0 as zero.
 """
 
 from __future__ import annotations
@@ -55,9 +55,9 @@ def _zero_at_zero(signed: bool) -> Callable[[Unit, Columns, Results], Results]:
 
 
 def _wrapped(carries: bool) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that computes results with a wide exponent and keeps the low bits of the exponent.
+    """Return a function that models exponent wrap-around: it keeps only the low bits of a wide exponent.
 
-    Without `carries`, the result has the exponent of the truncated number, which misses the carry of the rounding.
+    Without `carries`, the exponent is taken from the truncated number, so a carry from the rounding is lost.
     """
 
     def changed(unit: Any, inputs: Columns, results: Results) -> Results:
@@ -87,7 +87,7 @@ def _wide(fmt: Format) -> FixedFormat:
 
 
 def _narrowed(fmt: Format, wide: FixedFormat, codes: Any, exponents: Any) -> Any:
-    """Return codes in the narrow format, with the fractions of `codes` and the low exponent bits of `exponents`."""
+    """Return codes in the narrow format: fractions from `codes`, and the low exponent bits from `exponents`."""
     assert isinstance(fmt, FixedFormat), "the caller has checked it"
     field = exponents >> fmt.fraction_bits & ((1 << wide.exponent_bits) - 1)
     kept = field - (wide.bias - fmt.bias) & ((1 << fmt.exponent_bits) - 1)

@@ -1,4 +1,4 @@
-"""Possible differences of exception flags from the specification, where standards disagree."""
+"""Possible differences of exception flags from the specification."""
 
 from __future__ import annotations
 
@@ -54,7 +54,7 @@ class Situation:
 
 
 def _lifted(op: Operation) -> Any:
-    """Return a mask of the results that rounding lifts from a subnormal number to the smallest normal number."""
+    """Return a mask of the subnormal numbers that rounding carries up to the smallest normal number."""
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     cut = with_rounding(op.unit, Rounding.RTZ)
@@ -102,8 +102,8 @@ def _tiny(op: Operation) -> Any:
 def _vanishes(op: Operation) -> Any:
     """Return a mask of the results that rounding changes from a nonzero number to zero.
 
-    Rounding to odd never changes a nonzero number to zero. Results are therefore compared with the exact number rounded
-    to odd.
+    Rounding to odd never changes a nonzero number to zero. To find results that rounding changed to zero, results are
+    therefore compared with the exact number rounded to odd.
     """
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
@@ -113,10 +113,10 @@ def _vanishes(op: Operation) -> Any:
 
 
 def _invalid_beside_nan(op: Operation) -> Any:
-    """Return a mask of fused operations with zero times infinity and a NaN addend.
+    """Return a mask of the fused multiply-adds that multiply zero by infinity and add a NaN.
 
-    IEEE 754-2019, 7.2 (c) does not define the invalid flag for a fused operation with zero times infinity and a NaN
-    addend.
+    IEEE 754-2019, 7.2 (c) lets an implementation choose whether a fused multiply-add of (0, infinity, NaN) raises the
+    invalid flag.
     """
     unit = stateless_sum_of(op.unit)
     if unit is None:
@@ -153,9 +153,9 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences from the specification: wrongly raised flags and wrongly clear flags.
+    """Yield possible differences from the specification: wrongly raised flags, and flags that are not raised.
 
-    Every flag is tried in every situation. The last possible difference is a reverse order of the flag bits.
+    Every flag is tried in every situation. The last possible difference is that the flag bits are in reverse order.
     """
     if not flag_ports(unit):
         return

@@ -1,4 +1,4 @@
-"""Possible differences from the specification in formats and format selection."""
+"""Possible differences from the specification in formats and format-select inputs."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ _OTHER_BIASES = (-2, -1, 1, 2)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences of the format from the specification: another format, or exchanged format selections.
+    """Yield possible differences from the specification: another format, or exchanged codes of a format-select input.
 
     The other format has the same width.
     """
@@ -37,10 +37,10 @@ def _exchanged(name: str, unit: Unit, inputs: Columns) -> dict[str, Any]:
 
 
 def alike(fmt: Format) -> Iterator[Format]:
-    """Yield number formats of the same width that a designer may have confused with the given format.
+    """Yield number formats of the same width that a designer may have implemented by mistake.
 
-    Formats of the catalogue come first, then the given format with one property changed. Only one of several formats
-    with equal codes is yielded.
+    Formats of the catalogue come first, then copies of the expected format with one property changed. If several
+    formats decode every code alike, only the first format is yielded.
     """
     seen = {_facts(fmt)}
     for other in (*_catalogue(fmt), *_one_fact_changed(fmt)):

@@ -36,7 +36,7 @@ class Row:
     function: Function
 
     def check(self) -> Answer:
-        """Check the library's function, and return its behaviour."""
+        """Compare the library's function with fp9, and return a description of its behaviour."""
         if self.direction == "decode":
             return check_decode(self.function, self.format)
         return check_cast(self.function, self.format, self.source)

@@ -43,7 +43,7 @@ installed versions.
 def records_of(answers: dict[str, list[tuple[Row, Answer]]]) -> list[Record]:
     """Return one record for each library function, from the answers of each library.
 
-    Source formats for which a library function behaves in the same way share a record.
+    Source formats for which a library function behaves in the same way are listed in one record.
     """
     alike: dict[tuple[str, str, str, str, str], list[tuple[str, Answer]]] = {}
     for name, rows in answers.items():

@@ -1,4 +1,4 @@
-"""Possible differences from the specification in scale rules, rounding and overflow."""
+"""Possible differences from the specification in scale rule, rounding and overflow."""
 
 from __future__ import annotations
 
@@ -90,7 +90,7 @@ _OVERFLOW_WORDS: dict[Overflow, Callable[[Unit], str]] = {
 
 
 def _rounded_twice(unit: Cast | Conversion) -> Iterator[Difference]:
-    """Yield double roundings: a number is rounded first to a narrower source format, then to the target format."""
+    """Yield differences with double rounding: to a narrower source format first, and then to the target format."""
     if any(mode.reads_source for mode in roundings_of(unit)):
         return
     for name in ("fp16", "bf16"):

@@ -1,4 +1,4 @@
-"""Check of a library function: format, rounding, overflow and NaN of a cast or decoding."""
+"""Check of one library function, a cast or a decoding function, against fp9."""
 
 from __future__ import annotations
 
@@ -29,10 +29,10 @@ _PER_EXPONENT = 64
 
 @dataclass(frozen=True)
 class Answer:
-    """Behaviour of a library function: differences from the specification, explanations, and numbers of operations.
+    """Behaviour of a library function: its differences from the specification, and the number of checked operations.
 
-    `base` describes the specification of the library function, from which the explanations start. `first` holds
-    sentences about the first results that differ.
+    `base` describes the specification with which the library function was compared. `first` holds sentences about the
+    first results that differ from the specification.
     """
 
     direction: str
@@ -52,9 +52,9 @@ class Answer:
 def check_cast(function: Function, target: Format, source: str = "fp32", overflow: Overflow | None = None) -> Answer:
     """Check a library's cast, and return a description of its behaviour.
 
-    `source` names the input format. Every FP16 or BF16 number is checked, or a stratified sample of FP32 numbers.
-    `overflow` is the overflow policy of the specification. The default is the overflow policy that leaves the fewest
-    results unexplained. Raises ValueError for results that are neither codes nor numbers of the format.
+    `source` names the input format. The check covers every number of an FP16 or BF16 source, or a stratified sample of
+    FP32 numbers. `overflow` is the overflow policy of the specification. The default is the overflow policy that leaves
+    the fewest results unexplained. Raises ValueError for results that are neither codes nor numbers of the format.
     """
     fmt = fixed_format(source)
     codes = _strata(target) if fmt.bits > 16 else np.arange(1 << fmt.bits, dtype=fmt.dtype)
@@ -136,10 +136,11 @@ def _codes_of(results: Any, target: Format) -> NDArray[Any]:
 
 
 def _strata(target: Format) -> NDArray[np.uint32]:
-    """Return FP32 bit patterns for the test of a cast.
+    """Return stimulus for a cast from FP32, as bit patterns.
 
-    The bit patterns include the format's numbers, the midpoints between them, and the overflow threshold, with their
-    neighbours. Random FP32 numbers of every exponent and sign follow, then zeros, infinities and NaN.
+    The stimulus includes the format's numbers, the midpoints between them, the overflow threshold, and the FP32
+    neighbours of all these numbers. The stimulus ends with random FP32 numbers of every exponent and sign, zeros,
+    infinities and NaN.
     """
     magnitudes = np.array(sorted({abs(float(x)) for x in _numbers(target)}))
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2

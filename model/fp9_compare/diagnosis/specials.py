@@ -29,7 +29,7 @@ ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts i
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences from the specification: flushed subnormals, and other zeros, infinities and NaN."""
+    """Yield possible differences from the specification: flushed subnormals, and other zeros, infinities or NaN codes."""
     if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in formats_of(unit)):
         yield from _flushes(unit)
     yield from _zero_signs(unit)
@@ -44,7 +44,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 def _flushed(port: Port, codes: Any, inputs: Columns, signed: bool = True) -> Any:
     """Replace every subnormal number by zero.
 
-    The zero keeps the sign of the number if `signed` is true, otherwise the zero is +0.
+    The zero keeps the sign of the flushed number if `signed` is true, otherwise the zero is +0.
     """
     left = np.array(codes)
     values = np.abs(numbers(port, codes, inputs))
@@ -68,7 +68,7 @@ def _flushed_operands(unit: Unit, inputs: Columns) -> Columns:
 
 
 def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
-    """Replace a result by zero if its truncated value is subnormal, even if rounding would make the result normal."""
+    """Replace a result by zero if the truncated exact value is subnormal, even if rounding gives a normal number."""
     given = {port.name: inputs[port.name] for port in with_rounding(unit, Rounding.RTZ).inputs}
     cut = evaluate(with_rounding(unit, Rounding.RTZ), given)
     changed: Results = {}
@@ -166,7 +166,7 @@ def _instead(
     negative: Callable[[Unit, Port, Columns, Results], Any],
     code_of: Callable[[Format, bool], int | None],
 ) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that replaces results by `code_of(format, sign)`. `where` selects the results.
+    """Return a function that replaces some results of a unit by `code_of(format, sign)`. `where` selects the results.
 
     `negative` returns the signs.
     """
@@ -214,7 +214,7 @@ def _always(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
 
 
 def _operand_sign(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """Return the XOR of all operand signs, including the signs of NaN operands."""
+    """Return the XOR of the signs of all operands, NaN operands included."""
     signs = [np.signbit(numbers(p, inputs[p.name], inputs)) for p in operands_beside(unit, port)]
     return np.logical_xor.reduce(signs)
 
@@ -288,9 +288,10 @@ MOST_NANS = 4
 
 
 def _other_codes(fmt: Format, nan: Callable[[Unit, Port, Columns, Results], Any]) -> Iterator[Difference]:
-    """Yield differences with another NaN code. For a small format, every other NaN code is tried.
+    """Yield differences with another NaN code.
 
-    For a wide format, only the NaN code with all fraction bits set is tried.
+    Yield differences with another NaN code: every other NaN code of a format of at most 8 bits. For a wider format,
+    only the NaN code with all fraction bits set is tried.
     """
     if not isinstance(fmt, FixedFormat) or fmt.nan_code(False) is None:
         return

@@ -1,4 +1,4 @@
-"""Queries and changes for specifications of hardware units, such as formats and rounding."""
+"""Functions that read and change specifications of hardware units."""
 
 from __future__ import annotations
 

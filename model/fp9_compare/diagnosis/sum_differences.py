@@ -29,7 +29,7 @@ _GUARD_BITS = range(0, 5)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences of sums from the specification: accumulator parameters, then orders of addition.
+    """Yield possible differences of sums from the specification: accumulator parameters, then the order of addition.
 
     Other orders of addition are tried only for hardware units without state.
     """
@@ -122,7 +122,7 @@ def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Co
 def _rounded(step: Step, a: Any, b: Any) -> Any:
     """Return a rounded product.
 
-    The addend of each rounding is -0, which does not change the sign of a zero product.
+    The addend of each rounded step is -0, because adding -0 keeps the sign of a zero product.
     """
     return step(a, b, np.full(len(a), -0.0))
 
@@ -159,9 +159,9 @@ def _tree(step: Step, a: Any, b: Any, c: Any) -> Any:
 
 
 def _too_early(unit: Narrowed) -> Iterator[Difference]:
-    """Yield adders that differ from the specification by rounding the sum before normalisation.
+    """Yield differences with an adder that rounds the sum before normalisation.
 
-    The last bit position of the larger operand sets the rounding position.
+    The adder rounds at the position of the larger operand's last bit.
     """
     if unit.inner.products == 1 or not isinstance(unit.target, FixedFormat):
         return
@@ -180,10 +180,9 @@ early: Hook[[], Iterator[Difference]] = Hook(
 
 
 def _rounded_early(guard: int | None, unit: Narrowed, inputs: Columns, golden: Results) -> Results:
-    """Return the sums of an adder that rounds at the last bit position of the largest operand.
+    """Return the sums of an adder that rounds at the position of the largest operand's last bit.
 
-    Operands keep `guard` bits below the last bit position of the largest operand. If `guard` is None, the operands keep
-    all bits.
+    Operands keep `guard` bits below the rounding position. If `guard` is None, the operands keep all bits.
     """
     a, b = factor_values(unit.inner, inputs)
     terms = np.column_stack([a * b, decode_to(inputs["c"], unit.inner.engine.output, np.float64)])

@@ -23,8 +23,8 @@ class Box:
 
     The function `ask` takes codes and returns codes of the result's format.
 
-    With `values`, `ask` takes float32 numbers and returns numbers, and all NaN count as equal. `calls` counts the sums
-    that the implementation has computed.
+    With `values`, `ask` takes and returns float32 numbers instead of codes, and all NaN count as equal. `calls` counts
+    the sums that the implementation has computed.
     """
 
     name: str

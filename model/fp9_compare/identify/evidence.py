@@ -1,4 +1,4 @@
-"""Sums that a unit computed, and the number of sums that an accumulator model reproduces."""
+"""Sums that a hardware unit computed, and how many sums an accumulator model reproduces."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ PART = 3
 class Evidence:
     """Sums that a hardware unit computed, with their results.
 
-    A mask of the sums that an accumulator model reproduces is computed once and cached.
+    For each accumulator model, the mask of the reproduced sums is computed once and cached.
     """
 
     def __init__(self, interface: Interface, vectors: Vectors, results: NDArray[np.uint64]) -> None:
@@ -43,7 +43,7 @@ class Evidence:
         return len(self.vectors)
 
     def extended(self, vectors: Vectors, results: NDArray[np.uint64]) -> Evidence:
-        """Return the evidence with additional sums and results."""
+        """Return a new evidence object that also has the given sums and results."""
         return Evidence(self.interface, self.vectors + vectors, np.concatenate([self.results, results]))
 
     def take(self, rows: NDArray[Any]) -> Evidence:
@@ -60,7 +60,7 @@ class Evidence:
         return self._every[stride]
 
     def short(self) -> Evidence:
-        """Return the sums in which only a few leading products are nonzero, without most of the zeros."""
+        """Return the sums in which only the first few products can be nonzero, shortened to these products."""
         io, kept = self.interface, min(self.interface.depth, _SHORTENED)
         part = self.take(np.flatnonzero(self._predictions.reach() <= _SHORT))
         vectors = replace(part.vectors, a=part.vectors.a[:, :kept], b=part.vectors.b[:, :kept])
@@ -111,9 +111,7 @@ class Evidence:
 
     @functools.cached_property
     def fields(self) -> tuple[fields.Field, ...]:
-        """Return the parameters of an accumulator model, with the parameter values that are possible for the hardware
-        unit.
-        """
+        """Return the parameters of an accumulator model, each with the values that are possible for the unit."""
         return fields.hypotheses(self.interface, nan_codes(self.results))
 
     @property
@@ -122,10 +120,10 @@ class Evidence:
         return len(self._agrees)
 
     def best(self, engines: Iterable[Engine]) -> list[Engine]:
-        """Return the accumulator models without duplicates, sorted by the number of sums that a model reproduces.
+        """Return the accumulator models without duplicates, sorted by how many sums each model reproduces.
 
-        Many accumulator models are first ranked by a sample of the sums. Only the best accumulator models are then
-        ranked by all sums.
+        If there are many accumulator models, a sample of the sums ranks the models first. Only the best accumulator
+        models of the first ranking are then ranked by all sums.
         """
         found = list({fields.key(engine): engine for engine in engines}.values())
         if len(found) > _MANY:

@@ -2,8 +2,8 @@
 
 The possible values are derived from the type of the parameter and from the catalogue. A field of an accumulator model
 is a choice, a truth value, a format, an integer or None. The possible values of a field are all values of its type, and
-the values in the catalogue. Values that the accumulator model refuses are left out. The search therefore tries a new
-field or preset of the accumulator model automatically.
+the values of the presets in the catalogue. Values that the accumulator model refuses are left out. A new field or
+preset of the accumulator model therefore needs no change in the search.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _MOST_REFUSED = 6
 
 @dataclass(frozen=True)
 class Field:
-    """Field of an accumulator model, and the field's possible values for a unit with a given interface."""
+    """Field of an accumulator model, with the values that the field can have for a given interface."""
 
     name: str
     values: tuple[Any, ...]
@@ -43,14 +43,14 @@ class Field:
 def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field, ...]:
     """Return every field of an accumulator model except the name, in order.
 
-    `codes` are NaN codes that were seen in the unit's results.
+    `codes` holds the NaN codes that the unit has returned.
     """
     return tuple(Field(name, _taken(name, _values(each, interface, codes))) for name, each in PARAMETERS.items())
 
 
 @functools.lru_cache(maxsize=512)
 def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the values of a field that the default accumulator model or a preset accepts."""
+    """Return the values of a field that are valid in the default accumulator model or in a preset."""
     parameter = PARAMETERS[name]
     users = [Engine(), *(preset for preset in ENGINES.values() if parameter.of(preset) != parameter.default)]
     return tuple(value for value in values if any(with_values(user, {name: value}) is not None for user in users))
@@ -65,9 +65,9 @@ def _values(parameter: Parameter, interface: Interface, codes: tuple[int, ...]) 
 
 
 def _holds_codes(name: str, interface: Interface, codes: tuple[int, ...]) -> bool:
-    """Return whether the values of an accumulator model's field are codes of the result format.
+    """Return whether a field of the accumulator model holds codes of the result format.
 
-    A field that holds codes accepts the given codes, but not every number.
+    A field holds codes if the accumulator model accepts the first of `codes` in this field, but not the number 1.
     """
     plain = Engine(NAME, Result(interface.output))
     return bool(codes) and with_values(plain, {name: codes[0]}) is not None and with_values(plain, {name: 1}) is None
@@ -97,7 +97,7 @@ def _lowest(interface: Interface) -> int:
 def is_possible(engine: Engine, interface: Interface) -> bool:
     """Return whether a unit with this interface may have the given accumulator model.
 
-    The results must have the interface's format, and depend only on the operands.
+    The accumulator model's results must have the interface's format, and depend only on the operands.
     """
     return engine.addend_format == interface.output and not engine.result.rounding.needs_bits
 
@@ -108,10 +108,10 @@ def presets(interface: Interface) -> list[Engine]:
 
 
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
-    """Yield copies of the accumulator model with every other value of one field.
+    """Yield copies of the accumulator model: for each other value of the given field, a copy with this value.
 
-    If the accumulator model refuses a value, other fields are changed to make the value valid. If an accumulator model
-    refuses several values in a row, other fields are no longer changed.
+    If a value is invalid alone, other fields of the copy are changed to make the value valid. After several invalid
+    values in a row, other fields are no longer changed.
     """
     refused = 0
     for value in field.values:
@@ -131,8 +131,8 @@ def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engi
 def _with(engine: Engine, name: str, value: Any, interface: Interface) -> tuple[Engine, ...]:
     """Return copies of the accumulator model with a new value in one field.
 
-    If the accumulator model refuses the value, as few other fields as possible are reset to their defaults. Several
-    accumulator models are returned if several resets are possible.
+    If the accumulator model refuses the value, as few other fields as possible are reset to their defaults. If several
+    resets make the value valid, one accumulator model is returned for each reset.
     """
     return tuple(_suited(engine, {name: value}, interface))
 
@@ -153,7 +153,7 @@ def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Ite
 
 
 def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Interface) -> Iterator[Engine]:
-    """Yield accumulator models with the given values and the nearest accepted value of the integer field `other`."""
+    """Yield accumulator models with the given values, and with the integer field `other` moved to a nearby valid value."""
     own = PARAMETERS[other].of(engine)
     if not is_whole(own) or not 1 <= own <= _WIDEST:
         return
@@ -186,8 +186,8 @@ def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
 def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iterator[Engine]:
     """Yield accumulator models that differ from the given model in one field.
 
-    Other fields differ only if the new value requires a change. A field with many integers is sampled. The sample of a
-    field has the values of `sparse`, and the integers near the given model's value.
+    Other fields differ only if the new value requires a change. A field with many integers is sampled. The sample
+    consists of the values that `sparse` returns, and the integers near the given model's value.
     """
     for field in choices:
         values = dict.fromkeys([*sparse(field.values), *beside(field, engine).values])
@@ -195,7 +195,7 @@ def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iter
 
 
 def beside(field: Field, engine: Engine) -> Field:
-    """Return a field of an accumulator model, reduced to non-integer values and integers near the given value."""
+    """Return a copy of a field that keeps only its non-integer values and its integers near the given value."""
     own = PARAMETERS[field.name].of(engine)
     values = [v for v in field.values if not is_whole(v) or (is_whole(own) and abs(v - own) <= _BESIDE)]
     return Field(field.name, tuple(value for value in values if value != own))
@@ -216,7 +216,7 @@ def sparse(values: Sequence[Any]) -> list[Any]:
 
 
 def between(values: Sequence[Any], best: Any) -> list[Any]:
-    """Return the integers near `best` that are missing from the sample of `sparse`.
+    """Return the integers near `best` that the sample of `sparse` leaves out.
 
     `best` is an integer in the sample.
     """
@@ -233,7 +233,7 @@ _BESIDE = 4
 
 
 def is_whole(value: object) -> bool:
-    """Return whether a value is an integer and not a truth value."""
+    """Return whether a value is an integer, but not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
@@ -243,7 +243,7 @@ def differences(engine: Engine, other: Engine) -> dict[str, Any]:
 
 
 def named(engine: Engine) -> Engine:
-    """Return the accumulator model with a name that `fp9.engine` accepts: a preset and its changed parameters.
+    """Return the accumulator model, renamed so that `fp9.engine` accepts the name: a preset and the changed parameters.
 
     The name uses the preset with the fewest changed parameters.
     """
@@ -253,7 +253,7 @@ def named(engine: Engine) -> Engine:
 
 
 def spelled(value: object) -> str:
-    """Return the text of a field value, in the form that `fp9.engine` accepts."""
+    """Return a field value as text that `fp9.engine` accepts."""
     return str(value.value) if isinstance(value, Enum) else str(value).lower()
 
 

@@ -1,7 +1,6 @@
 """Identification of an unknown accumulator by chosen sums and random sums.
 
-Chosen sums exclude candidate accumulators, and random sums confirm the answer. If no candidate accumulator remains, a
-search finds new candidates.
+If no candidate accumulator remains, a search finds new candidates.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ _AGAIN = 16
 
 @dataclass(frozen=True)
 class Fall:
-    """Effect of one computed sum: its index, and the number of candidate accumulators before and after the sum."""
+    """Effect of one computed sum: the index of the sum, and the numbers of candidate accumulators before and after."""
 
     row: int
     before: int
@@ -62,8 +61,8 @@ class Fit:
     """Result of an identification. `engine` reproduces every sum, or is None.
 
     `nearest` is the accumulator model that reproduces most sums. `nearest` equals `engine` unless `engine` is None.
-    `equal` holds other accumulator models that no sum distinguishes from `nearest`. `calls` counts all computed sums,
-    including confirmations and repetitions.
+    `equal` holds other accumulator models that give the same result as `nearest` for every computed sum. `calls` counts
+    all sums that the hardware computed, including confirmations and repetitions.
     """
 
     name: str
@@ -86,7 +85,7 @@ class _Spent(Exception):
 
 
 class _Session:
-    """Identification in progress: the computed sums, and the number of candidate accumulators after each sum."""
+    """State of an identification: the computed sums, and the number of candidate accumulators after each sum."""
 
     def __init__(self, box: Box, calls: int, rng: np.random.Generator) -> None:
         self.box, self.interface, self.most, self.rng = box, box.interface, calls, rng
@@ -164,7 +163,7 @@ def _parts(interface: Interface, vectors: Vectors) -> list[Predictions]:
 def _classes(results: NDArray[np.uint64]) -> NDArray[np.intp]:
     """Replace results (candidates, vectors) by small integers.
 
-    In each column of the result, equal results get equal integers.
+    In each column of the returned array, equal results have equal integers.
     """
     return np.stack([np.unique(column, return_inverse=True)[1] for column in results.T], axis=1)
 
@@ -182,9 +181,9 @@ def _best_column(classes: NDArray[np.intp]) -> int | None:
 def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
     """Identify the accumulator of a hardware unit with at most `calls` sums.
 
-    First, computed sums distinguish the accumulator models of the catalogue. Then models that differ from the remaining
-    accumulator model in one or more fields are tried. Random sums must agree with the remaining accumulator model. If
-    no candidate remains, the hardware unit computes a sample of all probe sums. A search (`search`) then finds an
+    First, the sums distinguish the accumulator models of the catalogue. Then accumulator models that differ in one or
+    more fields from the only remaining model are tried. Random sums must agree with the remaining accumulator model. If
+    no candidate remains, the hardware unit computes a sample of all probe sums. The function `search` then finds an
     accumulator model that reproduces the sums.
 
     Raises ValueError if the hardware unit fails, returns other shapes, or gives another result for the same sum.
@@ -241,8 +240,8 @@ def _converse(session: _Session) -> list[Engine]:
 def _searched(session: _Session) -> list[Engine]:
     """Search for an accumulator model that reproduces a sample of all probe sums.
 
-    Return an empty list if the search fails. After a failed search, the unit computes more sums, which test the bit
-    widths of the nearest accumulator model. The search is then repeated.
+    Return an empty list if the search fails. After a failed search, the unit computes more sums, with exponents that
+    depend on the bit widths of the nearest model. The search is then repeated.
     """
     session.ask_thinned()
     session.check_again()
@@ -282,9 +281,9 @@ def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
 
 
 def _searching(session: _Session, engine: Engine) -> Vectors:
-    """Return random sums, and sums whose exponents differ by about the bit widths of the accumulator model.
+    """Return stimulus: random sums, and sums whose exponents differ by about the bit widths of the accumulator model.
 
-    Every sum is repeated with the result of the accumulator model subtracted, to reveal bits that rounding hides.
+    Every sum is repeated with the accumulator model's result subtracted, to reveal bits that rounding hides.
     """
     found = drawn(session.interface, _DEEP, session.rng) + edges(session.interface, engine, _EDGES, session.rng)
     return found + residuals(session.interface, engine, found)
@@ -316,9 +315,9 @@ def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
 
 
 def _confirmed(session: _Session, left: list[Engine]) -> bool:
-    """Return whether random sums agree with the remaining accumulator model.
+    """Return whether the remaining accumulator model reproduces new random sums.
 
-    An accumulator model that is not a preset must also reproduce probe sums of every family.
+    An accumulator model that is not a preset must also reproduce the probe sums of every family.
     """
     if not _is_preset(_preferred(left)):
         session.ask_thinned()

@@ -32,7 +32,7 @@ A, B and R are the smallest unsigned integer types that hold a code.
 
 
 def load_box(target: str, interface: Interface, values: bool = False) -> Box:
-    """Return the implementation that the text `module:function` or `library.so:symbol` names.
+    """Load the implementation named by a text `module:function` or `library.so:symbol`.
 
     Raises ValueError if the function or symbol does not exist.
     """
@@ -45,7 +45,10 @@ def load_box(target: str, interface: Interface, values: bool = False) -> Box:
 
 
 def loader_of(suffix: str) -> Any:
-    """Return the function that loads files with the given suffix. Return None if no installed package has a loader."""
+    """Return the function that loads implementations from files with the given suffix.
+
+    Return None if no installed package has a loader.
+    """
     return plugin(LOADERS, suffix.removeprefix("."))
 
 

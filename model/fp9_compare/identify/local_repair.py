@@ -42,9 +42,9 @@ def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
 
 
 def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
-    """Return the best accumulator models from the search beam and the changed models.
+    """Change the accumulator models in the search beam, and return the best of the old and new models.
 
-    If no change of one type reproduces more sums, the next type of change is tried.
+    The next type of change is tried only if no change of the previous type reproduces more sums.
     """
     most = rows.agreement(beam[0])
     for count, kinds in _STEPS:
@@ -78,10 +78,10 @@ def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
 
 
 def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:
-    """Return the accumulator models that reproduce most sums.
+    """Return the accumulator models that reproduce the most sums.
 
-    To keep the search beam diverse, only a few accumulator models that reproduce the same sums are kept. Of several
-    accumulator models that provably give the same sums, only one is kept.
+    Only a few accumulator models that reproduce the same set of sums are kept, so that the search beam stays diverse.
+    If several accumulator models provably give the same sums, only one model is kept.
     """
     kept: list[Engine] = []
     known: set[tuple[Any, ...]] = set()

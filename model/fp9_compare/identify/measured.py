@@ -21,8 +21,8 @@ _FIRST = 64
 class Explained:
     """Explanation of measured sums. `engine` reproduces every sum, or is None. `nearest` reproduces most sums.
 
-    With `with_c`, the addend C was used, otherwise +0. `presets` names all accumulator presets that reproduce every
-    sum.
+    `with_c` states whether the measured unit added C, or +0 instead. `presets` names all accumulator presets that
+    reproduce every sum.
     """
 
     rows: Rows
@@ -39,9 +39,9 @@ class Explained:
 
 
 def fit_rows(rows: Rows) -> Explained:
-    """Return the accumulator model that reproduces the sums with their addend C, or else with the addend +0.
+    """Return the accumulator model that reproduces the sums with addend C, or else with addend +0.
 
-    If neither exists, return the nearest model. The accumulator presets are tried before other models are searched.
+    If neither exists, return the nearest model. The presets are tried before the search for other accumulator models.
     """
     both = [(with_c, _evidence(given)) for with_c, given in ((True, rows), (False, rows.without_addend()))]
     for with_c, evidence in both:
@@ -63,9 +63,9 @@ def _evidence(rows: Rows) -> Evidence:
 
 
 def _searched(evidence: Evidence) -> Engine:
-    """Return the accumulator model that reproduces most sums.
+    """Return the accumulator model that reproduces the most sums.
 
-    The search uses the first sums, and more sums if the first sums are too few.
+    The search uses the first sums only, and adds more sums if the first sums do not suffice.
     """
     starts = fields.presets(evidence.interface)
     size = _FIRST
@@ -82,9 +82,9 @@ def _explains(evidence: Evidence, engine: Engine) -> bool:
 
 
 def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
-    """Return the field values of an accumulator model that the measured sums do not exclude.
+    """For each field of an accumulator model, return the field values that the measured sums do not exclude.
 
-    For each field, the list holds the other values with which the accumulator model still reproduces every sum.
+    A field's list holds the other values with which the accumulator model still reproduces every sum.
     """
     head, found = evidence.first(_FIRST), {}
     for field in evidence.fields:

@@ -1,8 +1,7 @@
 """Neighbours of an accumulator model, which differ in one field or in a group of fields.
 
-One field of an accumulator model can hide the effect of another field. For example, an alignment window hides how lower
-bits are truncated, and a flush of results hides a flush of addends. The search therefore changes groups of fields
-together.
+One field of an accumulator model can hide the effect of another field. For example, a narrow alignment window hides how
+lower bits are truncated. The search therefore changes groups of fields together.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ def single(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the accumulator model with every order in which the elements of a sum can be added.
+    """Yield copies of the accumulator model, one for each possible order of adding the elements of a sum.
 
     Chunks are neither added nor removed.
     """
@@ -47,10 +46,10 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
-    """Yield pairs (chunk length, interleave) for accumulation steps of `products` products.
+    """Yield pairs (chunk length, interleave) for accumulators that add `products` products in a step.
 
-    The largest consecutive chunk is the shortest chunk that holds all elements of the sum. An interleaved step is left
-    out if a shorter step gives the same sums.
+    The largest chunk length without interleave is the smallest that holds all elements of the sum. An interleaved order
+    is left out if an accumulator with a shorter step gives the same sums.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
     for run in range(1, products + 1):
@@ -60,14 +59,14 @@ def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
 
 
 def windowed(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the accumulator model with every combination of window, truncation and addend alignment."""
+    """Yield copies of the accumulator model with every combination of window, truncation and addend alignment."""
     yield from combined(engine, rows, ("window", "truncation", "addend"))
 
 
 def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator[Engine]:
-    """Yield the accumulator model with all combinations of values of the named fields.
+    """Yield copies of the accumulator model with every combination of values for the named fields.
 
-    Values that the accumulator model refuses and values that change no sum are left out.
+    Invalid values, and values that change no sum, are left out.
     """
     values = {field.name: field.values for field in rows.fields}
     for chosen in itertools.product(*(values[name] for name in names)):
@@ -77,18 +76,18 @@ def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator
 
 
 def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the accumulator model with other values for a group of fields, one group after another.
+    """Yield copies of the accumulator model with other values in one group of fields, group by group.
 
-    Only integers near the values of the accumulator model are tried.
+    Only integers near the accumulator model's present value are tried.
     """
     for names in _GROUPS:
         yield from _product(engine, names, rows)
 
 
 def paired(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield the accumulator model with other values for any two fields.
+    """Yield copies of the accumulator model with other values in any two fields.
 
-    Only integers near the values of the accumulator model are tried. The order of addition (products, chunk,
+    Only integers near the accumulator model's present value are tried. The order of addition (products, chunk,
     interleave) is treated as one field.
     """
     few = [fields.beside(field, engine) for field in rows.fields if field.name not in ORDER]
@@ -146,8 +145,8 @@ def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
 def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
     """Return nearby values for each field of the order of addition (products, chunk, interleave).
 
-    The accumulation steps are one product longer or shorter, half as long or twice as long. A chunk of products holds
-    one step, two steps or all steps.
+    The tried numbers of products in a step are: one less, one more, half, and twice the present number. The tried chunk
+    lengths are one step, two steps, and all steps.
     """
     products = engine.step.products
     filled = -(-depth // products) * products

@@ -35,10 +35,10 @@ def write(found: Fit, path: Path) -> None:
 
 
 def remaining(found: Fit) -> dict[str, list[int]]:
-    """For each field, return how many of the field's values reproduce the sums so far.
+    """For each field, count the field values that reproduce all sums so far.
 
-    The list of a field starts with the number before the first sum, and has one more number for each sum. All other
-    fields have the values of the nearest accumulator model.
+    A field's list holds one count before the first sum, and one count after each sum. All other fields have the values
+    of the nearest accumulator model.
     """
     evidence, engine = found.evidence, found.nearest
     return {

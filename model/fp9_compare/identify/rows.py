@@ -36,7 +36,7 @@ class Rows:
     results: NDArray[np.uint64]
 
     def without_addend(self) -> Rows:
-        """Return the sums with the addend +0 instead of C, for files in which the measured unit did not add C."""
+        """Return the sums with the addend +0 instead of C, because some measured units did not add C."""
         vectors = Vectors(self.vectors.a, self.vectors.b, np.zeros(len(self.vectors)), self.vectors.purposes)
         return Rows(self.name, self.interface, vectors, self.results)
 

@@ -1,9 +1,9 @@
 """Search for accumulator models that reproduce measured sums.
 
-The search first tries the parameters of a step, then the order of elements, then all fields. A probe sum depends on few
-fields. Sums of one or two products show how an accumulator aligns, truncates and rounds. The order of addition does not
-change sums of one or two products. After the parameters of a step are found, every order of addition is tried on longer
-sums. Finally, the best accumulator models are repaired locally (`local_repair`).
+The search first finds the parameters of one addition step, then the order of addition, then all other fields. A probe
+sum depends on few fields. Sums of one or two nonzero products show how an accumulator aligns, truncates and rounds. The
+order of addition does not change sums of one or two nonzero products. Once the step parameters are known, every order
+of addition is tried on longer sums. Finally, the best accumulator models are repaired locally (`local_repair`).
 """
 
 from __future__ import annotations

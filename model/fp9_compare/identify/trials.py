@@ -3,8 +3,8 @@
     python -m fp9_compare.identify.trials presets --out records/identify/presets.json
     python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json
 
-An existing record of random accumulator models is extended by the missing seeds. Answers of the identification that
-were compared on too few sums are compared again.
+An existing record is extended by the random accumulator models whose seeds are missing. Identified models that were
+compared with the known models on too few sums are compared again.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _SIDES = (
 class Trial:
     """Result of a test that identifies a known accumulator model.
 
-    `same` states whether the model that was found equals the known model, except for unobservable fields. `equal`
-    states whether both models give equal results on all probe sums and on `dots` random sums.
+    `same` states whether the identified model equals the known model, except for unobservable fields. `equal` states
+    whether both models give equal results on all probe sums and on `dots` random sums.
     """
 
     seed: int
@@ -75,9 +75,9 @@ def boxed(engine: Engine, interface: Interface) -> Box:
 
 
 def interface_of(preset: Engine) -> Interface:
-    """Return an interface whose sums reveal an accumulator preset.
+    """Return an interface whose sums are long enough to reveal the accumulator preset.
 
-    The sums of the interface have at least two steps or two chunks.
+    A sum of the interface takes at least two accumulation steps or two chunks.
     """
     operand = format("e2m1" if preset.step.group else "e4m3")
     depth = max(_DEPTH, 2 * (preset.chunk.length or preset.step.products))
@@ -116,7 +116,7 @@ def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
 
 
 def trial(engine: Engine, interface: Interface, seed: int = 0, dots: int = DOTS) -> Trial:
-    """Identify an accumulator model as a black box, and compare the answer with the model."""
+    """Identify an accumulator model as a black box, and compare the identified model with the original."""
     found = fit(boxed(engine, interface), CALLS, seed)
     same = found.engine is not None and _shown(found.engine, interface) == _shown(engine, interface)
     equal = same or (found.engine is not None and _equal(engine, found.engine, interface, seed, dots))
@@ -133,7 +133,7 @@ def _shown(engine: Engine, interface: Interface) -> tuple[Any, ...]:
 def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots: int) -> bool:
     """Return whether two accumulator models agree on all probe sums and on `dots` random sums.
 
-    The identification has not used the random sums.
+    The random sums are new: the identification did not use them.
     """
     rng = np.random.default_rng([seed, dots])
     for start in range(0, dots, _PART):
@@ -145,7 +145,7 @@ def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots:
 
 
 def compared(done: Trial, dots: int) -> Trial:
-    """Compare the known accumulator model of a test with the model that was found, on `dots` sums.
+    """Compare the known and the identified accumulator model of a test on `dots` sums.
 
     Return the new test result.
     """

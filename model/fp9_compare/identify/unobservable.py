@@ -61,9 +61,9 @@ def _lowest_product(interface: Interface) -> int:
 
 
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Return the value None for `zero_exponent` if the change affects no sum.
+    """Return None for `zero_exponent` if the field changes no sum, otherwise the field's value.
 
-    The field `zero_exponent` matters only if an alignment window at this exponent truncates a bit of a term.
+    The field `zero_exponent` matters only if an alignment window at this exponent cuts off a bit of a term.
     """
     if engine.window.zero_exponent is None or engine.window.width is None or engine.step.group is not None:
         return {}
@@ -74,7 +74,7 @@ def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _one_overflow(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Return an overflow policy that gives the same sums.
+    """Return the simplest overflow policy that gives the same sums.
 
     The policy `propagate` is replaced by `saturate`. The policies `inf`, `directed` and `sat_none` are equal if the
     formats have infinities and all rounding is to nearest.
@@ -94,9 +94,9 @@ def _has_infinities(engine: Engine) -> bool:
 def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return the default overflow policy if no sum can overflow.
 
-    A generous bound on any sum is the number of products, times the largest product, times `_CUT_UPWARD`. No sum
-    overflows if the bound is less than half the last bit of the largest result. If sums are split into chunks, the
-    bound must also be less than the largest number of the chunk format.
+    The bound on any sum is the number of products, times the largest product, times the safety factor `_CUT_UPWARD`. No
+    sum overflows if the bound is less than half an ulp of the largest result. If sums are split into chunks, the bound
+    must also be less than the largest number of the chunk format.
     """
     to_total = engine.output_rounding if engine.chunk.length is not None else engine.result.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ
@@ -142,7 +142,7 @@ def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Return the default addend alignment if every step is a chunk that starts at +0."""
+    """Return the default addend alignment if each step is a chunk of its own, which starts at +0."""
     alone = engine.chunk.length == engine.step.products and engine.window.zero_exponent is None
     return (
         {"addend": PARAMETERS["addend"].default}

@@ -28,7 +28,7 @@ _NEGATIVE = np.uint64(1 << 63)
 
 @dataclass(frozen=True)
 class Vectors:
-    """Operands of n sums: codes a and b (n, k), numbers c (n,), and the purpose of each sum."""
+    """Operands of n sums: codes `a` and `b` (n, k), numbers `c` (n,), and a text that states what each sum tests."""
 
     a: NDArray[Any]
     b: NDArray[Any]
@@ -51,8 +51,7 @@ class Vectors:
 def patterns(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
     """Return numbers as integer patterns.
 
-    Equal numbers have equal patterns. All NaN have the same pattern. The integer pattern of -0 differs from the pattern
-    of +0.
+    Equal numbers have equal patterns. All NaN have the same pattern. As integer patterns, -0 and +0 differ.
     """
     found: NDArray[np.uint64] = np.where(np.isnan(numbers), _NAN, numbers.view(np.uint64))
     return found
@@ -61,7 +60,7 @@ def patterns(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
 def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint64]:
     """Return result codes as integer patterns.
 
-    Unless `any_nan` is set, the integer pattern of a NaN includes the NaN's code.
+    The integer pattern of a NaN keeps its NaN code, unless `any_nan` is set.
     """
     numbers = patterns(decode_to(codes, interface.output, np.float64))
     if interface.any_nan:
@@ -78,7 +77,7 @@ def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
 class Predictions:
     """Results that accumulator models predict for given operand vectors.
 
-    Arrays of operands and addends are reordered once for each order of the elements, and cached.
+    For each order of the elements, the operand arrays are reordered once and cached.
     """
 
     def __init__(self, interface: Interface, vectors: Vectors) -> None:
@@ -127,7 +126,7 @@ class Predictions:
         return dot(self._a, self._b, engine=engine, c=self._addend(fmt)[0], format_c=fmt, threads=1)
 
     def _sums(self, engine: Engine) -> NDArray[Any]:
-        """Return the codes that `dot` returns, but without the checks of user input, to save time."""
+        """Compute the codes as `dot` does, but without checking user input."""
         a, b = self._ready(engine)
         _, start = self._addend(engine.addend_format)
         codes = np.empty(len(start), dtype=engine.output.dtype)

@@ -1,4 +1,4 @@
-"""Random sparse sums whose exponents differ by about the bit widths of an accumulator model."""
+"""Stimulus: sparse sums whose exponents differ by about an accumulator's bit widths."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9_compare.identify.vectors import Predictions, Vectors
 
 
 class _Edges:
-    """Generator of random sparse sums that test the bit widths and the addition order of an accumulator model."""
+    """Generator of random sparse sums that test an accumulator's bit widths and order of addition."""
 
     def __init__(self, p: OperandPool, engine: Engine, rng: Random) -> None:
         self._p, self._rng, self._engine = p, rng, engine
@@ -72,7 +72,7 @@ class _Edges:
 
 
 def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
-    """Return random sparse sums that reveal small changes of an accumulator model.
+    """Return random sparse sums whose results change if a parameter of the accumulator model changes a little.
 
     The exponents of the terms differ by about the bit widths of the accumulator model. The terms of a sum are added in
     one step or in several steps. In most sums, large terms cancel.
@@ -83,9 +83,9 @@ def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Gener
 
 
 def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:
-    """Return sums with the same products, and with the accumulator model's negated result as the addend.
+    """Return the same sums again, with the accumulator model's result subtracted (as the addend).
 
-    The new sum is the rounding error of the accumulator model, which reveals bits that rounding hides.
+    The result of a new sum is the accumulator model's rounding error, which reveals bits that rounding hid.
     """
     alone = replace(vectors, c=np.zeros(len(vectors)))
     results = Predictions(interface, alone).of(engine)

@@ -230,7 +230,7 @@ def _common(interface: Interface, seed: int, step: int, addends: bool = True) ->
 
 
 def _without_addends(vectors: Vectors) -> Vectors:
-    """Return the vectors without duplicates, and with +0 instead of every addend."""
+    """Return the operand vectors without duplicates, and with every addend replaced by +0."""
     keys = [(a.tobytes(), b.tobytes()) for a, b in zip(vectors.a, vectors.b, strict=True)]
     kept = vectors.take(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()))
     return replace(kept, c=np.zeros(len(kept)))

@@ -18,7 +18,7 @@ from fp9_compare.identify.vectors import Vectors
 
 
 class OperandPool:
-    """Products and addends that an interface can represent.
+    """Products and addends that the operand formats of an interface can represent.
 
     The methods select a product or an addend by its exponent.
     """
@@ -42,12 +42,12 @@ class OperandPool:
     def power(self, exponent: int, negative: bool = False) -> tuple[int, int]:
         """Return codes of a and b whose product is 2^exponent.
 
-        The exponent is clamped to the range that a product can have.
+        The exponent is clamped to the range of a product's exponents.
         """
         return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
 
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b with all fraction bits set, whose product is in or above the binade of 2^exponent."""
+        """Return codes of a and b with all fraction bits set, whose product is between 2^exponent and 2^(exponent + 2)."""
         return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
 
     def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:
@@ -58,7 +58,7 @@ class OperandPool:
         return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
 
     def negative(self, product: tuple[int, int]) -> tuple[int, int]:
-        """Return the codes of two factors whose product is the negated product."""
+        """Return the codes of two factors whose product is the given product, negated."""
         return int(self._negated[product[0]]), product[1]
 
     def _signed(self, factors: tuple[float, float], negative: bool) -> tuple[int, int]:
@@ -77,9 +77,7 @@ class OperandPool:
         return 2.0 ** -min(self.interface.output.precision - 1, exponent - self.sum_lowest)
 
     def special(self, what: Callable[[float], bool]) -> Iterator[tuple[int, int]]:
-        """Yield pairs of codes of a and b: one code stands for 1, and the other code for a special number that
-        satisfies `what`.
-        """
+        """Yield pairs of codes of `a` and `b`: the code of 1, and the code of a special number that `what` selects."""
         one_a, one_b = self.power(0)
         for fmt, place in ((self.interface.a, 0), (self.interface.b, 1)):
             code = next((c for c, x in enumerate(fmt.table.tolist()) if what(x)), None)
@@ -113,10 +111,10 @@ def codes_of(fmt: Format) -> dict[float, int]:
 
 
 def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
-    """Return two power-of-two factors for each power of two that a product can be.
+    """Return two powers of two as factors, for each power of two that a product can be.
 
-    With `sign` 1, the magnitudes of the two factors are as similar as possible. With `sign` -1, the magnitudes of the
-    two factors are as different as possible.
+    With `sign` 1, the two factors have magnitudes as similar as possible. With `sign` -1, the two factors have
+    magnitudes as different as possible.
     """
     powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
     middles = [(p[0] + p[-1]) / 2 for p in powers]

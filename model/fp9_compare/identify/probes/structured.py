@@ -2,7 +2,7 @@
 
 Each family of probe sums reveals one property of a hardware accumulator.
 
-Most probe sums have at most three nonzero terms, so that a different result has one cause.
+Most probe sums have at most three nonzero terms, so that a wrong result points to one property.
 """
 
 from __future__ import annotations
@@ -54,7 +54,7 @@ def _precisions(p: OperandPool) -> list[int]:
 
 
 def _window(p: OperandPool) -> Iterator[Row]:
-    """Yield sums of two products that cancel and a third product, for every smaller exponent of the third product.
+    """Yield sums of two products that cancel and a third product, which is smaller and has every exponent in turn.
 
     The two products that cancel are neighbours, or have other products between them.
     """
@@ -191,8 +191,8 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
     """Return random sums of several types.
 
-    The random sums have few or many terms, with and without cancellation. The magnitudes of a sum's operands are in a
-    random range, which is narrow or wide. The addends are zeros, or random numbers with exponents near or far from the
+    The random sums have few or many terms; some sums have cancellation. The operands of a sum have random magnitudes,
+    from a wide or a narrow range. The addends are zeros, or random numbers with exponents near or far from the
     products' exponents.
     """
     pool = OperandPool(interface)
@@ -222,7 +222,7 @@ def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.rando
 
 
 def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> None:
-    """Replace random products by the negatives of other products, in half of the rows of operands."""
+    """In half of the operand rows, replace random products by the negatives of other products in the row."""
     against, count = negated(interface.a), (len(a) + 1) // 2
     places = rng.permuted(np.tile(np.arange(interface.depth), (count, 1)), axis=1)
     half = interface.depth // 2
