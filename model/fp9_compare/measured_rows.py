@@ -51,7 +51,7 @@ class Rows:
     def start(self, with_c: bool) -> NDArray[Any]:
         """Return the codes of the addend in the format of the result.
 
-        The addend is C if `with_c` is true, otherwise +0. The addend is C if `with_c` is true, otherwise +0.
+        The addend is C if `with_c` is true, otherwise +0.
         """
         numbers = self.c.view(np.float32) if with_c else np.zeros(len(self.c), dtype=np.float32)
         codes: NDArray[Any] = encode(numbers, self.output, "rne", "inf")

@@ -29,7 +29,7 @@ ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts i
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences from the specification: flushed subnormals, and other zeros, infinities or NaN codes."""
+    """Yield possible differences from the specification: flushed subnormals, and other zeros, infinities or NaN."""
     if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in formats_of(unit)):
         yield from _flushes(unit)
     yield from _zero_signs(unit)
@@ -290,8 +290,8 @@ MOST_NANS = 4
 def _other_codes(fmt: Format, nan: Callable[[Unit, Port, Columns, Results], Any]) -> Iterator[Difference]:
     """Yield differences with another NaN code.
 
-    Yield differences with another NaN code: every other NaN code of a format of at most 8 bits. For a wider format,
-    only the NaN code with all fraction bits set is tried.
+    In a format of at most 8 bits, every other NaN code is tried. In a wider format, only the NaN code with all fraction
+    bits set is tried.
     """
     if not isinstance(fmt, FixedFormat) or fmt.nan_code(False) is None:
         return

@@ -153,7 +153,7 @@ def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Ite
 
 
 def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Interface) -> Iterator[Engine]:
-    """Yield accumulator models with the given values, and with the integer field `other` moved to a nearby valid value."""
+    """Yield accumulator models with the given values, and with the integer field `other` changed to a valid value."""
     own = PARAMETERS[other].of(engine)
     if not is_whole(own) or not 1 <= own <= _WIDEST:
         return
