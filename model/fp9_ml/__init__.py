@@ -1,9 +1,9 @@
 """Machine learning with 8-bit formats: training recipes, PyTorch layers, and experiments.
 
-`fp9_ml.recipes` holds training recipes: the format of every tensor, the accumulators and the scaling rules.
-`fp9_ml.torch` holds PyTorch layers, optimizers and converters. Import `fp9_ml.torch` explicitly, because PyTorch is an
-optional dependency. `fp9_ml.recorded` converts a recorded training step to golden vectors for a hardware unit. The
-package `fp9` computes every number.
+`fp9_ml.recipes` holds training recipes, which set tensor formats, accumulators and scaling rules. `fp9_ml.torch` holds
+PyTorch layers, optimizers and converters. Import `fp9_ml.torch` explicitly, because PyTorch is an optional dependency.
+`fp9_ml.recorded` converts a recorded training step to golden vectors for a hardware unit. The package `fp9` computes
+every number.
 """
 
 from importlib import import_module

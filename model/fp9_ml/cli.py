@@ -64,7 +64,7 @@ def recipes(
     out: Path | None,
     as_json: bool,
 ) -> None:
-    """List the training recipes, show RECIPE, or measure papers' claims.
+    """List the training recipes, show RECIPE, or measure claims of papers.
 
     A training recipe sets a network's number formats, its accumulators, and the scaling of its tensors and its loss.
     RECIPE is the name of a training recipe or a TOML file. A name may change fields in parentheses. The exit code is 1
@@ -111,7 +111,7 @@ def recipes(
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
     """Measure a paper's claim, and print the measured values and their limits.
 
-    With several random seeds, also print the smallest and the largest result of each value. Then list the papers'
+    With several random seeds, also print the smallest and largest measured value of every quantity. Then list the
     claims that fp9 does not reproduce, with reasons. The exit code is 1 if a measured value violates its limit.
     """
     from fp9_ml.experiments.catalogue import NOT_REPRODUCED, claim  # slow to load

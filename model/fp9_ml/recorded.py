@@ -35,9 +35,9 @@ def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed:
     """Return golden vectors for a `cast`, `dot`, `fma` or `mac` unit from a file that `Recording.save` wrote.
 
     `count` is the number of sums from each recorded product, or the number of operations from each recorded cast.
-    Recorded products and casts that the unit cannot compute are left out. Every selected sum is included with all its
-    accumulation steps. `seed` selects the sums and operations. Raises ValueError for another kind of unit, for
-    recordings that the unit cannot compute, and for other files.
+    Recorded products and casts that the unit cannot compute are left out. A selected sum is converted with all its
+    accumulation steps. `seed` selects the sums and operations. Raises ValueError for another kind of unit, for a
+    recording without operations for the unit, and for other files.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -95,11 +95,11 @@ def _casts(unit: Cast, cast: RecordedCast) -> bool:
 
 
 def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.Generator, sums: int = SUMS) -> Columns:
-    """Return the inputs with which a hardware unit computes sums of the recorded products, one sum after another.
+    """Return the inputs with which a hardware unit computes sums from the recorded products, one sum after another.
 
     A multiply-add unit gets the running sum as its addend, starting from +0. An accumulator unit loads the first
-    products of a sum, accumulates the others, and is read at the end. If a hardware unit adds several products per
-    step, the last step of a sum is filled up with zeros. Raises ValueError as `from_recording` does.
+    products of a sum, accumulates the other products, and is read at the end. If the unit adds several products per
+    step, zeros fill the last step of a sum. Raises ValueError as `from_recording` does.
     """
     summed = sum_of(unit)
     if summed is None:
@@ -118,7 +118,10 @@ def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.G
 
 
 def _orders(product: Recorded) -> tuple[Recorded, ...]:
-    """Return the recorded product, and the product with exchanged operands if the operands have different formats."""
+    """Return the recorded product.
+
+    If the operand formats differ, also return the transposed product with exchanged operands.
+    """
     if product.a.format == product.b.format:
         return (product,)
     turned = replace(product, a=product.b.transposed, b=product.a.transposed, result=product.result.T)
@@ -132,7 +135,7 @@ def _fits(unit: Dot, product: Recorded) -> bool:
 
 
 def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) -> dict[str, int] | None:
-    """Return the values of the select port and of the bias port for an operand.
+    """Return the codes for an operand's format-select port and bias port.
 
     Return None if the hardware unit does not accept the operand's format.
     """
@@ -180,7 +183,7 @@ def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
 def _accumulated(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
     """Return the input columns of an accumulator unit with load, accumulate and read operations.
 
-    For each sum, the unit loads the first products, accumulates the others, and is read at the end.
+    For each sum, the unit loads the first products, accumulates the other products, and is read at the end.
     """
     widened = {name: np.pad(column, ((0, 0), (0, 1))) for name, column in steps.items()}
     op = np.full((shape[0], shape[1] + 1), MacOp.ACCUMULATE, np.uint8)

@@ -1,6 +1,6 @@
 """Charts of the measured values of papers' claims.
 
-A conversion method is drawn as a point. The values of a format for all exponent biases form a curve.
+A conversion method is drawn as a single point. The values of a format over its exponent biases form a curve.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _LINE = 60
 
 
 def draw(record: dict[str, Any]) -> str:
-    """Return an SVG chart of a record that `reproduce` returned, with medians over the seeds.
+    """Return an SVG chart of a record from `reproduce`. The chart shows medians over the random seeds.
 
     Equal records give identical SVG text.
     """
@@ -65,7 +65,7 @@ def _curves(axes: Axes, curves: dict[str, list[tuple[int, float]]], levels: dict
 def _points(axes: Axes, values: dict[str, float]) -> None:
     """Draw each value as a labelled point.
 
-    A zero is drawn at the chart's left edge, because the axis is logarithmic.
+    The axis is logarithmic, so a value of zero is drawn at the chart's left edge.
     """
     left = min(value for value in values.values() if value > 0) / 2
     shown = [max(value, left) for value in values.values()]

@@ -1,4 +1,4 @@
-"""Claims of research papers on 8-bit training: measurements and limits of measured values."""
+"""Claims of papers on 8-bit training: measurements, and limits of the measured values."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ WANG = "Wang et al. (NeurIPS 2018)"
 
 @dataclass(frozen=True)
 class Spread:
-    """Measured values of a quantity on consecutive random seeds, from which a limit is computed.
+    """Values of one quantity that were measured on consecutive random seeds to find a limit.
 
     `first` is the first seed.
     """
@@ -32,7 +32,7 @@ class Spread:
 
     @property
     def text(self) -> str:
-        """Return a text that states the random seeds and the smallest, median and largest value."""
+        """Return a text that states the random seeds and the smallest, median and largest measured value."""
         least, largest = min(self.found), max(self.found)
         seeds = f"seeds {self.first} to {self.first + len(self.found) - 1}"
         return f"{seeds}: {least:.3g} to {largest:.3g}, median {statistics.median(self.found):.3g}"
@@ -57,12 +57,12 @@ class Bar:
 
 @dataclass(frozen=True)
 class Claim:
-    """Claim of a paper, with the source, the experiment's set-up, a measurement for one random seed, and limits.
+    """Claim of a paper: the source, the experiment, the function that measures one random seed, and the limits.
 
     `measure` takes a random seed, a progress callback, and a store for partial results. `quantity` describes the
     measured values in words. A chart draws the measured values named "PREFIX(bias=B)" as a curve over the exponent bias
     B. `minutes` is the measurement's run time for one random seed on one core. `minutes` is 0 for a claim that a fast
-    test can measure. For a claim that takes minutes, the tests check only the stored record.
+    test can measure. A claim that takes minutes is not measured in the tests: the tests check its stored record.
     """
 
     name: str
@@ -76,26 +76,26 @@ class Claim:
 
 
 def at_most(text: str, quantity: Callable[[Values], float], limit: float) -> Bar:
-    """Return an upper limit: the quantity must be at most `limit`."""
+    """Return an upper limit: the measured quantity must be at most `limit`."""
     return Bar(text, quantity, limit, True)
 
 
 def at_most_twice(text: str, quantity: Callable[[Values], float], spread: Spread) -> Bar:
-    """Return an upper limit of twice the largest value of `spread`, rounded up to two decimals.
+    """Return an upper limit: twice the largest value of `spread`, rounded up to two decimals.
 
-    The relative errors of gradients have a distribution with a long tail. A limit at the mean plus three standard
-    deviations of ten seeds would therefore fail on one seed in twenty.
+    The relative errors of gradients have a distribution with a long tail. With a limit of the mean plus three standard
+    deviations (of ten seeds), one seed in twenty would therefore fail.
     """
     return Bar(text, quantity, math.ceil(200 * max(spread.found)) / 100, True, spread)
 
 
 def at_least(text: str, quantity: Callable[[Values], float], limit: float) -> Bar:
-    """Return a lower limit: the quantity must be at least `limit`."""
+    """Return a lower limit: the measured quantity must be at least `limit`."""
     return Bar(text, quantity, limit, False)
 
 
 def over(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that divides the measured value named `first` by the value named `second`."""
+    """Return a function that computes the quotient of two named measured values, `first` / `second`."""
     return lambda v: v[first] / v[second]
 
 
@@ -105,5 +105,5 @@ def value(name: str) -> Callable[[Values], float]:
 
 
 def excess(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that subtracts the measured value named `second` from the value named `first`."""
+    """Return a function that computes the difference of two named measured values, `first` - `second`."""
     return lambda v: v[first] - v[second]

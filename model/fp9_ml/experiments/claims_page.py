@@ -30,7 +30,7 @@ TWICE = "A bar with a spread is twice the largest value of ten seeds, rounded up
 
 
 def page(folder: Path) -> str:
-    """Return the documentation page about measured claims of papers, from the records in a folder.
+    """Return the documentation page about papers' claims, from the records in a folder.
 
     Raises OSError if a record is missing.
     """

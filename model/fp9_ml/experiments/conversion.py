@@ -1,6 +1,6 @@
 """Conversion of a trained character model to 8-bit formats by casts, scales and biases.
 
-The measure of error is the Kullback-Leibler divergence from the float32 model's predicted probabilities, in nats per
+The error of a conversion is the Kullback-Leibler divergence from the float32 model's predictions, in nats per
 character. The likelihood of the text is too noisy to show the effect of a conversion.
 """
 
@@ -25,14 +25,14 @@ MEASURED = 64
 
 
 class Divergence:
-    """Divergence of converted models from a float32 model on the measured text, in nats per character."""
+    """Kullback-Leibler divergence of converted models from the float32 model, in nats per character."""
 
     def __init__(self, trained: Trained) -> None:
         self._tokens = trained.windows(64 * CALIBRATION, MEASURED)[:, :-1]
         self._logs = log_softmax(forward(trained.parameters, self._tokens).logits)
 
     def of(self, parameters: Parameters, product: Product = blas) -> float:
-        """Return the mean over all characters of the divergence sum(p (log p - log q)).
+        """Return the divergence sum(p (log p - log q)), averaged over all characters.
 
         The float32 model predicts the probabilities p, and the converted model predicts the probabilities q.
         """
@@ -53,7 +53,7 @@ def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]
 
 
 def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[str, Pair]:
-    """Return the exponents of the largest powers of two that scale each layer's operands to at most `top`.
+    """Return, for each layer, the exponents of the largest power-of-two scales that keep both operands at most `top`.
 
     The largest magnitude of each layer's input is measured on the calibration text.
     """
@@ -68,8 +68,8 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
     """Return the scale exponents that HiFloat8's Algorithm 1 finds for each layer.
 
-    The exponents minimise the mean square error of the layer's product, compared with the float32 model's product.
-    Before a layer's input is computed, all earlier layers are converted.
+    The exponents minimise the mean square error of the layer's product against the product in float32. The input of a
+    layer comes from the converted earlier layers.
     """
     wanted: dict[str, Numbers] = {}
     found: dict[str, Pair] = {}
@@ -90,10 +90,10 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 
 
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
-    """Return a model to which SmoothQuant was applied after every layer norm (Xiao et al., arXiv 2211.10438, eq. 4).
+    """Return the model with SmoothQuant applied after every layer norm (Xiao et al., arXiv 2211.10438, eq. 4).
 
     The gain and the offset of the layer norm are divided by the factors of `fp9_ml.recipes.smooth`. The weights of the
-    next layer are multiplied by the same factors. In exact arithmetic, the model's results do not change.
+    next layer are multiplied by the same factors. In exact arithmetic, SmoothQuant does not change the model's results.
     """
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -103,11 +103,10 @@ def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Pa
 
 
 def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10, seed: int = 0) -> Parameters:
-    """Return a model with outliers: some channels of every layer norm are multiplied by 2^exponent.
+    """Return the model with outliers: some channels of every layer norm are multiplied by 2^exponent.
 
-    The weights of the next layer are divided by the same factor, so the model computes the same function. The model
-    with outliers imitates large language models, whose activations have outlier channels. Powers of two change no
-    float32 result.
+    The weights of the next layer are divided by the same factor, so the model computes the same function. The outliers
+    imitate large language models, whose activations have outlier channels. Powers of two change no float32 result.
     """
     rng, changed = np.random.default_rng(seed), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -133,12 +132,12 @@ DIRECT = ("e4m3", "hfp8_143", "e5m2", "hfp8_152", "hif8")
 
 
 def conversions(trained: Trained) -> dict[str, float]:
-    """Return the divergence of each conversion to 8 bits, in nats per character."""
+    """Return the Kullback-Leibler divergence that each conversion to 8 bits causes, in nats per character."""
     return _conversions(trained, trained.parameters)
 
 
 def conversions_with_outliers(trained: Trained) -> dict[str, float]:
-    """Return the divergence of each conversion of the model with outlier channels, in nats per character."""
+    """Return the Kullback-Leibler divergence of each conversion of the model with outliers, in nats per character."""
     found = _conversions(trained, with_outliers(trained.parameters))
     scaled = top_exponents(trained, trained.parameters, format("e4m3").max)
     without = Divergence(trained).of(trained.parameters, eight_bit("e4m3", exponents=scaled))
@@ -160,9 +159,9 @@ def _conversions(trained: Trained, parameters: Parameters) -> dict[str, float]:
 
 
 def weight_biases(trained: Trained) -> dict[str, float]:
-    """Return the divergence from float32 for each exponent bias of Graphcore's 8-bit formats.
+    """Return the divergence from the float32 model of the model whose weights are cast to each format and bias.
 
-    Only the weights are cast to 8 bits. Products are computed in float32.
+    Only the weights are cast to 8 bits; the products are computed in float32. Products are computed in float32.
     """
     divergence = Divergence(trained)
     names = [f"f143(bias={bias})" for bias in range(0, 25)] + [f"f152(bias={bias})" for bias in range(4, 37)]

@@ -50,10 +50,11 @@ LARGEST = 5
 
 
 def softmax_ties(trained: Trained) -> dict[str, float]:
-    """Return the ties and errors of logits that are cast to 8 bits, with and without subtracting the row's maximum.
+    """Return the ties and errors that a cast of logits to 8 bits causes, with and without subtracting each maximum
+    first.
 
-    The ties are the fraction of rows whose two largest logits become equal. The error is the root mean square error of
-    the five largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
+    The ties are the fraction of rows whose two largest logits become equal by the cast. The error is the root mean
+    square error of the five largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
     """
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits
     rows = logits.reshape(-1, logits.shape[-1])

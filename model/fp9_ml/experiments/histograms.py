@@ -57,9 +57,9 @@ Panel = dict[str, Any]
 
 
 def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
-    """Return the percentage of each tensor's numbers in each binade, and the percentage of zeros.
+    """Count a tensor's numbers in each binade, and return percentages, with the percentage of zeros.
 
-    `fmt` names the format whose range the picture shades.
+    `fmt` names the format whose number range is shaded in the picture.
     """
     series = {}
     for name, x in tensors.items():
@@ -74,7 +74,7 @@ def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
 
 
 def measured(trained: Trained) -> dict[str, list[Panel]]:
-    """Return a dictionary from the name of each picture to the picture's panels."""
+    """Return the panels of each picture, as a dictionary by the name of the picture."""
     x, w = layer_inputs(trained, trained.parameters)[LAYER], trained.parameters[f"{LAYER}.weight"]
     arrived = _gradient(trained)
     return {

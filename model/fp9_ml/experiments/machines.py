@@ -1,4 +1,4 @@
-"""Simulation of loss scaling rules without a network, on gradients that shrink step by step."""
+"""Simulation of loss scaling rules on synthetic gradients that shrink step by step."""
 
 from __future__ import annotations
 
@@ -18,10 +18,10 @@ EVERY, FALLS = 20, 24
 
 
 def machines(seed: int) -> dict[str, float]:
-    """Return the error of LogMax's loss scale in binades, and the steps that Backoff and Adaptive lose or skip.
+    """Return LogMax's error of the loss scale in binades, and the steps that Backoff and Adaptive lose or skip.
 
-    The rule LogMax sees 4,000 amaxes (largest gradient magnitudes) with a log-normal distribution. The rules Backoff
-    and Adaptive see an amax of 1 that is halved every 20 steps, 24 times. A training step is lost if the scaled
+    LogMax is tested on 4,000 amaxes (largest gradient magnitudes) with a log-normal distribution. Backoff and Adaptive
+    are tested on an amax that starts at 1 and is halved every 20 steps, 24 times. A training step is lost if the scaled
     gradient rounds to zero in the 8-bit format 1-5-2. A training step is skipped if the scaled gradient overflows in
     the 8-bit format 1-5-2.
     """
@@ -41,7 +41,7 @@ def machines(seed: int) -> dict[str, float]:
 
 
 def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, bool]]:
-    """Yield the loss scale, the scaled 8-bit gradient, and whether the rule takes the step, for each training step."""
+    """For each training step, yield the loss scale, the scaled 8-bit gradient, and whether the rule accepts the step."""
     scaler = rule.start(FORMAT)
     for step in range(steps):
         amax, scale = falling_amax(step), scaler.scale
@@ -50,7 +50,7 @@ def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, 
 
 
 def falling_amax(step: int) -> float:
-    """Return the largest gradient in a training step."""
+    """Return the largest gradient magnitude in a training step."""
     return 2.0 ** -min(step // EVERY, FALLS)
 
 

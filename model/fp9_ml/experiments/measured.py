@@ -1,4 +1,4 @@
-"""Table of the loss in accuracy of each training recipe, generated from records.
+"""Table of the loss that each training recipe adds, generated from records.
 
 The command `python -m fp9_ml.experiments.measured records/recipes` generates the table.
 """
@@ -19,9 +19,9 @@ TABLE = Path(__file__).with_name("measured.json")
 
 @dataclass(frozen=True)
 class Row:
-    """Row of the table: a training recipe, the hardware unit for its products, and the names of its recorded values.
+    """Row of the table: a training recipe, the unit that computes its products, and the keys of its recorded values.
 
-    `training` names the training recipe's value in the record of the claim `training`. `conversion` names the training
+    `training` is the key of the recipe's value in the record of the claim `training`. `conversion` is the key of the
     recipe's value in the record of the claim `ptq`.
     """
 
@@ -48,7 +48,7 @@ ROWS = (
 
 
 def measured(folder: Path) -> list[dict[str, Any]]:
-    """Return the training loss above float32 and the divergence after conversion of each training recipe.
+    """Return, for each recipe, the training loss in excess of float32 and the divergence after conversion.
 
     Both values are medians over the seeds.
     """
@@ -67,7 +67,7 @@ def _values(path: Path) -> list[dict[str, float]]:
 
 
 def table() -> list[dict[str, Any]]:
-    """Return the rows of the table: training recipe, hardware unit, and both losses in nats per character."""
+    """Return the rows of the table: recipe, hardware unit, excess loss and divergence in nats per character."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text())
     return rows
 

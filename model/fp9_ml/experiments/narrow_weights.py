@@ -62,7 +62,7 @@ class Network:
 
 
 def digits() -> Network:
-    """Return a network for the first 512 digits. All layers use the recipe HFP8."""
+    """Return a network and its training data, the first 512 digits. All layers use the recipe HFP8."""
     images, labels = images_and_labels()
     spec = recipe("hfp8(first=none,last=none)")
     return Network(spec, (images[:IMAGES] / 16).astype(np.float32), labels[:IMAGES])
@@ -83,7 +83,7 @@ def drawn(seed: int) -> list[Numbers]:
 
 
 def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
-    """Return the indices of the images in each training step."""
+    """Return a list that holds, for each training step, the indices of the step's images."""
     rng = np.random.default_rng([seed, 1])
     orders = [rng.permutation(images) for _ in range(epochs)]
     return [order[i : i + BATCH] for order in orders for i in range(0, images - BATCH + 1, BATCH)]
@@ -92,8 +92,8 @@ def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
 def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master: bool = False) -> Outcome:
     """Train by stochastic gradient descent with momentum, and return the losses before and after training.
 
-    With `master`, the weights are updated in FP32. The initial weights are rounded to the number format of the update
-    rule.
+    With `master`, the optimiser keeps the weights in FP32. The initial weights are rounded to the weight format of the
+    update rule.
     """
     random = np.random.default_rng([seed, 2])
     states = [rule.start(w, random) for w in drawn(seed)]
@@ -115,9 +115,9 @@ def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master:
 
 
 def residuals(seed: int) -> dict[str, float]:
-    """Return how much each update rule decreases the loss, divided by the decrease with FP32 weights.
+    """Return the loss decrease of each update rule, as a fraction of the loss decrease with FP32 weights.
 
-    The result also states the fraction of updates that changed a weight with rounding to nearest.
+    The returned dictionary also has the fraction of weight updates that changed a code under rounding to nearest.
     """
     net = digits()
     whole = train(net, RULES["1-4-3, nearest"], seed, master=True)
@@ -165,9 +165,10 @@ def _layers(weights: Numbers) -> list[Numbers]:
 
 
 def rings(seed: int) -> dict[str, float]:
-    """Return the decrease of the loss for four learners with 8-bit weights, relative to one learner with FP32 weights.
+    """Return the loss decrease of four learners with 8-bit weights, relative to one learner with FP32 weights.
 
-    The result also counts the weight codes that differ between the learners after training, and the bytes per weight.
+    The returned dictionary also counts the weight codes that differ between the learners, and the bytes sent per
+    weight.
     """
     net, found = digits(), {}
     whole = train(net, RULES["1-4-3, nearest"], seed, epochs=RING_EPOCHS, master=True)

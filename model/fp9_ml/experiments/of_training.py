@@ -1,6 +1,6 @@
-"""Papers' claims about training, such as narrow sums, loss scaling and 8-bit weights.
+"""Papers' claims about training: narrow sums, loss scaling and 8-bit weights.
 
-The limits were computed from seeds other than the measured seeds.
+The limits come from other random seeds than the seeds on which the claims are measured.
 """
 
 from __future__ import annotations
@@ -34,9 +34,9 @@ _FALLING = "amax falls by 2 every 20 steps, 24 times, in 3,000 steps"
 
 
 def _dearer(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that divides the loss increase of recipe `first` by the loss increase of recipe `second`.
+    """Return a function that computes the quotient of two recipes' excess losses, `first` / `second`.
 
-    The loss increase is the difference from the loss with float32.
+    The excess loss of a recipe is its loss minus the loss with float32.
     """
     base = "fp32: training"
     return lambda v: (v[first] - v[base]) / (v[second] - v[base])

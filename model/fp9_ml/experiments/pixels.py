@@ -1,4 +1,4 @@
-"""Sums over many pixels: a network paints a photograph, with 16-bit sums of gradients.
+"""Sums over many pixels: a network learns a photograph with 16-bit sums of gradients.
 
 According to Wang et al. (NeurIPS 2018), Fig. 3b, long sums in 16-bit floats lose small terms, which harms training.
 Chunks of 64 products prevent the loss.
@@ -48,7 +48,7 @@ def initial(seed: int, hidden: int) -> dict[str, Numbers]:
 def gradients(spec: Recipe, weights: dict[str, Numbers]) -> tuple[float, dict[str, Numbers]]:
     """Return the mean square error over all pixels, and the weight gradients. A recipe computes the products.
 
-    The gradients belong to a loss of half the sum of squared errors.
+    The weight gradients are those of the loss 1/2 times the sum of squared errors.
     """
     places, colours = pixels()
     hidden, first = spec.linear(places, weights["first"])
@@ -64,9 +64,9 @@ def _recipe(engine: str) -> Recipe:
 
 
 def swamping(seed: int) -> dict[str, float]:
-    """Return the relative error of the first layer's weight gradient over 24,576 pixels, for each accumulator model.
+    """For each accumulator model, return the relative error of the first layer's weight gradient over 24,576 pixels.
 
-    The reference for the error is the exact sum of the same 8-bit operands' products.
+    The error is measured against the exact sum of the same 8-bit products.
     """
     weights = initial(seed, hidden=16)
     found = {e: gradients(_recipe(e), weights)[1]["first"].astype(np.float64) for e in ("exact", *ENGINES)}
@@ -81,7 +81,7 @@ FP32_SUMS = "fma_fp32"
 
 
 def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Return the mean square error over all pixels after 60 steps of Adam, for each accumulator model.
+    """For each accumulator model, return the mean square error over all pixels after 60 steps of Adam.
 
     The accumulator model adds the products of the weight gradients.
     """

@@ -1,4 +1,4 @@
-"""Batch norm re-tuned after a cast to 8 bits.
+"""Batch norm statistics measured again after a cast to 8 bits.
 
 Source: HFP8 (Sun et al., NeurIPS 2019), section 3, eq. 2 and Fig. 6.
 """
@@ -52,10 +52,10 @@ def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] |
 
 
 def sums_in(fmt: Format, depthwise: Format) -> Sums:
-    """Return a function that casts the operands of a layer and computes its sums.
+    """Return a function that casts the operands of a layer and adds the products in FP32.
 
-    The first convolution is not cast. The sums are in FP32, and every step of a sum adds one product. A depthwise layer
-    in a format of more than 8 bits is multiplied in float32.
+    The first convolution is not cast. The FP32 sum adds one product per step. In formats of more than 8 bits, a
+    depthwise layer is computed in float32.
     """
     product = eight_bit(fmt, ENGINE)
 
@@ -73,11 +73,11 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
 
 
 def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = None) -> dict[str, float]:
-    """Return the accuracy and the relative mean square error of the logits, for each 8-bit format and method.
+    """For each 8-bit format and method, return the accuracy and the logits' relative mean square error.
 
-    Accuracy and error are measured on the test images of the digits. The means and variances of the batch norms come
-    from all training images. The batch norm statistics are computed in float32, or with the inference precision after
-    re-tuning.
+    Accuracy and error are measured on the test images of the digits. The means and variances of the batch norms are
+    computed from all training images. The methods use batch norm statistics from float32 inference, or re-tuned
+    statistics from 8-bit inference.
     """
     data = digits(seed)
     parameters = trained(seed, data, progress)

@@ -24,11 +24,11 @@ SEEDS = (7, 8, 9)
 def reproduce(
     name: str, seeds: Sequence[int] = SEEDS[:1], progress: Progress | None = None, part: Path | None = None
 ) -> dict[str, Any]:
-    """Measure a paper's claim. Return a record with the text of a paper's claim, the measured values and the limits.
+    """Measure a paper's claim. Return a record with the text, the measured values and the limits of a paper's claim.
 
-    The record has the measured values and the limits for each random seed. `part` is a folder of partial results, from
-    which a stopped run continues. After the measurement, the folder of partial results is removed. Raises ValueError
-    for an unknown claim, and if no random seed is given.
+    The record has the measured values and the limits for each random seed. `part` is a folder of partial results. After
+    an interruption, the measurement continues from this folder. After the measurement, the folder of partial results is
+    removed. Raises ValueError if the claim is unknown or no random seed is given.
     """
     chosen = claim(name)
     if not seeds:

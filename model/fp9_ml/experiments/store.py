@@ -1,4 +1,4 @@
-"""Store of partial results, from which a stopped measurement continues."""
+"""Store of partial results, from which an interrupted measurement continues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
 class Store:
-    """Folder that holds finished values and the states of unfinished training runs.
+    """Folder that holds measured values, and the states of unfinished training runs.
 
     `clear` removes the folder. A store without a folder stores nothing.
     """
@@ -29,13 +29,13 @@ class Store:
         self._folder = folder
 
     def within(self, name: str) -> Store:
-        """Return a store in a subfolder, for a part of the measurement."""
+        """Return a store in a subfolder, for one part of the measurement."""
         return Store(self._folder and self._folder / _slug(name))
 
     def values(self, name: str, measure: Callable[[Store], Mapping[str, float]]) -> dict[str, float]:
         """Return the stored values with this name.
 
-        If no values are stored, call `measure` and store the measured values. Then remove the states of unfinished
+        Return the stored values, or call `measure` and store the measured values. Then remove the states of unfinished
         runs.
         """
         path = self._folder and self._folder / f"{_slug(name)}.json"
@@ -51,7 +51,7 @@ class Store:
         return found
 
     def state(self, name: str) -> State | None:
-        """Return the last stored state of an unfinished run, or None."""
+        """Return the last stored state of an unfinished training run, or None."""
         path = self._folder and self._folder / f"{_slug(name)}.npz"
         if not path or not path.exists():
             return None
@@ -60,7 +60,7 @@ class Store:
         return found, json.loads(found.pop("_").tobytes())
 
     def keep(self, name: str, state: State) -> None:
-        """Store the state of an unfinished run atomically."""
+        """Store the state of an unfinished training run atomically."""
         if not self._folder:
             return
         arrays, rest = state

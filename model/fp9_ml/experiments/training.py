@@ -1,7 +1,7 @@
 """Training of the character model under training recipes, with bit-accurate products.
 
-All other operations, the optimiser (Adam) and the optimiser's weights are float32. A stopped run continues bit-exactly
-from its last stored step.
+All operations other than matrix products are float32, and Adam updates float32 weights. After an interruption, a run
+continues bit-exactly from its last stored step.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ class ByRecipe:
         return y
 
     def back(self, name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the gradients of the input and of the weights in a layer's last forward product."""
+        """Return the gradients with respect to the input and the weights of a layer's last forward product."""
         found = self.recipe.linear_backward(arrived, self._saved[name])
         return found.dx, found.dw.T
 
@@ -66,7 +66,7 @@ class Course:
 
 
 class Run:
-    """Training run with its parameters, losses, and all data on which the next step depends."""
+    """Training run: the parameters, the losses, and all other data on which the next step depends."""
 
     def __init__(self, spec: Recipe, start: Parameters, course: Course, text: NDArray[np.uint8]) -> None:
         self.course, self.losses, self.skipped = course, list[float](), 0
@@ -104,7 +104,7 @@ class Run:
         return cross_entropy(run.logits, windows[:, 1:])[0]
 
     def state(self) -> State:
-        """Return the full state of the run: arrays, and data that can be written as JSON."""
+        """Return the full state of the training run: arrays, and data for JSON."""
         arrays: dict[str, NDArray[Any]] = {"losses": np.array(self.losses)}
         for name, value in self.parameters.items():
             mean, square = self._adam.moments[name]
@@ -114,7 +114,7 @@ class Run:
         return arrays, rest | {"skipped": self.skipped, "adam": self._adam.steps}
 
     def resume(self, state: State) -> None:
-        """Continue the training run from a stored state of the same run."""
+        """Restore the training run from a stored state of the same run."""
         arrays, rest = state
         self.losses, self.skipped = arrays["losses"].tolist(), rest["skipped"]
         for name, value in self.parameters.items():
@@ -131,7 +131,7 @@ class Run:
 def run_to_end(run: Run, what: str, store: Store, progress: Progress | None = None) -> Run:
     """Take the remaining steps of a training run.
 
-    If the store has a state of the run, the run resumes from this state.
+    If the store has a state of the run, restore this state first.
     """
     kept = store.state("run")
     if kept:
@@ -168,7 +168,7 @@ def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, floa
 
     Return the losses in nats per character.
 
-    The random seed selects the batches, which are the same for all training recipes.
+    The random seed selects the batches. All training recipes train on the same batches.
     """
     text, trained = manual(), load()
     windows = trained.windows(0, VALIDATED)

@@ -1,4 +1,4 @@
-"""Automatic loss scaling rules, which follow the gradients' statistics or the overflows.
+"""Automatic loss scaling rules, which follow gradient statistics or overflows.
 
 The sources of `LogMax` are Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq. The source of `Adaptive` is
 HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
@@ -22,18 +22,18 @@ _LARGEST_LOG = 1024
 
 @dataclass(frozen=True)
 class LogMax(LossRule):
-    """Loss scaling rule that moves mu + c sigma to log2 of the format's largest number (Noune et al. section 4).
+    """Loss scaling rule that scales mu + c sigma to log2 of the format's largest number (Noune et al. section 4).
 
     The amax is the largest magnitude of the unscaled weight gradients in a step. The values mu and sigma are the
     running mean and standard deviation of log2 amax. The paper does not define the averages. Like OpenSeq2Seq, fp9 uses
     exponential averages with bias correction. `mean_decay` is the decay of the running mean mu, and `spread_decay` is
     the decay of the deviation sigma.
 
-    `deviations` is the factor c. The paper's best results have a factor c of 0, and OpenSeq2Seq uses 3.09. If `log_max`
-    is None, the rule uses log2 of the gradient format's largest number. OpenSeq2Seq uses 16 for every format. The loss
+    `deviations` is the factor c. The paper's best results use c = 0, and OpenSeq2Seq uses c = 3.09. If `log_max` is
+    None, the rule uses log2 of the gradient format's largest number. OpenSeq2Seq uses 16 for every format. The loss
     scale starts at `start_scale`, and is limited to [`smallest`, `largest`]. With `power_of_two`, the scale is rounded
-    down to a power of two, which adds no rounding error. A step with an infinity or NaN is dropped, and counts as a
-    step with the amax 2^log_max. Gradients that are all zero do not change the scale.
+    down to a power of two, which adds no rounding error. A step with an infinity or NaN is dropped, and the rule then
+    treats its amax as 2^log_max. If all gradients of a step are zero, the scale does not change.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -110,18 +110,18 @@ WINDOWS = (1, 20, 50, 100, 200, 500, 1000)
 
 @dataclass(frozen=True)
 class Adaptive(LossRule):
-    """Loss scaling rule that doubles or halves the scale, with a window of variable length.
+    """Loss scaling rule that doubles or halves the scale, and also adapts the window (number of steps before doubling).
 
     The scale is doubled after `window` consecutive finite steps, and halved after a step with an infinity or NaN. After
-    three increases of the scale, the next longer window is used. After three decreases of the scale, the next shorter
-    window is used. Source: HiFloat8 section 5.1, with windows {1, 20, 50, 100, 200, 500, 1000}, the start scale 2^32
-    and the first window 20.
+    three increases of the scale, the rule changes to the next longer window. After three decreases of the scale, the
+    rule changes to the next shorter window. Source: HiFloat8 section 5.1, with windows {1, 20, 50, 100, 200, 500,
+    1000}, the start scale 2^32 and the first window 20.
 
     The paper does not define some details. In fp9, an increase resets the count of decreases, but a decrease does not
-    reset the count of increases. The MindFormers code that the paper links counts increases and decreases in the same
-    way. A change of window resets both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most
-    FP32's largest number. After three decreases, MindFormers changes to window 1, but fp9 changes to the next shorter
-    window, as the paper says.
+    reset the count of increases. The MindFormers code that the paper links counts in the same way. A change of window
+    resets both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number.
+    After three decreases, MindFormers changes to window 1, but fp9 changes to the next shorter window, as the paper
+    says.
     """
 
     kind: ClassVar[str] = "adaptive"

@@ -23,7 +23,7 @@ _SIDE = 128
 
 @dataclass(frozen=True)
 class BlockRecipe:
-    """Named method that multiplies FP32 numbers x (M, K) by w (K, N) in a block format.
+    """Named method that multiplies FP32 arrays x (M, K) and w (K, N) in a block format.
 
     The third argument of the function `multiply` states whether w is the layer's weight.
     """

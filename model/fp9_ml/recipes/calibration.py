@@ -1,9 +1,9 @@
 """HiFloat8's post-training calibration, which finds two power-of-two scales for each layer.
 
-One scale applies to the layer's activations and one to its weights. Source: HiFloat8 (Luo et al., arXiv 2409.16626)
-section 4.2, Algorithm 1. The paper does not define three details. Among pairs of exponents with equal error, fp9
-chooses the pair with the smallest |Ea| + |Ew|, then the first pair. `Layer.forward` adds the bias after the product. A
-layer's input is the output of the previous layer.
+One scale applies to the layer's activations, and the other to its weights. Source: HiFloat8 (Luo et al., arXiv
+2409.16626) section 4.2, Algorithm 1. The paper does not define three details. If several pairs of exponents have equal
+error, fp9 chooses the pair with the smallest |Ea| + |Ew|, then the first. `Layer.forward` adds the bias after the
+product. The input of a layer is the output of the previous layer.
 """
 
 from __future__ import annotations
@@ -29,22 +29,22 @@ EXPONENTS = range(-4, 6)
 
 
 class Layer(Protocol):
-    """Layer with a weight matrix (out, in) and a function from the product (n, out) to the next layer's input."""
+    """Layer with a weight matrix (out, in), and a function from the product (n, out) to the next layer's input."""
 
     @property
     def weight(self) -> ArrayLike:
         """Return the weight matrix (out, in)."""
 
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the next layer's input (n, in), computed from the product (n, out).
+        """Turn the layer's product (n, out) into the next layer's input (n, in).
 
-        The function adds the bias, and applies normalisation and activation.
+        For example, the function adds the bias and applies the activation function.
         """
 
 
 @dataclass(frozen=True)
 class Linear:
-    """Linear layer with a weight (out, in), a bias (out,), and a function that is applied to product + bias."""
+    """Linear layer with a weight (out, in), a bias (out,), and a function that is applied to product plus bias."""
 
     weight: NDArray[np.float32]
     bias: NDArray[np.float32] | None = None
@@ -58,10 +58,10 @@ class Linear:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Scale exponents of a layer, and the mean squared error of the layer's product with and without scales.
+    """Scale exponents of a layer, and the mean squared errors of the layer's product with and without scales.
 
-    `direct` is the error without scales, which means with both exponents 0. `direct` is NaN if the pair of exponents
-    (0, 0) was not tried.
+    `direct` is the error without scales, with both exponents 0. `direct` is NaN if the pair of exponents (0, 0) was not
+    tried.
     """
 
     activation: int
@@ -86,7 +86,7 @@ def calibrate(
     `data` (n, in) is the calibration data. First, the exact products O_l = A_l W_l of all layers are computed in FP32
     on the host. The operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q = Q(W 2^Ew). The accumulator `engine`
     then computes O_q = (A_q W_q) 2^-(Ea + Ew). The chosen pair of exponents (Ea, Ew) has the least mean squared error
-    of O_q against O_l. The layer's `forward` maps the chosen O_q to the input of the next layer. After each layer,
+    of O_q against O_l. The layer's `forward` computes the next layer's input from the chosen O_q. After each layer,
     `progress` is called with the layer's name, the number of finished layers, and the number of layers.
 
     Raises ValueError if there are no layers or exponents, if shapes do not match, or if products are not finite.
@@ -128,9 +128,9 @@ def _weight(layer: Layer) -> NDArray[np.float32]:
 
 
 def pairs_of(activations: Iterable[int] = EXPONENTS, weights: Iterable[int] = EXPONENTS) -> list[tuple[int, int]]:
-    """Return all pairs (Ea, Ew) of scale exponents, sorted by |Ea| + |Ew|.
+    """Return all pairs (Ea, Ew) of scale exponents, sorted by |Ea| + |Ew|, so that calibration prefers small exponents.
 
-    Among pairs of exponents with equal error, calibration takes the first pair.
+    If several pairs of exponents have equal error, calibration takes the first pair.
     """
     weights = list(weights)
     return sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
@@ -145,11 +145,10 @@ def best_pair(
     pairs: Sequence[tuple[int, int]],
     rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
-    """Return the pair of scale exponents whose product has the least error against `wanted` (n, out), and the product
-    itself.
+    """Return the exponent pair with the least error against `wanted` (n, out), and the product with this pair.
 
-    Among pairs of exponents with equal error, the first pair is returned. `inputs` (n, in) are cast to the first of
-    `formats`, and `weight` (out, in) is cast to the second.
+    If several pairs of exponents have equal error, the first pair is returned. `inputs` (n, in) are cast to the first
+    of `formats`, and `weight` (out, in) is cast to the second.
     """
     left, right = formats
     a = {e: operand(encode(inputs, left, rounding, scale=-e), left) for e in {pair[0] for pair in pairs}}

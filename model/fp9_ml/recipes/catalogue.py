@@ -84,7 +84,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 def recipe(name: str | Recipe | Path) -> Recipe:
     """Return the training recipe with the given name, or the training recipe in a TOML file.
 
-    A recipe's name may be followed by changed fields in parentheses. A `Recipe` object is returned unchanged.
+    A recipe's name may be followed by changed fields in parentheses, such as `hfp8(first=none)`. A `Recipe` object is
+    returned unchanged.
 
     >>> recipe("hfp8(weights=f143(bias=14),wgrad=chunked(L=128),loss=backoff(window=1000))").wgrad.chunk.length
     128
@@ -157,10 +158,10 @@ def loads(text: str, where: str = "recipe") -> Recipe:
 
 
 def dumps(spec: Recipe) -> str:
-    """Return a recipe as TOML text. `loads` reads an equal recipe from the TOML text.
+    """Return a recipe as TOML text. `loads` converts the TOML text back to an equal recipe.
 
-    If the recipe's name has parentheses, the TOML text leaves the parentheses out. Raises ValueError for an accumulator
-    model that no text describes.
+    The parentheses with changed fields are left out of the recipe's name in the TOML text. Raises ValueError for an
+    accumulator model that cannot be written as text.
     """
     for product in ("forward", "dgrad", "wgrad"):
         chosen = getattr(spec, product)

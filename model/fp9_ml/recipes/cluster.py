@@ -33,8 +33,8 @@ class ClusterRing:
     """Ring of data-parallel learners that run on the workers of a `distributed.Client`.
 
     A cluster worker runs several learners if there are fewer workers than learners. Every learner has a separate copy
-    of `optimizer`. At each hop of the ring, the worker that adds a gradient computes the sum. The learner that owns a
-    slice of the weights updates the slice. Then every learner gathers the new codes.
+    of `optimizer`. At each hop of the ring, the worker of the receiving learner adds this learner's gradient. Each
+    learner updates the slice of the weights that it owns. Then every learner gathers the new codes.
 
     Raises ValueError for a cluster without workers, and in the same cases as `Ring`. Stochastic rounding also raises
     ValueError, because its random bits must come from a single process.
@@ -72,7 +72,7 @@ class ClusterRing:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the FP32 weights (size,) that the learners' weight codes represent."""
+        """Return the weights (size,) as FP32 numbers, decoded from the learners' weight codes."""
         return decode(self.copies[0].result(), self.rule.weights).astype(np.float32)
 
     def step(self, gradients: Sequence[Any]) -> None:
@@ -125,7 +125,7 @@ def _added(total: NDArray[Any], codes: NDArray[Any], part: slice, hop: Format) -
 
 
 def _updated(kept: _Owned, total: NDArray[Any], rule: RoundOff, hop: Format, divisor: int) -> _Owned:
-    """Return the updated slice of the weights with a copy of the optimiser.
+    """Return the updated slice of the weights, with an updated copy of the optimiser.
 
     The old optimiser stays unchanged, so that the step can be undone if another worker fails.
     """

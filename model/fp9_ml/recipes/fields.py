@@ -78,7 +78,7 @@ The second argument of a function is the field's location, for error messages. F
 
 
 def word(value: object) -> str:
-    """Return the text of the value of a recipe's field. Reading the text gives the same value."""
+    """Return the text form of the value of a recipe's field. Reading the text gives the same value."""
     match value:
         case ScaleRule() | LossRule():
             return spelling.spelled(value, value.kind)

@@ -1,7 +1,7 @@
 """8-bit inference of a trained FP32 model: softmax, re-tuned batch norm and smoothing.
 
-The source of the softmax is HFP8 (Sun et al., NeurIPS 2019) section 2.3. The source of the batch norm is HFP8 (Sun et
-al., NeurIPS 2019) section 3. The source of `smooth` is SmoothQuant (Xiao et al., ICML 2023).
+The softmax follows HFP8 (Sun et al., NeurIPS 2019) section 2.3. The re-tuned batch norm follows HFP8 (Sun et al.,
+NeurIPS 2019) section 3. The smoothing follows SmoothQuant (Xiao et al., ICML 2023).
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ def softmax(
     *,
     subtract_max: bool = True,
 ) -> NDArray[np.float32]:
-    """Cast logits to `fmt`, and return their softmax over the last axis, in FP32 and in the shape of x.
+    """Cast logits to `fmt`, and return the softmax of the cast logits over the last axis, in FP32.
 
     In HFP8 section 2.3, each row becomes x' = x - max(x) before the cast, in at least 16 bits. For this subtraction,
-    fp9 uses FP32. The largest logit is then exactly 0, and logits near the largest are in the format's finest range.
-    Without `subtract_max`, x is cast directly, and the largest logits may become equal. The paper does not define the
-    precision of exp, sum and division. For these operations, fp9 uses float64.
+    fp9 uses FP32. The largest logit is then exactly 0, and logits close to the largest are cast with the least absolute
+    error. Without `subtract_max`, x is cast directly, and the largest logits may become equal. The paper does not
+    define the precision of exp, sum and division. For these operations, fp9 uses float64.
 
     Raises ValueError for logits with NaN or plus infinity, and for rows that are all minus infinity.
     """
@@ -54,8 +54,8 @@ def softmax(
 class BatchNorm:
     """Batch normalisation at inference, in FP32: (x - mean) / sqrt(var + eps) * gamma + beta.
 
-    x is (n, channels, ...). While `retune_bn` runs, a batch norm normalises every batch with the batch's statistics,
-    and collects the statistics.
+    x is (n, channels, ...). While `retune_bn` runs, a batch norm normalises each batch by the batch's mean and
+    variance, and collects both.
     """
 
     def __init__(
@@ -101,18 +101,19 @@ class BatchNorm:
 
 
 def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], batches: Batches) -> None:
-    """Re-tune batch norms: measure the statistics of their inputs in the inference precision.
+    """Re-tune batch norms: measure the mean and variance of their inputs with 8-bit inference.
 
-    The new statistics replace the means and variances of the batch norms.
+    The measured values replace the means and variances of the batch norms.
 
-    `model` runs in its inference precision. In HFP8 section 3, forward passes over unlabelled training data give a new
-    mean and variance, and gamma and beta do not change. The HFP8 paper uses "2 % of a single epoch" of the training
-    data. For a small data set, pass all training data. The paper does not define the averaging. Like torch with
-    momentum None, fp9 averages the means and the unbiased variances over the batches. All layers are re-tuned at once,
-    and every batch is normalised by its own statistics.
+    `model` runs in its inference precision. As in HFP8 section 3, forward passes over unlabelled training data give the
+    means and variances, and gamma and beta stay. The HFP8 paper uses "2 % of a single epoch" of the training data. For
+    a small data set, pass all training data. The paper does not define the averaging. Like torch with momentum None,
+    fp9 averages the means and the unbiased variances over the batches. All batch norms are re-tuned at once, while each
+    normalises a batch by the batch's own mean and variance.
 
-    `model` is called with each batch and calls the `norms`. After an error, the statistics are unchanged. Raises
-    ValueError if there are no batches, if the model does not call a norm, or if values are not finite.
+    `model` is called with each batch, and must call all batch norms in `norms`. After an error, the statistics are
+    unchanged. Raises ValueError if there are no batches, if the model does not call a batch norm, or if values are not
+    finite.
     """
     for norm in norms:
         norm.collected = []
@@ -139,13 +140,13 @@ def _averages(number: int, norm: BatchNorm) -> tuple[NDArray[np.float32], NDArra
 
 
 def smooth(x: ArrayLike, w: ArrayLike, alpha: float = 0.5) -> NDArray[np.float32]:
-    """Return the factors s (in,) that move outliers from activations x (..., in) to weights w (out, in).
+    """Return the factors s (in,) by which outliers are moved from activations x (..., in) to weights w (out, in).
 
     Dividing x by s and multiplying w by s keeps the product: (x / s) (w s)^T = x w^T. SmoothQuant defines the factor
     s_j = max|x_j|^alpha / max|w_j|^(1 - alpha). The default alpha is SmoothQuant's 0.5, because HiFloat8 (section 4.2)
     gives no value. The factor is 1 for a channel whose activations or weights are all zero.
 
-    Raises ValueError for shapes that do not fit, an alpha outside 0..1, and numbers that are not finite.
+    Raises ValueError for shapes that do not match, an alpha outside 0..1, and numbers that are not finite.
     """
     if not 0 <= alpha <= 1:
         raise ValueError(f"alpha {alpha} given; give a number from 0 (weights stay) to 1 (activations are all alike)")

@@ -1,10 +1,10 @@
-"""Linear layer under a training recipe: operands are cast, an accumulator adds products.
+"""Linear layer under a training recipe: operands are cast, and an accumulator adds products.
 
 The layer computes y = x w^T with x (..., in) and w (out, in), as torch does. The backward pass computes dx = g w and dw
-= g^T x. An operand is multiplied by its scale factor before the cast. After the accumulation, the product is divided by
-both factors, in float64 with one rounding to FP32. If a scale factor is a power of two, the scaling causes no further
-rounding. Any other scale factor, as in Transformer Engine, is multiplied in FP32 before the cast, which adds a
-rounding. The inverse of a scale factor that is not a power of two is rounded to FP32.
+= g^T x. An operand is multiplied by its scale factor before the cast. The product is then divided by the scale factors
+of both operands, in float64 with one rounding to FP32. A scale factor that is a power of two causes no further
+rounding. Any other scale factor, as in Transformer Engine, is multiplied in FP32 before the cast, which rounds once
+more. The inverse of such a scale factor is rounded to FP32.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 class LayerState:
     """Scales of the three operands (activations, weights and gradients) of a layer.
 
-    Every layer of a network has separate scales.
+    The layers of a network do not share scales.
     """
 
     def __init__(self, recipe: Choices) -> None:
@@ -45,11 +45,11 @@ class LayerState:
 
     @property
     def remembers(self) -> bool:
-        """Return whether a scale factor depends on tensors of earlier passes."""
+        """Return whether a scale factor depends on tensors of earlier training steps."""
         return any(scaler.remembers for scaler in self.scalers.values())
 
     def state_dict(self) -> State:
-        """Return a copy of the states of the scales of activations, weights and gradients.
+        """Return a copy of the scaler states for activations, weights and gradients.
 
         `json.dumps` writes the dictionary without loss.
         """
@@ -73,10 +73,10 @@ class LayerState:
 
 @dataclass(frozen=True)
 class Operand:
-    """Operand of a bit-accurate matrix product: codes in `format` that represent a tensor times `factor`.
+    """Operand of a bit-accurate matrix product: a tensor, stored as the codes of tensor * `factor` in `format`.
 
-    Without a format, `codes` are FP32 numbers and the factor is 1. `prepared` is the result of `fp9.operand`, which
-    `fp9.matmul` accepts. Two products that use the same tensor share the prepared operand.
+    Without a format, `codes` are FP32 numbers and the factor is 1. `prepared` caches the result of `fp9.operand`, for
+    use by `fp9.matmul`. Two products with the same tensor share the prepared operand.
     """
 
     codes: NDArray[Any]
@@ -102,11 +102,11 @@ class Operand:
 
 @dataclass(frozen=True)
 class Saved:
-    """Data from a forward pass for the backward pass: operands (n, in) and (out, in), and the shape of x.
+    """Data that a forward pass saves for the backward pass: operands (n, in) and (out, in), and the shape of `x`.
 
     `product` holds the codes of the forward product (n, out), or FP32 numbers if the host computed the product.
-    `earlier` holds the gradient's scale factor from the first backward pass. A repeated backward pass uses the first
-    scale factor, and does not update a scale that depends on earlier tensors.
+    `earlier` holds the gradient's scale factor from the first backward pass over the saved data. A repeated backward
+    pass reuses the first scale factor, and does not update a scale that depends on earlier tensors.
     """
 
     recipe: Choices
@@ -126,11 +126,11 @@ class Saved:
 
 @dataclass(frozen=True)
 class Backward:
-    """Result of the backward pass: the cast gradient (n, out), the codes of both products, and their numbers.
+    """Result of the backward pass: the cast gradient (n, out), and both products as codes and as numbers.
 
     `dx_product` (n, in) and `dw_product` (out, in) are codes in the output formats of the accumulator models. If the
     host computed a product, `dx_product` or `dw_product` holds FP32 numbers. `dx` and `dw` are FP32 numbers in the
-    shapes of x and w.
+    shapes of `x` and `w`.
     """
 
     gradient: Operand
@@ -152,16 +152,15 @@ def linear(
 ) -> tuple[NDArray[np.float32], Saved]:
     """Compute the linear layer y = x w^T for x (..., in) and w (out, in).
 
-    Return y (..., out) in FP32, and data for the backward pass. If w has more axes, (..., out, in), each matrix
-    multiplies the matrix of x (..., n, in) with the same index, as in attention. The scales then belong to whole
-    tensors.
+    Return y (..., out) in FP32, and data for the backward pass. If w has more axes, (..., out, in), the layer
+    multiplies matrix by matrix, with x of shape (..., n, in), as in attention. The scales then belong to whole tensors.
 
-    `state` holds the scales of the layer. If `state` is None, the layer gets new scales, as in the first training step.
-    With `training` false, the scales are read but not updated. `random` gives the random bits for stochastic rounding.
-    `earlier` holds the factors (`Saved.factors`) of an earlier pass with the same operands. A scale with memory then
-    uses the scale factor of the earlier pass, and is not updated again.
+    `state` holds the scales of the layer. If `state` is None, the layer starts with fresh scales, as in the first
+    training step. With `training` false, the scales are read but not updated. `random` gives the random bits for
+    stochastic rounding. `earlier` holds the scale factors (`Saved.factors`) of an earlier pass with the same operands.
+    A scale that depends on earlier tensors then reuses the factor in `earlier`, and is not updated again.
 
-    Raises ValueError for shapes that do not fit, and TypeError for operands that are not numbers.
+    Raises ValueError for shapes that do not match, and TypeError for operands that are not numbers.
     """
     many, shape = np.ndim(w) > 2, np.shape(x)
     rows, weights = _matrices(x, "x", many), _matrices(w, "w", many)
@@ -181,8 +180,8 @@ def linear(
 def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
     """Compute both backward products of a layer. g (..., out) is the gradient of the loss with respect to y.
 
-    If the gradient's scale depends on earlier tensors, a repeated backward pass uses the scale factor of the first
-    pass. Raises ValueError for a g of the wrong shape, and TypeError for a g that does not hold numbers.
+    If the gradient's scale depends on earlier tensors, a repeated backward pass reuses the first pass's scale factor.
+    Raises ValueError for a g of the wrong shape, and TypeError for a g that does not hold numbers.
     """
     recipe = saved.recipe
     expected = (*saved.shape[:-1], saved.w.codes.shape[-2])
@@ -211,8 +210,8 @@ def quantised(
 ) -> Operand:
     """Cast FP32 numbers to the format of activations, weights or gradients, as `role` states.
 
-    With `training`, the scale of the tensor is updated from the numbers. `earlier` can hold a scale factor of the
-    tensor from an earlier pass. A scale that depends on earlier tensors then uses the factor in `earlier`, and is not
+    With `training`, the scale of the tensor is updated from the numbers. `earlier` can hold the tensor's scale factor
+    from an earlier pass. A scale that depends on earlier tensors then reuses the factor in `earlier`, and is not
     updated.
     """
     fmt = recipe.format_of(role)
@@ -240,10 +239,7 @@ def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: 
 
 
 def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], int]:
-    """Split the scaling of x by a factor into FP32 numbers and an exponent e for the cast.
-
-    The cast multiplies the returned numbers by 2^e.
-    """
+    """Split x * factor into an FP32 array and an exponent e. The cast multiplies the array by 2^e."""
     fraction, exponent = math.frexp(factor)
     if fraction == 0.5:
         return x, exponent - 1
@@ -252,7 +248,7 @@ def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], i
 
 
 def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:
-    """Multiply a (M, K) by b (K, N), and return the codes of the product in the accumulator model's output format.
+    """Multiply codes a (M, K) by codes b (K, N), and return codes in the accumulator model's output format.
 
     If the host computes the product, return FP32 numbers.
     """
@@ -264,9 +260,10 @@ def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDA
 
 
 def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
-    """Divide numbers by factors in float64, and round once to FP32.
+    """Divide an array by scale factors in float64, and round once to FP32.
 
-    Every factor is replaced by the inverse, rounded to FP32. The inverse of a power of two is exact.
+    The array is multiplied by the inverse of each scale factor, which is first rounded to FP32. The inverse of a power
+    of two needs no rounding.
     """
     scaling = math.prod(float(np.float32(1) / np.float32(factor)) for factor in factors)
     if scaling == 1:
@@ -297,7 +294,7 @@ def _rounded(
 
 
 def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
-    """Return x as a contiguous FP32 array. Unless `many` is true, all axes except the last axis are merged."""
+    """Return x as a contiguous FP32 array. Unless `many` is true, all axes but the last are merged into one."""
     array = as_numbers(x)
     if array.ndim < 2:
         raise ValueError(f"{what} of shape {array.shape} given; give at least two axes")
@@ -307,7 +304,7 @@ def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
 
 
 def gradients_are_finite(*gradients: NDArray[Any]) -> tuple[bool, float]:
-    """Return whether all gradients are finite, and their largest magnitude.
+    """Return whether all gradients are finite, and the largest gradient magnitude.
 
     Both values are arguments of `LossScaler.update`.
     """

@@ -24,7 +24,10 @@ FP32_SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 
 
 class LossScaler(Stateful, abc.ABC):
-    """Scaler of the loss in a training run. `update` changes the scale after each step."""
+    """Scaler that multiplies the loss in a training run, and adapts its scale.
+
+    `update` changes the scale after each step.
+    """
 
     scale: float
     """FP32 factor by which the loss is multiplied in the current step."""
@@ -35,8 +38,8 @@ class LossScaler(Stateful, abc.ABC):
 
         Return whether the optimiser takes the observed training step.
 
-        `finite` states whether the loss and all gradients are finite. `amax` is the largest magnitude of all weight
-        gradients after division by the loss scale. Only `LogMax` needs `amax`.
+        `finite` states whether the loss and all gradients of the step are finite. `amax` is the largest magnitude of
+        all weight gradients after division by the loss scale. Only `LogMax` needs `amax`.
         """
 
     def check_state(self, state: Mapping[str, Any]) -> None:
@@ -55,7 +58,7 @@ class LossRule(abc.ABC):
 
 
 def check_positive(kind: str, **numbers: float | None) -> None:
-    """Raise ValueError for a number that is not positive or not within the range of FP32. None is accepted."""
+    """Raise ValueError for a number that is not positive, or outside the range of FP32. None is accepted."""
     for name, number in numbers.items():
         if number is not None and not FP32_SMALLEST <= number <= FP32_MAX:
             raise ValueError(f"{kind}: {name}={number} given; give a number above zero that FP32 has room for")
@@ -90,10 +93,10 @@ class Backoff(LossRule):
     """Loss scaling rule that multiplies the scale by `growth` after `window` consecutive finite steps.
 
     After a training step with an infinity or NaN, the scale is multiplied by `backoff`, and the step is dropped. The
-    defaults and the loss scales are bit-identical to the defaults and loss scales of `torch.amp.GradScaler`. The scale
-    is an FP32 number and does not grow beyond FP32's range. `largest` is an upper limit (Apex: 2^24). A loss scale that
-    falls to zero raises ValueError, because the infinity or NaN then has another cause. With a loss scale of zero,
-    torch continues the training.
+    defaults and the resulting loss scales are bit-identical to `torch.amp.GradScaler`. The scale is an FP32 number and
+    does not grow beyond FP32's range. `largest` is an upper limit (Apex: 2^24). Raises ValueError if the loss scale
+    falls to zero, because the infinity or NaN then has another cause. At a loss scale of zero, torch would continue the
+    training.
     """
 
     kind: ClassVar[str] = "backoff"

@@ -35,21 +35,21 @@ class Recipe:
 
     `activations`, `weights` and `gradients` are the formats to which tensors are cast before multiplication. The
     gradients are the derivatives of the loss with respect to the layer's outputs. `forward`, `dgrad` and `wgrad` are
-    the accumulator models of the layer's three products. The host computes a product without an accumulator model
-    (None) in FP32, in an order that is not fixed. A tensor without a format is not cast. Only products without an
-    accumulator model accept a tensor that is not cast. `output` is the format of the layer's output and of the
-    activation gradients, after unscaling. None keeps the engine's output format. `weight_gradients` is the format of
-    the weight gradients.
+    the accumulator models of the layer's three products. A product whose accumulator model is None is computed by the
+    host in FP32, in no fixed order. A tensor whose format is None is not cast. A tensor that is not cast requires that
+    the accumulator models of its products are None. `output` is the format to which the layer's output and the
+    activation gradients are rounded, after division by the scales. None keeps the engine's output format.
+    `weight_gradients` is the format to which the weight gradients are rounded.
 
     `scale` is the scaling rule of each tensor, and `loss` is the scaling rule of the loss. `rounding` and `overflow`
     apply to casts of activations and weights. `backward_rounding` and `gradient_overflow` apply to casts of gradients.
-    If a rounding field is None, the format's default rounding applies. With the overflow policy "inf", loss scaling
-    detects an overflow. The policy "saturate" clips.
+    If a rounding field is None, the format's default rounding applies. With the overflow policy "inf", an overflow
+    gives an infinity, which the loss scaling detects. The policy "saturate" clips.
 
-    `first`, `last` and `depthwise` are the formats of all operands in the first layer, the last layer and depthwise
-    layers. If `first`, `last` or `depthwise` is None, the special layer uses the formats of all other layers.
-    `layer(place)` returns the recipe of a first, last or depthwise layer. Formats, accumulator models, scaling rules
-    and policies may be given by name.
+    `first`, `last` and `depthwise` are formats for all operands of the first layer, the last layer and depthwise
+    layers. If the format of a special layer (`first`, `last`, `depthwise`) is None, the layer is cast like all other
+    layers. `layer(place)` returns the training recipe of a special layer (first, last or depthwise). Formats,
+    accumulator models, scaling rules and policies may be given by name.
 
     Raises ValueError for inconsistent fields.
 
@@ -134,18 +134,18 @@ class Recipe:
         return found
 
     def engine_of(self, product: Product) -> Engine | None:
-        """Return the engine that computes a product. Return None if the host computes the product in FP32."""
+        """Return the engine that computes a product. Return None for a product that the host computes in FP32."""
         found: Engine | None = getattr(self, product.value)
         return found
 
     def policy(self, role: Role) -> CastPolicy:
-        """Return the rounding and overflow policy of the cast of activations, weights or gradients."""
+        """Return the rounding mode and overflow policy for casts of activations, weights or gradients."""
         if role is Role.GRADIENTS:
             return CastPolicy(self.backward_rounding, self.gradient_overflow)
         return CastPolicy(self.rounding, self.overflow)
 
     def layer(self, place: Place | str) -> Recipe:
-        """Return the recipe for a first, last or depthwise layer.
+        """Return the recipe for a special layer (first, last or depthwise).
 
         In the returned recipe, all operands have the special layer's format and no scales. The engines are the same. If
         the recipe has no format for the special layer, the recipe is returned unchanged.
@@ -163,14 +163,14 @@ class Recipe:
         )
 
     def units(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of the hardware units that compute each cast and product of the recipe bit-exactly.
+        """Return the names of catalogue units that compute each cast and product of the recipe bit-exactly.
 
-        A hardware unit for a cast supports the source format, target format, rounding and overflow policy. If tensors
-        are scaled by powers of two, the hardware unit also has a scale input. Other scale factors are multiplied in
-        FP32 before the cast, so the cast needs an FP32 source. A hardware unit for a product computes steps of the
-        accumulator model on both operand formats. A hardware unit with a bias port supports any exponent bias of its
-        format's family. The hardware units come from the catalogue. An empty tuple means that the catalogue has no
-        matching hardware unit. The dictionary has no entry for products that the host computes.
+        A unit for a cast supports the source format, target format, rounding and overflow policy of the cast. If the
+        recipe scales tensors by powers of two, the unit for a cast also has a scale input. Any other scale factor is
+        multiplied in FP32 before the cast, so the unit's source format must be FP32. A unit for a product computes the
+        steps of the accumulator model, with both operand formats. A hardware unit with a bias port supports any
+        exponent bias of its format's family. The hardware units come from the catalogue. An empty tuple means that the
+        catalogue has no matching hardware unit. Products that the host computes have no entry in the dictionary.
         """
         found = {}
         for role in Role:
@@ -209,7 +209,10 @@ class Recipe:
         return LayerState(self)
 
     def loss_scaler(self) -> LossScaler:
-        """Return the loss scaler for gradients in the recipe's format. Without a format, the gradients are FP16."""
+        """Return the loss scaler of the recipe, for gradients in the recipe's gradient format.
+
+        Without a format, the gradients are FP16.
+        """
         return self.loss.start(self.gradients or _FP16)
 
     def linear(

@@ -1,6 +1,6 @@
 """Recording of a training step in a file: operands, casts and products of layers.
 
-The recording file holds the operand and result codes that the training used. The command `fp9 vectors export UNIT
+The recording file holds the operand codes and result codes of the training run. The command `fp9 vectors export UNIT
 --from run.npz` converts a recording to test vectors for hardware.
 """
 
@@ -29,7 +29,7 @@ _KIND = "fp9 recording 1"
 
 @dataclass(frozen=True)
 class Recorded:
-    """Product of a layer: codes of the operands (M, K) and (K, N), and codes of the result (M, N)."""
+    """Recorded product of a layer: codes of the operands (M, K) and (K, N), and codes of the result (M, N)."""
 
     layer: str
     product: Product
@@ -41,7 +41,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class RecordedCast:
-    """Cast of one operand: the FP32 numbers (n,) are multiplied by 2^exponent and cast to the codes (n,)."""
+    """Recorded cast of an operand: FP32 numbers (n,) that were multiplied by 2^exponent and cast, and their codes (n,)."""
 
     layer: str
     role: Role
@@ -61,18 +61,18 @@ class Recording:
     casts: list[RecordedCast] = field(default_factory=list)
 
     def forward(self, layer: str, saved: Saved, x: ArrayLike | None = None, w: ArrayLike | None = None) -> None:
-        """Record the forward product of a layer. If x and w are given, also record their casts.
+        """Record the forward product of a layer. If x and w are given, also record the casts of x and w.
 
-        A product that the host computes has no codes and is left out. A cast with random bits (stochastic rounding) is
-        also left out. If w holds many matrices, each product is recorded under the layer's name and the index of the
-        matrix. Raises ValueError for tensors that do not belong to the product.
+        Products that the host computes have no codes, and are not recorded. Casts with random bits (stochastic
+        rounding) are not recorded either. If w holds several matrices, each product is recorded under the layer's name
+        and the matrix index. Raises ValueError for tensors that are not the operands of the product.
         """
         rows, weights = _cast(layer, saved, Role.ACTIVATIONS, x, saved.x), _cast(layer, saved, Role.WEIGHTS, w, saved.w)
         self.casts += [*rows, *weights]
         self._keep(layer, saved, Product.FORWARD, saved.x, saved.w.transposed, saved.product)
 
     def backward(self, layer: str, saved: Saved, back: Backward, g: ArrayLike | None = None) -> None:
-        """Record the two backward products of a layer. If the gradient g is given, also record its cast."""
+        """Record the two backward products of a layer. If the gradient `g` is given, also record the cast of `g`."""
         e = back.gradient
         self.casts += _cast(layer, saved, Role.GRADIENTS, g, e)
         self._keep(layer, saved, Product.DGRAD, e, saved.w, back.dx_product)
@@ -88,7 +88,7 @@ class Recording:
             self.products.append(Recorded(name, product, one, other, chosen, result[place]))
 
     def save(self, path: Path | str) -> None:
-        """Write the products and casts to a .npz file, atomically.
+        """Write the recorded products and casts to a .npz file, atomically.
 
         Raises ValueError if nothing was recorded, and for a format or an accumulator model without a name.
         """

@@ -26,11 +26,11 @@ MAX_HOP_BITS = 16
 
 
 def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
-    """Add the gradients (size,) of all learners around a ring (reduce-scatter).
+    """Add the gradients (size,) of all learners hop by hop around a ring (reduce-scatter).
 
-    Return one slice of sums for each of the N learners, as codes in the format `hop`. Learner i owns slice i. Each
-    learner's gradient is rounded to `hop`. Slice i of the gradients starts at learner i + 1 and travels around the ring
-    to learner i. Every learner on the route adds its gradient exactly, and rounds the sum once to the format `hop`.
+    Return N slices of summed gradients, one for each learner, as codes in the format `hop`. Learner i owns slice i.
+    Each learner's gradient is rounded to `hop`. Slice i of the gradients starts at learner i + 1 and travels around the
+    ring to learner i. Each learner on the way adds its gradient exactly, and rounds the sum once to the format `hop`.
 
     Raises ValueError for gradients of different shapes, and for more learners than elements. Raises ValueError if `hop`
     is not an accumulator format of at most 16 bits.
@@ -50,7 +50,7 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
 
 
 def hop_format(hop: Format | str) -> Format:
-    """Return the format in which gradients travel between learners. Raises ValueError for more than 16 bits."""
+    """Return the format in which learners send gradients to each other. Raises ValueError for more than 16 bits."""
     fmt = format(hop)
     if fmt.bits > MAX_HOP_BITS:
         raise ValueError(
@@ -60,19 +60,19 @@ def hop_format(hop: Format | str) -> Format:
 
 
 def route(owner: int, learners: int) -> list[int]:
-    """Return the learners that a slice of gradients visits, from the learner after the slice's owner to the owner."""
+    """Return the learners that a slice of gradients visits in order, ending at the learner that owns the slice."""
     return [(owner + hops) % learners for hops in range(1, learners + 1)]
 
 
 def share(gradient: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """Cast a learner's gradient to the format in which gradients travel between learners."""
+    """Cast a learner's gradient to the format in which learners send gradients."""
     return np.asarray(encode(np.asarray(as_numbers(gradient), np.float32), fmt, overflow="inf"))
 
 
 def added(a: NDArray[Any], b: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the codes of the sums a + b, rounded once.
+    """Return the codes of the sums of `a` and `b`, each rounded once.
 
-    The sum a + b is computed as the fused multiply-add a x 1 + b.
+    The sums are computed as fused multiply-adds a x 1 + b.
     """
     engine = Engine("hop", Result(fmt, fmt.default_rounding))  # type: ignore[arg-type]
     one = encode(np.ones((1, 1), np.float32), fmt)
@@ -109,10 +109,10 @@ class Ring:
 
     Each learner owns 1/N of the weights.
 
-    A step first reduces and scatters the gradients in the format `hop`, by default the 16-bit format 1-6-9. Each
-    learner then updates its slice of the weights by the update rule and stores the residual. Finally every learner
-    gathers the new codes of all weights. The paper does not define two details. In fp9, `mean` divides the sums by N in
-    FP32, and a sum is rounded at every hop of the ring.
+    A training step first reduces and scatters the gradients in the format `hop`, by default the 16-bit format 1-6-9.
+    Each learner then updates its slice of the weights by the update rule and stores the residual. Finally every learner
+    gathers the new codes of all weights. The paper does not define two details. In fp9, `mean` divides the summed
+    gradients by N in FP32, and every hop of the ring rounds the sum.
     """
 
     def __init__(
@@ -129,15 +129,15 @@ class Ring:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the FP32 weights (size,) that the learners' weight codes represent."""
+        """Return the weights (size,) as FP32 numbers, decoded from the learners' weight codes."""
         return decode(self.copies[0], self.rule.weights).astype(np.float32)
 
     def step(
         self, gradients: Sequence[ArrayLike], optimizer: Optimizer, random: np.random.Generator | None = None
     ) -> None:
-        """Take one step with all learners. `gradients` are N arrays (size,), one from each learner.
+        """Take one step with all learners. `gradients` holds N arrays (size,), one array from each learner.
 
-        Raises ValueError in the same cases as `reduce_scatter` and the update rule. After an error, the state is
+        Raises ValueError for the same errors as `reduce_scatter` and the update rule. After an error, the state is
         unchanged.
         """
         if len(gradients) != len(self.parts):
@@ -155,9 +155,9 @@ class Ring:
 
     @property
     def bytes_per_weight(self) -> float:
-        """Return the number of bytes that a learner sends in a step, divided by the number of weights.
+        """Return the bytes that a learner sends in a step, per weight.
 
-        For each weight, a learner sends (N-1)/N of a gradient in the format `hop` and (N-1)/N of a weight code.
+        For each weight, a learner sends (N-1)/N gradients in the format `hop` and (N-1)/N weight codes.
         """
         share = (len(self.parts) - 1) / len(self.parts)
         return share * (self.hop.bits + self.rule.weights.bits) / 8

@@ -1,4 +1,4 @@
-"""Names of a layer's tensors and matrix products, and of the special layers."""
+"""Names for a layer's tensors and matrix products, and for special layers."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fp9_ml.recipes.scaling import ScaleRule
 
 
 class Role(Enum):
-    """Tensors that are operands in a layer's three matrix products: activations, weights and gradients."""
+    """Operand tensors in a layer's three matrix products: activations, weights and gradients."""
 
     ACTIVATIONS = "activations"
     WEIGHTS = "weights"
@@ -28,12 +28,12 @@ class Product(Enum):
 
     @property
     def operands(self) -> tuple[Role, Role]:
-        """Return the left and the right operand of the matrix product."""
+        """Return the left operand and the right operand of the matrix product."""
         return _OPERANDS[self]
 
     @property
     def words(self) -> str:
-        """Return a description of the matrix product for users."""
+        """Return a description of the matrix product for messages to the user."""
         return _PRODUCT_WORDS[self]
 
 
@@ -50,7 +50,10 @@ _PRODUCT_WORDS = {
 
 
 class Place(Enum):
-    """Position of a layer in the network, for which a recipe may have a special format."""
+    """Place of a layer in the network: first, last, depthwise or inner layer.
+
+    A recipe may have a special format for it.
+    """
 
     INNER = "inner"
     FIRST = "first"
@@ -59,11 +62,11 @@ class Place(Enum):
 
 
 class Choices(Protocol):
-    """Properties of a training recipe that a layer needs."""
+    """Those properties of a training recipe that a layer uses."""
 
     @property
     def scale(self) -> ScaleRule:
-        """Return the scaling rule, which applies separately to each tensor."""
+        """Return the scaling rule. The rule applies to each tensor separately."""
 
     @property
     def output(self) -> Format | None:
@@ -80,7 +83,7 @@ class Choices(Protocol):
         """
 
     def engine_of(self, product: Product) -> Engine | None:
-        """Return the engine that computes a product. Return None if the host computes the product in FP32."""
+        """Return the engine that computes a product. Return None for a product that the host computes in FP32."""
 
     def policy(self, role: Role) -> CastPolicy:
-        """Return the rounding and overflow policy of the cast of activations, weights or gradients."""
+        """Return the rounding mode and overflow policy for casts of activations, weights or gradients."""

@@ -2,8 +2,9 @@
 
 A rule determines a tensor's scale factor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In each
 step, `step(x)` returns the factor by which x is multiplied before the cast. The amax of a tensor is the largest
-magnitude in the tensor. NaN does not count for the amax, but infinity does. If the amax is 0 or not finite, the scale
-factor does not change. The rule `Current` uses the factor 1 if the amax is 0 or not finite.
+magnitude in the tensor. A NaN in the tensor does not affect the amax, but an infinity does. If the amax is 0 or not
+finite, the scale factor keeps its value. Only the rule `Current` uses the scale factor 1 if the amax is 0 or not
+finite.
 
 The sources of `Delayed` and `Current` are Transformer Engine's `DelayedScaling` and `Float8CurrentScaling`. The source
 of `Periodic` is HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
@@ -68,16 +69,16 @@ class Scaler(Stateful, abc.ABC):
 
     @abc.abstractmethod
     def factor(self, x: ArrayLike) -> float:
-        """Return the scale factor of x in the current step, without changing the state.
+        """Return the scale factor for `x` in the current step, without changing the scaler's state.
 
         Forward passes in evaluation mode call this method.
         """
 
     def observe(self, x: ArrayLike) -> None:
-        """Observe the tensor x of the current step, and go on to the next step."""
+        """Update the scaler with the tensor `x`, and go on to the next step."""
 
     def step(self, x: ArrayLike) -> float:
-        """Return the scale factor of the tensor x, then update the scaler from x."""
+        """Return the scale factor for the tensor `x`, and then update the scaler with `x`."""
         factor = self.factor(x)
         self.observe(x)
         return factor
@@ -94,9 +95,9 @@ class ScaleRule(abc.ABC):
 
     @property
     def is_exact(self) -> bool:
-        """Return whether all scale factors are powers of two.
+        """Return whether the rule gives only powers of two as scale factors.
 
-        If all factors are powers of two, the cast of a scaled tensor rounds only once.
+        A scale factor that is a power of two lets the cast of the scaled tensor round only once.
         """
         return True
 
@@ -135,7 +136,7 @@ class _FixedScaler(Scaler):
 
 @dataclass(frozen=True)
 class Current(ScaleRule):
-    """Scale factor from the tensor's current amax, as in Transformer Engine's `Float8CurrentScaling`.
+    """Scaling rule that uses the tensor's current amax, as in Transformer Engine's `Float8CurrentScaling`.
 
     The scale factor maps the amax to `top` / 2^margin. The default `top` is the format's largest number. The scale
     factor is an FP32 number, or a power of two if `power_of_two` is true. The scale factor is 1 for a tensor of zeros
@@ -173,14 +174,14 @@ ALGORITHMS = ("max", "most_recent")
 
 @dataclass(frozen=True)
 class Delayed(ScaleRule):
-    """Scale factor from the amaxes of the last `history` steps, as in Transformer Engine's `DelayedScaling`.
+    """Scaling rule that uses the amaxes of the last `history` steps, as in Transformer Engine's `DelayedScaling`.
 
-    The scale factor is (largest number / 2^margin) / amax. The amax of the current step is not part of the history. In
-    early steps, the history is shorter, and the first step has the scale factor 1. The algorithm "max" uses the largest
-    amax in the history, and "most_recent" uses the last amax. If the selected amax is 0 or not finite, the scale factor
-    does not change. The cast clips values above the format's largest number. With `power_of_two`, the factor is
-    2^floor(log2((largest number) / amax) - margin), as in Transformer Engine's older rule. Otherwise the factor is any
-    FP32 number, as in Transformer Engine's current rule.
+    The scale factor is the format's largest number, divided by 2^margin and by the amax. The amax history does not
+    contain the current step. The first step has the scale factor 1, and the history then grows step by step. The
+    algorithm "max" uses the largest amax in the history, and "most_recent" uses the last amax. If the selected amax is
+    0 or not finite, the scale factor keeps its value. The cast clips values above the format's largest number. With
+    `power_of_two`, the factor is 2^floor(log2((largest number) / amax) - margin), as in Transformer Engine's older
+    rule. Otherwise the factor is any FP32 number, as in Transformer Engine's current rule.
     """
 
     kind: ClassVar[str] = "delayed"
@@ -236,13 +237,13 @@ class _DelayedScaler(Scaler):
 
 @dataclass(frozen=True)
 class Periodic(ScaleRule):
-    """Power-of-two scale factor from the tensor's amax, updated every `interval` steps.
+    """Scaling rule with power-of-two factors, which are updated from the tensor's amax every `interval` steps.
 
     Source: HiFloat8's per-tensor scaling in training (section 5.1), which updates the factor every 10 iterations. The
     paper does not define the algorithm. In fp9, the scale factor maps the amax into (top/2, top]. HiFloat8 has 3
-    fraction bits only up to 2^4, so `top` should not be the largest number. With the default `top` of 8, the seven
-    binades below `top` have full precision. Steps 0 to interval - 1 have the scale factor 1. Step `interval` is the
-    first step whose amax is used.
+    fraction bits only up to 2^4, so `top` should not be the largest number. With the default `top` of 8, magnitudes in
+    the seven binades up to 8 have all 3 fraction bits. Steps 0 to interval - 1 have the scale factor 1. The first amax
+    that sets the scale factor is the amax of step `interval`.
     """
 
     kind: ClassVar[str] = "periodic"
@@ -281,7 +282,7 @@ class _PeriodicScaler(Scaler):
 class Searched(ScaleRule):
     """Power-of-two factor that `fp9_ml.torch.calibrate` finds.
 
-    The scale factor is 1 before the search, and always 1 for gradients.
+    Before the search, all scale factors are 1. The scale factor of gradients is always 1.
     """
 
     kind: ClassVar[str] = "searched"

@@ -21,7 +21,7 @@ _LARGE = 1 << 12
 
 
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:
-    """Split a text `name(field=value,...)` into the name and the settings.
+    """Split a text `name(field=value,...)` into its name and its field settings.
 
     Raises ValueError for a text that does not have the form `name(field=value,...)`. The error message names `what`.
     """
@@ -76,9 +76,9 @@ def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
 
 
 def spelled(record: object, name: str) -> str:
-    """Return a record as text, without fields that have default values.
+    """Return the text form of a record, without fields that have default values.
 
-    `rule` reads an equal record from the returned text.
+    `rule` converts the text back to an equal record.
     """
     said = [f for f in _fields(type(record)) if f.default is MISSING or getattr(record, f.name) != f.default]
     settings = ",".join(f"{f.name}={word(getattr(record, f.name))}" for f in said)
@@ -124,7 +124,7 @@ def _number(text: str, hint: object, where: str) -> int | float:
 
 
 def word(value: object) -> str:
-    """Return a value as text. `read` reads the same value from the returned text."""
+    """Return a value as text. `read` converts the text back to the same value."""
     if isinstance(value, tuple):
         return f"({','.join(word(item) for item in value)})"
     if isinstance(value, float) and value.is_integer():

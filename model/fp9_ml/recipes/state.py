@@ -15,7 +15,7 @@ State = dict[str, Any]
 class Stateful:
     """Base class of objects whose state can be saved.
 
-    `remembers` names the attributes on which the next steps of the object depend.
+    `remembers` names the attributes that the saved state contains.
     """
 
     remembers: ClassVar[tuple[str, ...]] = ()
@@ -27,8 +27,8 @@ class Stateful:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError for the state of another object, or for impossible values such as NaN. After an error, nothing
-        is changed.
+        Raises ValueError for the state of a different object, or for impossible values such as NaN. After an error,
+        nothing is changed.
         """
         check_keys(state, self.remembers, type(self).__name__)
         self.check_state(state)

@@ -1,8 +1,8 @@
 """Update of weights that are stored in 8 bits, with a residual or with stochastic rounding.
 
-Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. In fp9, W - update - R is
-computed in FP32 from left to right, and W_t - W^_t is computed in FP32. The caller computes the weight update,
-including momentum, in any precision.
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. In fp9, W - update - R and
+W_t - W^_t are computed in FP32, from left to right. The caller computes the weight update, including momentum, in any
+precision.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ class RoundOff:
     R_0 = 0; W^_t = W_{t-1} - update - R_{t-1}; W_t = Q_W(W^_t); R_t = Q_R(W_t - W^_t).
 
     `weights` is the format of W. `residual` is the format of R, which must be finer ("Q_R higher precision than Q_W";
-    1-6-9 in the paper). Without a residual (None), the rule only rounds, to nearest or stochastically (Wang et al.,
-    NeurIPS 2018). If `rounding` is None, the format's default rounding applies. The rounding "sr" (stochastic) uses the
-    random bits that `step` gets.
+    1-6-9 in the paper). If `residual` is None, the rule only rounds, to nearest or stochastically (Wang et al., NeurIPS
+    2018). If `rounding` is None, the format's default rounding applies. The rounding "sr" (stochastic) uses the random
+    bits that `step` gets.
     """
 
     weights: Format
@@ -52,9 +52,9 @@ class RoundOff:
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Cast the initial weights.
 
-        Return the weights' codes and the codes of a zero residual, in the shape of `numbers`.
+        Return the codes of the weights `numbers` and of a zero residual, in the shape of `numbers`.
 
-        The residual is None for a rule without a residual.
+        The residual is None if the update rule uses no residual.
         """
         codes = self._codes(np.asarray(as_numbers(numbers), dtype=np.float32), random)
         residual = None if self.residual is None else encode(np.zeros(codes.shape, np.float32), self.residual)
@@ -69,9 +69,9 @@ class RoundOff:
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Subtract `update` from the weights. Return the new codes of the weights and of the residual.
 
-        `update` holds FP32 numbers, in the shape of the weights. Raises ValueError for shapes that do not fit, and if
-        the residual is missing or not expected. Raises ValueError for an update that is not finite, and for stochastic
-        rounding without `random`. The caller must drop a training step whose update is not finite.
+        `update` holds FP32 numbers, in the shape of the weights. Raises ValueError for shapes that do not match, and if
+        a residual is missing or was not expected. Raises ValueError for an update that is not finite, and for
+        stochastic rounding without `random`. The caller must drop a training step whose update is not finite.
         """
         codes = as_codes(weights, self.weights)
         change = np.asarray(as_numbers(update), dtype=np.float32)

@@ -19,9 +19,10 @@ from fp9_ml.torch.layers import ByRecipe
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
     """torch.nn.MultiheadAttention whose products q k^T and p v follow a training recipe.
 
-    The recipe also applies to the gradients of both products. The recipe treats q and p as activations, and k and v as
-    weights. Each of the two products has separate scales, which apply to whole tensors. The queries are divided by the
-    square root of the head width before the cast. PyTorch computes the input and output projections.
+    The recipe also applies to the gradients of both products. The recipe treats the queries q and weights p as
+    activations, and the keys k and values v as weights. The two products q k^T and p v have separate scales. A scale
+    applies to a whole tensor. The queries are divided by the square root of the head width before the cast. PyTorch
+    computes the input and output projections.
 
     Raises ValueError if the width of keys or values differs from the width of the queries. Raises ValueError for
     `add_bias_kv` and `add_zero_attn`.
@@ -90,5 +91,5 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         return scores
 
     def extra_repr(self) -> str:
-        """Return the recipe's name, for the printed form of the layer."""
+        """Return the recipe's name, which torch shows when a model is printed."""
         return f"recipe={self.recipe.name}"

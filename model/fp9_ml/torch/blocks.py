@@ -50,7 +50,8 @@ _block_product.register_autograd(_differentiate, setup_context=_setup)
 class BlockLinear(nn.Linear):
     """torch.nn.Linear whose three products are computed in a block format (`mxfp8`, `nvfp4` or `deepseek`).
 
-    Each matrix product quantises both operands in blocks along the summed axis. The layer has no scales to store.
+    In each matrix product, both operands are quantised in blocks along the summed axis. The layer has no scales to
+    store.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *, recipe: str, **options: Any) -> None:
@@ -65,17 +66,17 @@ class BlockLinear(nn.Linear):
         return y.reshape(*input.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
-        """Return torch's description of the layer, followed by the recipe's name."""
+        """Return torch's description of the layer, with the recipe's name added."""
         return f"{super().extra_repr()}, recipe={self.recipe}"
 
 
 def convert_blocks(model: nn.Module, recipe: str, only: Callable[[str, nn.Module], bool] | None = None) -> nn.Module:
-    """Replace the Linear layers of a model by layers that follow a block-format recipe.
+    """Replace the Linear layers of a model by layers whose products use a block format.
 
     The parameter objects are reused.
 
-    `only(name, module)` returns whether a layer is replaced. The function changes the model in place and returns the
-    model. A model that is a single layer is returned as a new layer. Raises ValueError if no layer is replaced.
+    `only(name, module)` decides whether a layer is replaced. The function changes the model in place and returns the
+    model. If the model is a single layer, a new layer is returned. Raises ValueError if no layer is replaced.
     """
     chosen = block_recipe(recipe).name
     wanted = [

@@ -22,13 +22,14 @@ def calibrate(
     activations: Iterable[int] = EXPONENTS,
     weights: Iterable[int] = EXPONENTS,
 ) -> dict[str, Calibrated]:
-    """Set the scales of a model whose training recipe has `scale=searched` (Luo et al., section 4.2, Algorithm 1).
+    """Search the scales of a model whose training recipe has `scale=searched` (Luo et al., section 4.2, Algorithm 1).
 
-    The concatenated batches pass through the model twice, in `eval` mode and without gradients. In the first pass, all
-    layers that follow a recipe compute their products in FP32. In the second pass, each layer tries all pairs of scale
-    exponents. The algorithm chooses the pair of exponents whose product is nearest to the layer's FP32 product. The
-    next layer gets the product of the chosen pair. The model's `state_dict` includes the chosen pairs. Returns the pair
-    of exponents and its error by the layer's name. A channel group of a layer has the name NAME.0, NAME.1 and so on.
+    All batches are joined and pass through the model twice, in `eval` mode and without gradients. In the first pass,
+    all layers that follow a recipe compute their products in FP32. In the second pass, each layer tries all pairs of
+    scale exponents. The algorithm chooses the pair of exponents whose product is nearest to the layer's FP32 product.
+    The chosen product is then passed on to the next layer. The model's `state_dict` includes the chosen pairs. Returns
+    a dictionary from the layer's name to its pair of exponents and the error. The channel groups of a layer have the
+    names NAME.0, NAME.1 and so on.
 
     Raises ValueError for a model without searched scales, and for a layer that is called twice in a pass. Also raises
     ValueError if there are no batches or no exponents, and for products that are not finite. After an error, the scales

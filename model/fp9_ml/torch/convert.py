@@ -38,10 +38,10 @@ def convert(
     The function changes the model in place and returns the model.
 
     The parameters stay the same objects, so an optimiser of these parameters continues to work. Hooks of a replaced
-    layer are lost. `only(name, module)` returns whether a layer is replaced. The first layer, the last layer and
-    depthwise convolutions use the recipe's special formats. The first and the last layer are counted among all layers
-    in the order of registration, including layers that are not replaced. If the model is a single layer, a new layer is
-    returned. With `attention`, the two products of MultiheadAttention are converted too, as inner layers.
+    layer are lost. `only(name, module)` decides whether a layer is replaced. The first layer, the last layer and
+    depthwise convolutions use the recipe's special formats. First and last are determined among all layers in the order
+    of registration, even those that are not replaced. If the model is a single layer, a new layer is returned. With
+    `attention`, MultiheadAttention modules are converted too, and count as inner layers.
 
     Raises ValueError, before any change, if no layer is replaced. Raises ValueError for a layer whose weight is
     computed from other parameters.
@@ -71,7 +71,7 @@ def convert(
 def _place(name: str, module: nn.Module, names: list[str]) -> Place:
     """Return whether a layer is the first layer, the last layer, a depthwise layer or an inner layer.
 
-    A depthwise layer is never first or last. The only layer of a model is the last layer, not the first.
+    A depthwise layer does not count as first or last layer. The only layer of a model is the last layer, not the first.
     """
     if isinstance(module, nn.Conv2d) and module.groups == module.in_channels > 1:
         return Place.DEPTHWISE

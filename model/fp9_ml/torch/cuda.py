@@ -1,4 +1,4 @@
-"""CUDA matrix products of codes, compiled at run time by NVRTC.
+"""Matrix products of codes in CUDA, compiled at run time by NVRTC.
 
 The CUDA source is generated from the C model of an accumulator model. The module needs `cuda-bindings` and NVRTC, which
 PyTorch's packages for CUDA contain. Install them by `pip install fp9[cuda]`.
@@ -43,9 +43,8 @@ def _checked(found: tuple[Any, ...], log: Any = None) -> Any:
 def compiled(source: str, architecture: str, options: tuple[str, ...] = ()) -> tuple[bytes, str]:
     """Compile CUDA source to machine code for an architecture, such as `sm_90`. Return the code and the messages.
 
-    The function needs no GPU. With the option `--ptxas-options=--verbose`, the messages state how many registers a
-    kernel uses and how many bytes a kernel spills. Raises RuntimeError with the compiler's messages if the CUDA source
-    does not compile.
+    The function needs no GPU. With the option `--ptxas-options=--verbose`, the messages state the registers and the
+    spilled bytes of each kernel. Raises RuntimeError with the compiler's messages if the CUDA source does not compile.
     """
     headers, names = [_INTEGERS.encode()], [b"stdint.h"]
     program = _checked(nvrtc.nvrtcCreateProgram(source.encode(), b"fp9.cu", len(headers), headers, names))
@@ -81,10 +80,10 @@ def _loaded(made: Kernels, device: int) -> dict[str, Any]:
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
     """Return codes of a (m, k) x b (k, n) in the accumulator model's output format, on the CUDA device of a and b.
 
-    Codes and results have the integer type for the width of their format: uint8, int16 or int32. The result has the
-    bits of `fp9.matmul`. Tensors may have any strides.
+    Codes have the integer type of their format's width: uint8, int16 or int32. The result has the bits of `fp9.matmul`.
+    Tensors may have any strides.
 
-    Raises ValueError for wrong tensors, and for accumulator models with scaled groups, stochastic rounding or
+    Raises ValueError for unsuitable tensors, and for accumulator models with scaled groups, stochastic rounding or
     `zero_bypass`.
     """
     record, formats = find_engine(engine), (format(format_a), format(format_b))

@@ -30,7 +30,7 @@ _LIMB = 36
 
 
 class _Target(NamedTuple):
-    """Result format as integers: the limits of exponents and significands, and the codes of infinity and NaN."""
+    """Result format as integer constants: the limits of exponents and significands, and the codes of infinity and NaN."""
 
     fraction: int
     lowest: int
@@ -78,7 +78,7 @@ class _Sum(NamedTuple):
 
 @dataclass(frozen=True)
 class _Table:
-    """Tables that map each operand code to its number m * 2^(top - fraction) and its kind."""
+    """Tables that map each operand code to its number m * 2^(top - fraction) and its kind (finite, infinite, NaN)."""
 
     m: Tensor
     top: Tensor
@@ -117,22 +117,19 @@ def _length(x: Tensor) -> Tensor:
 
 
 def _most(x: Tensor) -> int:
-    """Return the largest shift distance that the integer type allows, in bits."""
+    """Return the largest shift distance, in bits, that the integer type allows."""
     return 62 if x.dtype == torch.int64 else 31
 
 
 def _right(x: Tensor, by: Tensor) -> Tensor:
-    """Return non-negative integers shifted right, with a sticky bit as the last bit.
-
-    The sticky bit is 1 if a bit that was shifted out is 1.
-    """
+    """Shift non-negative integers right, and set the last bit (the sticky bit) if a 1 was shifted out."""
     by = by.clamp(0, _most(x))
     kept = x >> by
     return kept | ((kept << by) != x).to(x.dtype)
 
 
 def _rounded(total: Tensor, e: Tensor, fmt: _Target, rounding: Rounding) -> _Sum:
-    """Return total * 2^e rounded to a format. A number above the format's largest number becomes infinite."""
+    """Return total * 2^e, rounded to a format. A number above the format's largest number becomes infinite."""
     size, minus = total.abs(), total < 0
     length, fraction, lowest = _length(size), fmt.fraction, fmt.lowest
     drop = length - fraction - 1
@@ -213,7 +210,7 @@ def _ended(given: Tensor, found: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Step:
-    """Products of one accumulation step, from the table entries of the operands a (m, 1, g) and b (1, n, g)."""
+    """Products of one accumulation step, from the table entries of operands `a` (m, 1, g) and `b` (1, n, g)."""
 
     a: tuple[Tensor, ...]
     b: tuple[Tensor, ...]
@@ -226,7 +223,7 @@ class _Step:
 
     @property
     def size(self) -> Tensor:
-        """Return the magnitudes of the products, as integers in units of the last fraction bit."""
+        """Return the product magnitudes as integer multiples of their last fraction bit."""
         return self.a[0] * self.b[0]
 
     @property
@@ -262,7 +259,10 @@ class _Step:
 
 
 def _cut_sum(engine: Engine, step: _Step, largest: Tensor) -> Tensor:
-    """Return the sum of the products in units of 2^(largest - window width). Each product is truncated to this unit."""
+    """Return the sum of the products, as an integer multiple of 2^(largest - window width).
+
+    Each product is truncated to this unit.
+    """
     assert engine.window.width is not None
     wide = engine.window.width - step.fraction
     by = largest[..., None].to(step.top.dtype) - step.top + max(-wide, 0)
@@ -294,7 +294,7 @@ def _window(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
 
 
 def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    """Return the sum of an accumulator model that adds even and odd products separately.
+    """Return the sum for an accumulator model that adds products with even and odd index separately.
 
     The rounding follows `engine_steps.join_halves`.
     """
@@ -390,10 +390,10 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
 
 
 class Product(torch.nn.Module):
-    """Matrix product of codes with a fixed accumulator model and fixed formats, for models and `torch.compile`.
+    """torch module that computes a matrix product of codes, with a fixed accumulator model and fixed formats.
 
-    A call with the codes a (M, K) and b (K, N) returns the same codes as the function `matmul`. `to(device)` moves the
-    tables to a device.
+    A call with codes a (M, K) and b (K, N) returns the same codes as `matmul`. `to(device)` moves the tables to a
+    device.
     """
 
     def __init__(self, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> None:
@@ -450,8 +450,8 @@ class Product(torch.nn.Module):
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
     """Return codes of a (M, K) x b (K, N) in the accumulator model's output format, as int64, on the tensors' device.
 
-    `a` and `b` are codes of any integer type. The result has the bits of `fp9.matmul`. On a CUDA device with the extra
-    fp9[cuda], a CUDA kernel computes the product (`fp9_ml.torch.cuda`). On other devices, the operand formats have at
+    `a` and `b` are codes of any integer type. The result has the bits of `fp9.matmul`. On a CUDA device, a CUDA kernel
+    (`fp9_ml.torch.cuda`) computes the product if fp9[cuda] is installed. On other devices, operand formats must have at
     most 8 bits, and only torch's integer operations are used. For `torch.compile`, create a `Product`.
 
     Raises ValueError for accumulator models with scaled groups, stochastic rounding or `zero_bypass`.
@@ -466,7 +466,7 @@ _WIDTHS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
 
 
 def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Engine) -> Tensor | None:
-    """Return the product that the CUDA kernel computes, or None if the extra fp9[cuda] is not installed."""
+    """Return the product from the CUDA kernel, or None if fp9[cuda] is not installed."""
     try:
         from fp9_ml.torch import cuda  # optional, slow to load
     except ImportError:
@@ -476,9 +476,9 @@ def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Eng
 
 
 def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, ...]) -> tuple[Tensor, Tensor]:
-    """Return codes (rows, k) in the order in which the accumulator model adds the elements.
+    """Reorder the elements of the code rows (rows, k) as the accumulator model adds them.
 
-    An incomplete last chunk of a sum is filled up with zeros.
+    Zeros fill an incomplete last chunk of a sum.
     """
     if engine.chunk.interleave is None or engine.chunk.length is None:
         return a, b

@@ -19,11 +19,11 @@ _EXTRA = "_extra_state"
 
 
 class ByRecipe(nn.Module):
-    """Base class of layers under a recipe. A layer holds the training recipe and the scales of the operands.
+    """Base class of layers under a recipe. A layer holds its training recipe and the scales of its operands.
 
-    The scales are saved in the state_dict. With fixed scales, which have no state, the state_dict equals the state_dict
-    of torch's layer. A state_dict without scales, from a model that was trained in FP32, can be loaded too. The layer
-    then keeps its initial scales.
+    The scales are saved in the state_dict. If the scales are fixed, the layer's state_dict equals the state_dict of
+    torch's layer. A state_dict of a model trained in FP32, which has no scales, can be loaded too. The layer then keeps
+    its initial scales.
     """
 
     recipe: Recipe
@@ -45,7 +45,7 @@ class ByRecipe(nn.Module):
         self._handle = register(self)  # a copy has its own scales
 
     def use(self, group: int) -> Use:
-        """Return the scales of a group of channels, and the recording, for the custom operators."""
+        """Return what the custom operators need: the scales of a channel group, and the recording."""
         recording, name = self.kept_in or (None, "")
         name = name if len(self.scales) == 1 else f"{name}.{group}"
         return Use(self.scales[group], self._passes[group], recording, name)
@@ -56,13 +56,13 @@ class ByRecipe(nn.Module):
         return product(x, w, self._spelled, self.training, self._handle, group)
 
     def get_extra_state(self) -> Any:
-        """Return the scales of the layer as plain numbers and lists."""
+        """Return the states of the layer's scales as plain numbers and lists."""
         return [scale.state_dict() for scale in self.scales]
 
     def set_extra_state(self, state: Any) -> None:
         """Continue from scales that `get_extra_state` returned.
 
-        Raises ValueError if the scales belong to another recipe or another layer.
+        Raises ValueError if the scale states belong to another recipe or another layer.
         """
         if not isinstance(state, list) or len(state) != len(self.scales):
             given = f"{len(state)} groups" if isinstance(state, list) else type(state).__name__
@@ -86,8 +86,8 @@ class ByRecipe(nn.Module):
 class Linear(ByRecipe, nn.Linear):
     """torch.nn.Linear whose three products follow a training recipe bit-exactly.
 
-    PyTorch adds the bias in the input's dtype, and sums the gradient of the bias. In `eval` mode, the scales are read
-    but not updated. Higher derivatives are not supported.
+    PyTorch adds the bias in the dtype of the input, and computes the gradient of the bias. In `eval` mode, the scales
+    are read but not updated. Higher derivatives are not supported.
     """
 
     def __init__(
@@ -104,16 +104,16 @@ class Linear(ByRecipe, nn.Linear):
         return y.reshape(*input.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
-        """Return torch's description of the layer, followed by the recipe's name."""
+        """Return torch's description of the layer, with the recipe's name added."""
         return f"{super().extra_repr()}, recipe={self.recipe.name}"
 
 
 class Conv2d(ByRecipe, nn.Conv2d):
-    """torch.nn.Conv2d under a training recipe, computed as a matrix product of patches and filters for each group.
+    """torch.nn.Conv2d under a training recipe: for each channel group, a matrix product of patches and filters.
 
-    A sum of the convolution runs over the channels of a group, then over the rows and columns of the filter. Padding
-    zeros are added like other numbers. The largest magnitude (amax) of an operand is taken over the patches, so pixels
-    that a stride skips do not count. Each group has separate scales.
+    A sum of the convolution adds the products channel by channel within a group, and for each channel row by row.
+    Padding zeros are added like other numbers. The scale's amax is measured on the patches, so pixels that a stride
+    skips do not count. Each group has separate scales.
     """
 
     def __init__(
@@ -159,5 +159,5 @@ class Conv2d(ByRecipe, nn.Conv2d):
         return [(size - dilation * (kernel - 1) - 1) // stride + 1 for size, dilation, kernel, stride in settings]
 
     def extra_repr(self) -> str:
-        """Return torch's description of the layer, followed by the recipe's name."""
+        """Return torch's description of the layer, with the recipe's name added."""
         return f"{super().extra_repr()}, recipe={self.recipe.name}"

@@ -15,15 +15,15 @@ from fp9_ml.torch.products import generator
 
 
 class RoundOffOptimizer:
-    """Optimiser whose weights stay in a narrow format and are updated by `fp9_ml.recipes.RoundOff`.
+    """Optimiser whose weights stay in a narrow format, and are updated by `fp9_ml.recipes.RoundOff`.
 
         optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
 
-    First, the inner optimiser takes a step in FP32. The update of a weight is the number that the inner optimiser
-    subtracts from the weight. `RoundOff` subtracts the update from the number that the weight's code represents. The
-    weight then becomes the number that the new code represents. `only` selects the parameters. The default selects
-    parameters with two or more axes, so biases and norms stay FP32. The constructor rounds the selected weights to the
-    narrow format. Learning rate schedules apply to the inner `optimizer`.
+    First, the inner optimiser takes a step in FP32. The weight update is the amount by which the inner optimiser
+    decreases the weight. `RoundOff` subtracts the update from the weight's decoded number, and returns a new code. The
+    new weight is the decoded number of the new code. `only` selects the parameters. By default, parameters with two or
+    more axes are selected, so biases and norms stay FP32. The constructor rounds the selected weights to the narrow
+    format. Learning rate schedules apply to the inner `optimizer`.
 
     Raises ValueError for parameters that are not float32, and if `only` selects no parameter.
     """
@@ -53,11 +53,11 @@ class RoundOffOptimizer:
         self.optimizer.zero_grad(set_to_none)
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:
-        """Take one step of the inner optimiser, and apply the rounding rule to each weight.
+        """Take one step of the inner optimiser, and apply `RoundOff` to each selected weight.
 
         Return the loss that the closure returns.
 
-        Raises ValueError for gradients that are not finite, before any change.
+        Raises ValueError, before any change, if a gradient is not finite.
         """
         for p in self._weights:
             if p.grad is not None and not bool(torch.isfinite(p.grad).all()):

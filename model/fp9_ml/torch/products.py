@@ -29,7 +29,7 @@ PASSES = 1024
 
 
 class Passes:
-    """Scale factors that the latest forward passes of a matrix product used.
+    """Scale factors that a layer's matrix products used in their latest forward passes.
 
     A forward pass is identified by a digest of its operands, or by a number.
     """
@@ -57,7 +57,7 @@ class Passes:
         return found
 
     def first_gradient(self, number: float) -> dict[Role, float]:
-        """Return the scale factor of the gradient of a forward pass, as a dictionary by tensor role.
+        """Return the gradient's scale factor in the first backward pass of a forward pass, by tensor role.
 
         The returned dictionary is empty before the first backward pass.
         """
@@ -77,7 +77,7 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """Scales of a layer, scale factors of its earlier passes, and the recording of its products.
+    """Scales of a layer, the scale factors of its earlier passes, and the recording of its products.
 
     `passes` holds the scale factors that a repeated pass uses again. If `recording` is None, the products of the layer
     are not recorded.
@@ -90,10 +90,10 @@ class Use:
 
 
 class Layer(Protocol):
-    """Interface of a layer that the custom operators use while they run."""
+    """Methods that a layer must have so that the custom operators can use it."""
 
     def use(self, group: int) -> Use:
-        """Return the scales of a group of channels."""
+        """Return the scales of one channel group."""
 
 
 _LAYERS: WeakValueDictionary[int, Layer] = WeakValueDictionary()
@@ -101,7 +101,7 @@ _BITS = 62
 
 
 def register(layer: Layer) -> int:
-    """Return a random number that identifies a layer. The custom operators find the layer by the returned number."""
+    """Return a random integer by which the custom operators find the layer."""
     handle = secrets.randbits(_BITS)
     _LAYERS[handle] = layer
     return handle
@@ -236,7 +236,7 @@ _linear.register_autograd(_differentiate, setup_context=_setup)
 
 
 class _Gradients(torch.autograd.Function):
-    """Backward operator as an autograd function, which cannot be differentiated."""
+    """Autograd function of the backward operator. A second differentiation raises an error."""
 
     @staticmethod
     def forward(*arguments: Any) -> Any:
@@ -252,7 +252,7 @@ class _Gradients(torch.autograd.Function):
 
 
 class _Product(torch.autograd.Function):
-    """Forward and backward operators as one autograd function, as the transforms of torch.func require."""
+    """Forward and backward operators as one autograd function, because the transforms of torch.func need this form."""
 
     @staticmethod
     def forward(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int) -> _Tensors:
@@ -275,7 +275,7 @@ def product(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer
 
     `recipe` is a text from `spelled`, and `layer` is a number from `register`.
 
-    Raises ValueError for shapes that do not fit, and if activation checkpointing repeats a pass with other operands.
+    Raises ValueError for shapes that do not match, and if activation checkpointing repeats a pass with other operands.
     """
     transformed = not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
     called = _Product.apply if transformed else _linear
@@ -316,7 +316,7 @@ def _random(recipe: Recipe) -> np.random.Generator | None:
 
 
 def generator() -> np.random.Generator:
-    """Return a NumPy random generator whose seed comes from torch's generator."""
+    """Return a NumPy random generator that is seeded from torch's random generator."""
     return np.random.default_rng(int(torch.randint(2**62, ())))
 
 
@@ -329,5 +329,5 @@ Instead: TypeAlias = Callable[[int, Numbers, Numbers], Numbers]
 
 
 def replaced(x: torch.Tensor, w: torch.Tensor, instead: Instead, group: int) -> torch.Tensor:
-    """Return the product that the NumPy function `instead` computes, in x's dtype and without gradients."""
+    """Return the product from the NumPy function `instead`, in the dtype of `x` and without gradients."""
     return torch.from_numpy(instead(group, _numbers(x), _numbers(w))).to(x.device, x.dtype)

@@ -13,14 +13,13 @@ from fp9_ml.torch.layers import ByRecipe
 
 @contextmanager
 def record(model: nn.Module, only: Callable[[str, nn.Module], bool] | None = None) -> Iterator[Recording]:
-    """Record the products and casts of a model that follows a training recipe, inside a `with` block.
+    """Record the products and casts of a model with a training recipe, inside a `with` block.
 
-    Every forward and backward pass of the layers that `only(name, module)` selects is recorded. The recording holds the
+    Forward and backward passes are recorded for the layers that `only(name, module)` selects. The recording holds the
     codes of operands and results, and the numbers that were cast. `Recording.save` writes a file for `fp9 vectors
-    export UNIT --from run.npz`. The groups of a convolution are recorded as layers NAME.0, NAME.1 and so on.
+    export UNIT --from run.npz`. The channel groups of a convolution are recorded as layers NAME.0, NAME.1 and so on.
 
-    Raises ValueError for a model without layers under a training recipe, and for a model that is already being
-    recorded.
+    Raises ValueError if the model has no layer with a training recipe, or is already being recorded.
     """
     layers = {n: m for n, m in model.named_modules() if isinstance(m, ByRecipe) and (only is None or only(n, m))}
     if not layers:

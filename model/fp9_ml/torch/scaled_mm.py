@@ -70,12 +70,12 @@ def scaled_mm(
     profile: str,
     **choices: Any,
 ) -> torch.Tensor:
-    """Return the product that `torch._scaled_mm` computes on the GPU that `profile` names.
+    """Return the bits that `torch._scaled_mm` returns on the GPU that `profile` names.
 
-    The arguments are those of `fp9.scaled_mm`. As in torch, the FP8 operands have no gradient. `scaled_linear` has
+    The arguments are those of `fp9.scaled_mm`. As in torch, no gradient flows to the FP8 operands. `scaled_linear` has
     gradients.
 
-    Raises ValueError for a call that the library refuses, a setting that was never measured, and a missing argument.
+    Raises ValueError for a call that the library refuses, a setting that was not measured, and a missing argument.
     """
     dtype = input.dtype if out_dtype is None else out_dtype
     if dtype not in _NAMES:
@@ -88,7 +88,7 @@ def scaled_mm(
 
 
 def _cast(x: torch.Tensor, name: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Return x in FP8, and the scale of the tensor: the largest magnitude divided by the format's largest number."""
+    """Cast `x` to FP8, and return the codes and the scale: the amax divided by the format's largest number."""
     largest = float(format(name).max)
     scale = (x.detach().abs().amax().float() / largest).clamp_min(torch.finfo(torch.float32).tiny)
     scaled = (x.float() / scale).clamp(-largest, largest)

@@ -21,9 +21,9 @@ class GradScaler:
         scaler.step(optimizer)
         scaler.update()
 
-    With the rule `backoff`, the scaler takes the same steps and uses the same loss scales as torch's GradScaler.
-    Between two `update` calls, the gradients of an optimiser may be unscaled once, and the optimiser may step once.
-    Gradients are multiplied in FP32 by the inverse of the loss scale, as in torch.
+    With the rule `backoff`, the scaler skips the same steps and uses the same loss scales as torch's GradScaler.
+    Between two `update` calls, an optimiser's gradients may be unscaled once, and the optimiser may step once.
+    Unscaling multiplies gradients in FP32 by the inverse of the loss scale, as in torch.
     """
 
     def __init__(self, recipe: Recipe | str) -> None:
@@ -62,9 +62,9 @@ class GradScaler:
         self._finite &= finite
 
     def step(self, optimizer: Optimizer, *arguments: Any, **options: Any) -> Any:
-        """Unscale the gradients, and take a step of the optimiser.
+        """Unscale the gradients unless this was done before, and take a step of the optimiser.
 
-        If the gradients are not finite, skip the step of the optimiser and return None.
+        If the gradients are not finite, the optimiser does not step, and the method returns None.
 
         Raises RuntimeError, as torch does, if `step` was called for the optimiser since the last `update`.
         """

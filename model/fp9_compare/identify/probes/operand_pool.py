@@ -47,7 +47,7 @@ class OperandPool:
         return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
 
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b with all fraction bits set, with a product between 2^exponent and 2^(exponent + 2)."""
+        """Return codes of a and b with all fraction bits set, with a product in 2^exponent to 2^(exponent + 2)."""
         return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
 
     def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:

@@ -1,7 +1,7 @@
 """Character model with about 100 thousand parameters: a transformer of two blocks in NumPy.
 
-Every linear layer calls a function of type `Product` for its matrix product. An experiment can pass another function,
-for example `fp9.matmul` on 8-bit codes instead of BLAS on float32.
+Every linear layer calls a function of type `Product` for its matrix product. An experiment can replace the function,
+for example by `fp9.matmul` on 8-bit codes.
 """
 
 from __future__ import annotations
@@ -69,7 +69,7 @@ def codes_of(text: str) -> NDArray[np.uint8]:
 def initial(seed: int, width: int = WIDTH) -> Parameters:
     """Return the initial parameters of the model.
 
-    Weights (in, out) are normally distributed with standard deviation 0.02. Gains are 1, and offsets are 0.
+    The initial weights (in, out) are normally distributed with standard deviation 0.02. Gains are 1, and offsets are 0.
     """
     rng = np.random.default_rng(seed)
     letters = len(ALPHABET)
@@ -86,7 +86,7 @@ def initial(seed: int, width: int = WIDTH) -> Parameters:
 
 @dataclass
 class Pass:
-    """Result of a forward pass: the logits (batch, time, letters), and data for the backward pass."""
+    """Result of a forward pass: the logits (batch, time, letters), and the arrays for the backward pass."""
 
     parameters: Parameters
     tokens: NDArray[Any]
@@ -97,7 +97,7 @@ class Pass:
 def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = blas) -> Pass:
     """Run the model on `tokens` (batch, time), where time is at most `CONTEXT`.
 
-    The returned logits predict the character after each token.
+    The logits at a position predict the next character.
     """
     saved: dict[str, Saved] = {}
 

@@ -43,7 +43,10 @@ def plain(name: str, x: Numbers, weight: Numbers) -> Numbers:
 
 
 def total(rows: Numbers) -> Numbers:
-    """Return the sum over the first axis. A matrix product with ones is faster than `sum` along a long axis."""
+    """Return the sum over the first axis.
+
+    A matrix product with a vector of ones is faster than `sum` along a long axis.
+    """
     flat = np.ones(len(rows), dtype=np.float32) @ rows.reshape(len(rows), -1)
     return flat.reshape(rows.shape[1:])
 
@@ -58,7 +61,7 @@ def moments_of(rows: Numbers) -> tuple[Numbers, Numbers]:
 def initial(seed: int) -> Parameters:
     """Return the initial parameters of the network.
 
-    Weights are normally distributed with variance 2 / fan-in. Gains are 1, and offsets are 0.
+    The initial weights are normally distributed with variance 2 / fan-in. Gains are 1, and offsets are 0.
     """
     rng = np.random.default_rng(seed)
     shapes: dict[str, tuple[tuple[int, ...], int]] = {"first": ((9, CHANNELS), 9)}
@@ -77,7 +80,7 @@ def initial(seed: int) -> Parameters:
 def patches(x: Numbers) -> Numbers:
     """Return the 3 x 3 neighbourhood of every pixel, with zeros outside the image.
 
-    The input shape (n, h, w, c) becomes (9, n h w, c).
+    An array of shape (n, h, w, c) becomes an array of shape (9, n h w, c).
     """
     n, height, width, channels = x.shape
     around = np.zeros((n, height + 2, width + 2, channels), dtype=x.dtype)
@@ -90,7 +93,10 @@ def patches(x: Numbers) -> Numbers:
 
 
 def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
-    """Return the gradient of the image from the gradient of its 3 x 3 patches. `shape` is the shape of this input."""
+    """Return the gradient with respect to the image, computed from the gradient of its 3 x 3 patches.
+
+    `shape` is the shape of this input.
+    """
     n, height, width, channels = shape
     parts = gradient.reshape(9, *shape)
     around = np.zeros((n, height + 2, width + 2, channels), dtype=gradient.dtype)
@@ -102,7 +108,7 @@ def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
 
 @dataclass
 class Pass:
-    """Result of a forward pass: logits (n, classes), means and variances, and data for the backward pass.
+    """Result of a forward pass: logits (n, classes), batch norm statistics, and the arrays for the backward pass.
 
     `moments` holds the mean and the variance of the input of every batch norm.
     """
@@ -116,7 +122,8 @@ class Pass:
 def forward(parameters: Parameters, images: Numbers, moments: Moments | None = None, sums: Sums = plain) -> Pass:
     """Run the network on images.
 
-    The batch norms use `moments`. If `moments` is None, the batch norms use the means and variances of the images.
+    The batch norms use `moments`. If `moments` is None, each batch norm uses the mean and variance of the present
+    images.
     """
     saved: dict[str, Saved] = {}
     found: Moments = {}
@@ -147,7 +154,7 @@ def forward(parameters: Parameters, images: Numbers, moments: Moments | None = N
 def backward(run: Pass, gradient: Numbers) -> Parameters:
     """Return the gradient of every parameter of the network.
 
-    The forward pass must have used the means and variances of the images.
+    The forward pass must have used the present images' means and variances.
     """
     found: Parameters = {"output.bias": gradient.sum(0)}
     weights, saved = run.parameters, run.saved

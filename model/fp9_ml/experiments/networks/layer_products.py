@@ -21,9 +21,9 @@ Pair = tuple[int, int]
 class EightBit:
     """Matrix product whose operands are cast to a format and whose sums are bit-accurate.
 
-    The cast rounds to nearest with ties away from zero, and saturates. `engine` is the accumulator that adds the
-    products. `exponents` holds the scale exponents of the scaled layers. The result is divided exactly by the
-    power-of-two scales of both operands.
+    The cast rounds to nearest with ties away from zero, and saturates. `engine` is the accumulator model that adds the
+    products. `exponents` holds the exponents of the power-of-two scales, by the name of the layer. The result is
+    divided exactly by the power-of-two scales of both operands.
     """
 
     fmt: Format
@@ -47,7 +47,7 @@ class EightBit:
 def eight_bit(
     fmt: str | Format, sums: str | Engine = "fma_fp32", exponents: Mapping[str, Pair] | None = None
 ) -> EightBit:
-    """Return an 8-bit matrix product for the name of a format and the name of an accumulator model.
+    """Return an 8-bit matrix product that uses the named format and the named accumulator model.
 
     Raises ValueError for unknown names.
     """

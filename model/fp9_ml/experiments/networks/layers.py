@@ -1,7 +1,7 @@
 """Layers of small networks in NumPy, with their backward passes but without matrix products.
 
-Numbers are float32. A forward function returns its result and data for the backward pass. The backward function takes
-the gradient of the result and the data of the forward function.
+Numbers are float32. A forward function returns its result and the intermediate arrays for the backward pass. A backward
+function takes the gradient of the result and the intermediate arrays of the forward function.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ EPSILON = np.float32(1e-5)
 def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Saved]:
     """Normalise x to mean 0 and variance 1 over the last axis, multiply by `gain` and add `offset`.
 
-    The function also returns the data that the backward pass needs.
+    The function also returns intermediate arrays for the backward pass.
     """
     centred = x - x.mean(-1, keepdims=True)
     inverse = 1 / np.sqrt(np.square(centred).mean(-1, keepdims=True) + EPSILON)
@@ -31,7 +31,7 @@ def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Sav
 
 
 def layer_norm_back(gradient: Numbers, saved: Saved) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the gradients of the layer norm's input, gain and offset."""
+    """Return the gradients with respect to the layer norm's input, gain and offset."""
     unit, inverse, gain = saved
     rows = tuple(range(gradient.ndim - 1))
     scaled = gradient * gain
@@ -45,7 +45,7 @@ _CUBE = np.float32(0.044715)
 
 
 def gelu(x: Numbers) -> tuple[Numbers, Saved]:
-    """Return the Gaussian error linear unit in its tanh form, and data for the backward pass.
+    """Return the Gaussian error linear unit in its tanh form, and intermediate arrays for the backward pass.
 
     Source: Hendrycks and Gimpel, arXiv 1606.08415.
     """
@@ -54,7 +54,7 @@ def gelu(x: Numbers) -> tuple[Numbers, Saved]:
 
 
 def gelu_back(gradient: Numbers, saved: Saved) -> Numbers:
-    """Return the gradient of the input of `gelu`."""
+    """Return the gradient with respect to the input of `gelu`."""
     x, bent = saved
     slope = (1 - bent * bent) * _GELU * (1 + 3 * _CUBE * x * x)
     result: Numbers = gradient * ((1 + bent) + x * slope) / 2
@@ -69,7 +69,7 @@ def softmax(x: Numbers) -> Numbers:
 
 
 def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
-    """Return causal attention, shape (batch, time, d), and data for the backward pass.
+    """Return causal attention, shape (batch, time, d), and intermediate arrays for the backward pass.
 
     `qkv` holds the stacked queries, keys and values, shape (batch, time, 3 d).
     """
@@ -83,7 +83,7 @@ def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
 
 
 def attend_back(gradient: Numbers, saved: Saved) -> Numbers:
-    """Return the gradient of the stacked queries, keys and values of `attend`."""
+    """Return the gradient with respect to the stacked queries, keys and values of `attend`."""
     q, k, v, shares, root = saved
     batch, heads, time, depth = q.shape
     mixed = gradient.reshape(batch, time, heads, depth).transpose(0, 2, 1, 3)
@@ -113,7 +113,7 @@ def log_softmax(x: NDArray[Any]) -> NDArray[np.float64]:
 class Adam:
     """Adam optimiser (Kingma and Ba, arXiv 1412.6980, algorithm 1), which changes the parameter arrays in place.
 
-    The state consists of `steps` and `moments`. `moments` holds the running mean and mean square of each gradient.
+    The state consists of `steps` and `moments`. `moments` holds the running mean of each gradient and of its square.
     """
 
     def __init__(self, parameters: dict[str, Numbers], betas: tuple[float, float] = (0.9, 0.999)) -> None:
@@ -121,7 +121,7 @@ class Adam:
         self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in parameters.items()}
 
     def step(self, gradients: dict[str, Numbers], rate: float) -> None:
-        """Update the parameter arrays once, at the learning rate `rate`."""
+        """Take one optimiser step with the learning rate `rate`: update all parameter arrays in place."""
         self.steps += 1
         first, second = self._betas
         size = np.float32(rate * math.sqrt(1 - second**self.steps) / (1 - first**self.steps))

@@ -1,9 +1,9 @@
 """Training of the character model, and the file with the trained model.
 
-The command `python -m fp9_ml.experiments.networks.train` generated `manual.npz` in a minute on one core. The text is
-Python's help on its language (`pydoc_data.topics` of the interpreter), under the PSF License Agreement in
-`manual.LICENSE`. The last 20 thousand characters of the text are held out from training. The file `manual.npz` stores
-the held-out characters with the weights.
+`python -m fp9_ml.experiments.networks.train` wrote `manual.npz` in one minute on one core. The training text is
+Python's language help (`pydoc_data.topics`), under the PSF License Agreement in `manual.LICENSE`. The last 20 thousand
+characters of the text are held out from training. The file `manual.npz` stores the held-out characters with the
+weights.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ COPYRIGHT = (
 
 @dataclass(frozen=True)
 class Trained:
-    """Trained character model: float32 parameters, held-out text as indices in `ALPHABET`, and origin.
+    """Trained character model: float32 parameters, the held-out text as indices in `ALPHABET`, and the model's origin.
 
     `origin` describes how the model was trained.
     """
@@ -62,7 +62,7 @@ class Trained:
 
 
 def manual() -> NDArray[np.uint8]:
-    """Return Python's help on its language as indices in `ALPHABET`."""
+    """Return the text of Python's language help, as indices in `ALPHABET`."""
     from pydoc_data.topics import topics  # slow to load
 
     return codes_of("\n".join(topics[name] for name in sorted(topics)))
@@ -72,7 +72,7 @@ def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], Non
     """Train a character model by Adam on random windows of the text.
 
     The learning rate rises for 20 steps, then falls linearly. After training, the parameters are rounded to float16,
-    the type of the stored parameters.
+    because the file stores float16.
     """
     text = manual()
     learnt, kept = text[:-HELD_OUT], text[-HELD_OUT:]
@@ -103,7 +103,7 @@ def save(trained: Trained, path: Path) -> None:
 
 
 def load(path: Path | None = None) -> Trained:
-    """Read a character model from a file. Without a path, the function reads the model that the package contains.
+    """Read a character model from a file. Without a path, the function reads the model file of the installed package.
 
     Raises ValueError for a file without a character model.
     """
