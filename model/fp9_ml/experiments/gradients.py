@@ -50,8 +50,7 @@ LARGEST = 5
 
 
 def softmax_ties(trained: Trained) -> dict[str, float]:
-    """Return the ties and errors that a cast of logits to 8 bits causes, with and without subtracting each maximum
-    first.
+    """Return the ties and errors that casting logits to 8 bits causes, with and without subtracting the maximum.
 
     The ties are the fraction of rows whose two largest logits become equal by the cast. The error is the root mean
     square error of the five largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.

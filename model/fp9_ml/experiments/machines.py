@@ -18,7 +18,7 @@ EVERY, FALLS = 20, 24
 
 
 def machines(seed: int) -> dict[str, float]:
-    """Return LogMax's error of the loss scale in binades, and the steps that Backoff and Adaptive lose or skip.
+    """Return LogMax's error of the loss scale in binades, and the lost and skipped steps of Backoff and Adaptive.
 
     LogMax is tested on 4,000 amaxes (largest gradient magnitudes) with a log-normal distribution. Backoff and Adaptive
     are tested on an amax that starts at 1 and is halved every 20 steps, 24 times. A training step is lost if the scaled

@@ -41,7 +41,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class RecordedCast:
-    """Recorded cast of an operand: FP32 numbers (n,) that were multiplied by 2^exponent and cast, and their codes (n,)."""
+    """Recorded cast of an operand: FP32 numbers (n,) that were scaled by 2^exponent and cast, and their codes (n,)."""
 
     layer: str
     role: Role

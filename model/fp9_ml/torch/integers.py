@@ -78,7 +78,7 @@ class _Sum(NamedTuple):
 
 @dataclass(frozen=True)
 class _Table:
-    """Tables that map each operand code to its number m * 2^(top - fraction) and its kind (finite, infinite, NaN)."""
+    """Tables that map each operand code to its number m * 2^(top - fraction) and its kind."""
 
     m: Tensor
     top: Tensor
