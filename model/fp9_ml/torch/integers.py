@@ -30,7 +30,7 @@ _LIMB = 36
 
 
 class _Target(NamedTuple):
-    """Result format as integer constants: the limits of exponents and significands, and the codes of infinity and NaN."""
+    """Result format as integer constants: limits of exponents and significands, and the codes of infinity and NaN."""
 
     fraction: int
     lowest: int
