@@ -2,10 +2,10 @@
 
 Every suite is derived from the unit's specification alone.
 
-* The suite `corner` is systematic and follows the coverage models of floating-point verification (IBM FPgen).
-* The suite `smoke` selects a few hundred corner-case operations that hit every class of operation.
-* The suite `random` holds random operations, half of which have a product and an addend with close exponents.
-* The suite `full` holds every input if there are few, and otherwise the corner and random suites.
+* The suite `corner` is systematic: it follows the coverage models of floating-point verification (IBM FPgen).
+* The suite `smoke` is a selection from the corner suite: a few hundred operations that hit every class of operation.
+* The suite `random` holds random operations. In half of them, product and addend have close exponents.
+* The suite `full` holds every input of a unit with few inputs, and otherwise the corner and random suites.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ DRAWN_BITS = 1 << 30
 def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
     """Return the input columns of a test suite, each of shape (n,).
 
-    Equal arguments give equal columns. `count` is the number of random operations. The smoke and corner suites have a
-    fixed size. Raises ValueError for an unknown suite, and for a count outside 1 to `most_drawn`. Raises ValueError if
-    a count is given for a suite of fixed size.
+    Equal arguments give equal columns. `count` is the number of random operations. The smoke and corner suites always
+    have the same number of operations. Raises ValueError for an unknown suite, and for a count outside 1..`most_drawn`.
+    Raises ValueError if a count is given for the smoke or corner suite.
     """
     if suite not in SUITES:
         raise ValueError(f"unknown suite {suite!r}; choose one of {', '.join(SUITES)}")
@@ -65,7 +65,7 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
 def most_drawn(unit: Unit) -> int:
     """Return the maximum number of random operations in a suite of the unit.
 
-    A sweep of the unit can run more operations, because a sweep does not store its operations.
+    A sweep of the unit can run more operations, because a sweep does not store them.
     """
     return DRAWN_BITS // sum(port.width for port in (*unit.inputs, *unit.outputs))
 
@@ -80,9 +80,9 @@ def _uniform(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random dot products, half of which have an addend near the product.
+    """Return stimulus for dot products: random operands, half of which have an addend near the product.
 
-    In exact sums of several products, seven of eight operations have only finite factors.
+    For exact sums of several products, seven of eight operations have only finite factors.
     """
     columns = _uniform(unit, count, rng)
     if unit.engine.window.width is None and unit.products > 1:
@@ -100,8 +100,8 @@ def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return random operations of an accumulator.
 
-    Accumulators with chunks use the function `random_chunks`, and fixed-point registers use `random_kulisch`. In all
-    other accumulators, three of four operations add to the running sum.
+    For accumulators with chunks, `random_chunks` makes the operations; for fixed-point registers, `random_kulisch`. For
+    all other accumulators, three of four operations add to the running sum.
     """
     if unit.engine.step.exact:
         return random_kulisch(unit, count, rng)
@@ -121,9 +121,9 @@ random: Hook[[int, np.random.Generator], Inputs] = Hook(
 
 
 def full(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
-    """Return every input of a stateless unit with at most `FULL_LIMIT` inputs.
+    """Return every input of a stateless unit that has at most `FULL_LIMIT` inputs.
 
-    Larger units and units with state get the corner suite and `count` random operations.
+    For larger units and units with state, return the corner suite and `count` random operations.
     """
     bits = sum(port.width for port in unit.inputs)
     if unit.has_state or 1 << bits > FULL_LIMIT:

@@ -1,4 +1,4 @@
-"""Helper functions for the input columns of all test suites."""
+"""Functions that fill the input columns of all test suites."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ Triple = tuple[Codes, Codes, Codes]
 
 
 def fixed(fmt: Format) -> FixedFormat:
-    """Return the format `fmt`, with the static type of a fixed-field format for type checkers.
+    """Return the same format, but with the static type `FixedFormat` for type checkers.
 
-    Every cast source and every result of a sum has a fixed-field format.
+    Every source of a cast and every result of a sum has a fixed-field format.
     """
     assert isinstance(fmt, FixedFormat), f"{fmt.name} has its fields at changing places"
     return fmt
@@ -36,21 +36,21 @@ def every_value(port: Port) -> list[int]:
 
 
 def drawn_port(port: Port, count: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Return uniformly random values of an input port, including unused select values."""
+    """Return uniformly distributed random values of an input port, including unused select values."""
     if port.signed and port.name.endswith("_bias"):
         return rng.choice(every_value(port), count).astype(np.uint8)
     return rng.integers(0, 1 << port.width, count, dtype=np.uint64).astype(np.uint32)
 
 
 def cycled(port: Port, count: int, offset: int = 0) -> NDArray[Any]:
-    """Return `count` values of an input port, in a cycle through all possible values."""
+    """Return `count` values of an input port, which cycle through all possible values."""
     return np.resize(np.roll(np.array(every_value(port), dtype=np.uint32), -offset), count)
 
 
 def sign_bits(formats: Sequence[Format]) -> NDArray[np.uint32]:
-    """Return a mask of the sign bit for each format.
+    """Return the mask of the sign bit in each format.
 
-    Clearing or inverting the bit below the sign turns a special code into an ordinary number.
+    If the bit below the sign of a special code is cleared or inverted, the code becomes an ordinary number.
     """
     return np.array([1 << (fmt.bits - 1) for fmt in formats], dtype=np.uint32)
 
@@ -62,7 +62,7 @@ def chosen_formats(columns: Inputs, operand: str, formats: Sequence[Format], cou
 
 
 def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
-    """Return the input columns of operations that are given as rows.
+    """Return the input columns for operations that are given as rows of a table.
 
     Each row has one value for each input port.
     """
@@ -71,12 +71,12 @@ def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
 
 
 def concatenated(parts: Sequence[Inputs]) -> Inputs:
-    """Return one set of input columns with the operations of all parts."""
+    """Concatenate several sets of input columns to one set of input columns."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
 def one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return one random index for each distinct non-zero number."""
+    """Return one random index for each distinct nonzero number in an array."""
     order = rng.permutation(len(numbers))
     found, first = np.unique(numbers[order], return_index=True)
     drawn: NDArray[np.int64] = order[first[found != 0]]
@@ -100,7 +100,7 @@ def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
 
 
 def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Return the largest number, and all finite magnitudes whose code differs in one bit from a special code."""
+    """Return the largest number, and all finite magnitudes whose code differs in one bit from 0, infinity or NaN."""
     specials = np.array([fmt.magnitude_mask, fmt.max_code + fmt.smallest_code, 0])
     near = (specials[:, None] ^ 1 << np.arange(fmt.padding, fmt.bits - 1)).reshape(-1)
     return np.unique(np.append(near[near <= fmt.max_code], fmt.max_code))
@@ -110,7 +110,7 @@ def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
 def classes(fmt: Format) -> tuple[int, ...]:
     """Return one code of each operand class, with both signs.
 
-    The classes are zero, smallest, around the smallest normal number, one, largest, infinity and NaN.
+    The operand classes are zero, smallest, around the smallest normal number, one, largest, infinity and NaN.
     """
     magnitudes = [0, fmt.smallest_code, fmt.max_code]
     normal = int(encode([fmt.smallest_normal], fmt, "rtz")[0])
@@ -136,10 +136,10 @@ _CROSSED = 512
 
 @functools.lru_cache(maxsize=64)
 def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return positive magnitudes in ascending order, to combine with the magnitudes of another operand.
+    """Return positive magnitudes in rising order, for crossing with the magnitudes of another operand.
 
-    A format of at most 8 bits gives all positive magnitudes. A format of more than 8 bits gives the 16 smallest, the
-    16 largest, and evenly spaced magnitudes.
+    For a format of at most 8 bits, the function returns all positive magnitudes. For a wider format, the function
+    returns the 16 smallest, the 16 largest, and evenly spaced magnitudes.
     """
     every = fmt.ordered_magnitudes()[1:]
     if fmt.bits <= FEW_BITS:
@@ -153,9 +153,9 @@ def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def special_codes(fmt: Format) -> NDArray[Any]:
-    """Return the codes of a format's infinities and NaN.
+    """Return the codes of infinity and NaN in a format.
 
-    Formats wider than 8 bits give only some NaN payloads.
+    For formats wider than 8 bits, only some NaN payloads are returned.
     """
     codes = np.arange(1 << fmt.bits)
     special = codes[~np.isfinite(fmt.table)]
@@ -166,9 +166,9 @@ def special_codes(fmt: Format) -> NDArray[Any]:
 
 
 def signed_magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return the magnitudes of `crossed_magnitudes` with both signs.
+    """Return the magnitudes of `crossed_magnitudes`, each with both signs.
 
-    A format of at most 8 bits gives all finite codes.
+    For a format of at most 8 bits, the function returns all finite codes.
     """
     if fmt.bits <= FEW_BITS:
         return finite(fmt)
@@ -178,10 +178,10 @@ def signed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def crossed_codes(fmt: Format) -> NDArray[Any]:
-    """Return operand codes for tests that vary a single operand.
+    """Return operand codes for tests in which a single operand varies.
 
-    A format of at most 8 bits gives all operand codes. A format of more than 8 bits gives walking fractions at every
-    exponent.
+    For a format of at most 8 bits, the function returns all codes. For a wider format, the function returns walking
+    fractions at every exponent.
     """
     return np.arange(1 << fmt.bits) if fmt.bits <= FEW_BITS else np.unique(walking_codes(fixed(fmt)))
 
@@ -191,7 +191,7 @@ def addend(
 ) -> NDArray[np.uint32]:
     """Return addends whose exponent exceeds the product's exponent by `difference`.
 
-    The addend's exponent is clipped to the range of the result format.
+    The addend's exponent is clamped to the range of the result format.
     """
     finite = np.where(np.isfinite(product) & (product > 0), product, 1.0)
     field = np.floor(np.log2(finite)).astype(np.int64) + difference + result.bias

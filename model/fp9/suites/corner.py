@@ -1,4 +1,4 @@
-"""Corner suites: systematic operations for each kind of unit."""
+"""Corner suites: systematic stimulus for each kind of unit."""
 
 from __future__ import annotations
 
@@ -100,8 +100,8 @@ LOADED_FAMILIES = carry_out_corner, class_corner
 def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return the corner-case sequences of an accumulator.
 
-    Accumulators with chunks use the function `chunk_corner`, and fixed-point registers use `kulisch_corner`.
-    Accumulators of other kinds use the corner cases in `STEP_FAMILIES` and `LOADED_FAMILIES`.
+    For accumulators with chunks, `chunk_corner` makes the operations; for fixed-point registers, `kulisch_corner`. For
+    all other accumulators, the lists `STEP_FAMILIES` and `LOADED_FAMILIES` name the functions that make the operations.
     """
     if unit.engine.step.exact:
         return kulisch_corner(unit, rng)
@@ -140,9 +140,9 @@ def _packed(lanes: Inputs) -> Inputs:
 
 
 def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the columns of all ports for FPU operations of one kind.
+    """Return the columns of all ports for FPU operations with the operation code `op`.
 
-    Ports that the FPU operation does not read hold random values and some special codes.
+    Ports that the operation does not read hold random values, and sometimes special codes.
     """
     count = len(next(iter(columns.values())))
     ports = {port.name: drawn_port(port, count, rng) for port in unit.inputs}

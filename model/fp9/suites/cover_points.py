@@ -1,7 +1,7 @@
-"""Rare cover points that every smoke suite hits.
+"""Rare cover points that the smoke suite of a unit must hit.
 
-A family of cover points gives each operation one number, shape (n,). Operations with equal numbers hit the same cover
-point, and 0 means no cover point.
+A family of cover points is an array (n,) with one number for each operation. Operations with equal numbers hit the same
+cover point, and an operation with number 0 hits none.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _MOST = 1 << 8
 
 
 def cover_point_indices(unit: Unit, columns: Inputs, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return indices of random operations that together hit every cover point."""
+    """Return indices of randomly selected operations that together hit every cover point."""
     taken: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
     for numbers in _families(unit, columns):
         missing = np.where(np.isin(numbers, numbers[taken]), 0, numbers)
@@ -48,11 +48,11 @@ def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
 
 
 def _ways(unit: Dot, columns: Inputs) -> Numbers:
-    """Return cover points that combine the result's class and sign with the classes of special operands.
+    """Return cover points for special results and operands: class and sign of the result, and classes of the operands.
 
-    Ordinary results give the cover point 0. The accumulator operations LOAD and ACCUMULATE have different cover
-    points, and all other operations give 0. In units with several products, operations with more than one kind of
-    special operand give 0.
+    Ordinary results give the cover point 0. LOAD and ACCUMULATE have separate cover points, and all other accumulator
+    operations give 0. In units with several products, operations with special values in two kinds of operand (factor,
+    scale, addend) give 0.
     """
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
@@ -70,10 +70,10 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
-    """Yield the special class of the factors, of the scales and of the addend, in one array each.
+    """Yield three arrays: the special class of the factors, of the scales, and of the addend.
 
-    The special class is 0 if all values are finite, 1 for an infinity, and 2 for a NaN. An accumulator with chunks
-    yields no classes, because its result also depends on other operations.
+    The special class is 0 if all values are finite, 1 for an infinity, and 2 for a NaN. For an accumulator with chunks,
+    nothing is yielded, because its result also depends on other operations.
     """
     if unit.has_state and unit.engine.chunk.length:
         return
@@ -98,7 +98,7 @@ def _specials(values: NDArray[np.float64]) -> Numbers:
 
 
 def _reads_addend(columns: Inputs) -> NDArray[np.bool_]:
-    """Return a Boolean mask of the operations that read the addend.
+    """Return a mask of the operations that read the addend.
 
     An accumulator reads the addend only in a LOAD operation.
     """
@@ -125,8 +125,8 @@ def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
 def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     """Return cover points of units with several products.
 
-    A cover point identifies the lane of the only special operand. If all products are zero, a cover point identifies
-    an addend that is zero, or negative with a single bit set.
+    If exactly one operand is special, the cover point is its lane and class. If all products are zero, the cover point
+    is the addend, if the addend is zero or negative with a single bit set.
     """
     count = len(columns[unit.lane_names("a")[0]])
     alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
@@ -151,10 +151,10 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
-    """Return the number of leading bits that cancellation removes from a sum.
+    """Return the number of leading bits of the sum that cancellation removes.
 
-    The number counts from the leading bit of the larger term, which is the addend or the sum of products. The number
-    is 0 if a term is zero or special, or if the operation does not read the addend.
+    The number counts from the leading bit of the addend or of the sum of products, whichever is larger. The number is 0
+    if a term is zero or special, or if the operation does not read the addend.
     """
     output, total = fixed(unit.engine.output), fixed(unit.engine.addend_format)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
@@ -169,7 +169,7 @@ def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
 def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     """Return 1 for operations whose products are all zero, 2 if every product is -0, and 0 otherwise.
 
-    A code counts as zero if all bits below the sign are zero, even if the code means NaN.
+    A code counts as zero if all bits below the sign are zero, even if the code is a NaN.
     """
     sign = 1 << (unit.a[0].bits - 1)
     zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)
@@ -186,8 +186,7 @@ def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
     """Yield the cover points of each lane and target of a cast.
 
-    The cover points combine rounding boundaries with each rounding mode, and special source classes with each overflow
-    policy.
+    The cover points are rounding boundaries under each rounding mode, and special sources under each overflow policy.
     """
     source, count = fixed(unit.source), len(columns[unit.lane_names("x")[0]])
     target, rounding, overflow = (
@@ -215,14 +214,14 @@ def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
 
 
 def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """Return the class of each value by its position relative to a target's boundaries.
+    """Return a class number for each value, from its position relative to the target's range limits.
 
     Class 1 holds values within half a step of the largest number. Class 2 holds values from half a step to one step
     above the largest number. Class 3 holds values in the first binade above the largest number's binade. Class 4 holds
-    values less than a quarter step below the smallest normal number, which round up even with unbounded exponent.
-    Class 5 holds values a quarter to half a step below the smallest normal number, which round up only on the
-    subnormal grid. Class 6 holds values from half the smallest number up to the smallest number. Class 7 holds values
-    below half the smallest number. Ties belong to no class.
+    values less than a quarter step below the smallest normal number: they round up even with unbounded exponent. Class
+    5 holds values a quarter to half a step below the smallest normal number: they round up only as subnormals. Class 6
+    holds values from half the smallest number up to the smallest number. Class 7 holds values below half the smallest
+    number. Ties belong to no class.
     """
     magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
     below, largest = magnitudes[-2:]
@@ -240,7 +239,7 @@ def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
 
 
 def _ties(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """Return 1 for a tie above an even target code, 2 for a tie above an odd code, and 0 otherwise."""
+    """Return 1 for a tie that lies above an even target code, 2 for a tie above an odd code, and 0 otherwise."""
     magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2
     place = np.minimum(np.searchsorted(middles, values), len(middles) - 1)

@@ -1,9 +1,10 @@
 """Corner-case and random operations of a `multi_fpu` unit.
 
-The exact results lie next to every rounding boundary of the result format. Cancellations and all operand classes occur
-too. All operations in a block of the suite have the same operation code and the same formats. Each operation code
-occurs with many combinations of formats. The last operand of an operation is computed from the other operands and a
-wanted exact result. The wanted result is at or next to a code of the result format or a midpoint between two codes.
+The exact results lie at or next to the rounding boundaries of the result format. Cancellations and all operand classes
+occur too. A block of the suite has operations with the same operation code and the same formats. Each operation code
+occurs with many combinations of formats. The last operand of an operation is computed so that the operation gives a
+wanted exact result. The wanted result is at or next to a number of the result format, or a midpoint between two
+numbers.
 """
 
 from __future__ import annotations
@@ -47,7 +48,7 @@ def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
 
 
 def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random operations, half of which come from the corner suite."""
+    """Return random operations, of which half are sampled from the corner suite."""
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     corner = multi_corner(unit, rng)
     rows = rng.integers(0, len(corner["a"]), count)
@@ -56,7 +57,7 @@ def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs
 
 
 def _in_lanes(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
-    """Return operations that use all lanes of a word, with a different operation's operands in each lane."""
+    """Return operations that fill all lanes of a word, each lane with the operands of a different operation."""
     lane = concatenated([*_blocks(unit.lane_unit, rng, BLOCKS, ROWS)])
     count = len(lane["a"])
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
@@ -69,7 +70,7 @@ def _in_lanes(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
 
 
 def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) -> Iterator[Inputs]:
-    """Yield blocks for every operation code, each with a different combination of formats."""
+    """Yield blocks for every operation code; each block has a different combination of formats."""
     names = (*unit.operands, "result")
     ports = list(dict.fromkeys(unit.format_port(name) for name in names))
     combinations = list(itertools.product(range(len(unit.formats)), repeat=len(ports)))
@@ -93,16 +94,16 @@ def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) ->
 
 
 def _nearest(numbers: NDArray[np.float64], fmt: Format) -> NDArray[Any]:
-    """Return the codes of the nearest numbers in a format, shape (n,). A format without NaN has 0 for NaN."""
+    """Return the codes of the nearest numbers in a format, shape (n,). NaN becomes code 0 in a format without NaN."""
     return encode(numbers, fmt, "rne", nan_to_zero=not fmt.has_nan)
 
 
 def _operands(
     unit: MultiFpu, op: MultiFpuOp, formats: dict[str, Format], scales: NDArray[np.int64], rng: np.random.Generator
 ) -> dict[str, NDArray[np.uint32]]:
-    """Return the operands of all operations in a block.
+    """Return the operands of all operations in a block of the suite.
 
-    The hardware multiplies the operand of a conversion by 2^scale, so the function divides the operand by 2^scale.
+    A conversion multiplies its operand by 2^scale, so the function divides the operand by 2^scale.
     """
     rows = len(scales)
     codes = {name: rng.choice(_pool(formats[name]), rows).astype(np.uint32) for name in unit.operands}
@@ -127,21 +128,21 @@ def _operands(
 
 
 def _carries(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return random bits, half of which just carry or just fail to carry out of a tail of 0 to 3 quarters."""
+    """Return random bits. Half of them just carry, or just fail to carry, out of a tail of 0, 1/4, 1/2 or 3/4 ulp."""
     limits = (np.arange(5) << unit.random_bits >> 2)[rng.integers(0, 5, rows)] - rng.integers(0, 2, rows)
     drawn = rng.integers(0, 1 << unit.random_bits, rows)
     return np.where(rng.random(rows) < 1 / 2, np.clip(limits, 0, (1 << unit.random_bits) - 1), drawn).astype(np.uint32)
 
 
 def _is_packed(op: MultiFpuOp, operand: str) -> bool:
-    """Return whether an operand is an integer or a word of several codes."""
+    """Return whether an operand is an integer, or a word that holds several codes."""
     return (op is MultiFpuOp.FROM_INTEGER and operand == "a") or (op in DOTS and operand in "ab")
 
 
 def _dot_operands(
     unit: MultiFpu, products: int, formats: dict[str, Format], rows: int, rng: np.random.Generator
 ) -> dict[str, NDArray[np.uint32]]:
-    """Return the operands of a dot product, a third of which have products that cancel."""
+    """Return the operands of dot products. In a third of the dot products, products cancel."""
     narrow = {name: formats[name] if formats[name] in unit.narrow else unit.narrow[-1] for name in "ab"}
     codes = {name: rng.choice(_pool(fmt), (products, rows)).astype(np.uint32) for name, fmt in narrow.items()}
     negated = rng.random(rows) < 1 / 3
@@ -158,7 +159,7 @@ def _dot_operands(
 
 
 def _integers(unit: MultiFpu, result: Format, rows: int, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return integers near powers of two and near rounding boundaries of the result format."""
+    """Return stimulus for conversions from integers: integers near powers of two and near rounding boundaries."""
     powers = np.array([1 << bit for bit in range(unit.word + 1)]) * rng.choice([-1, 1], unit.word + 1)
     with np.errstate(invalid="ignore"):
         wanted = np.clip(_wanted(result, rows, rng), -(2.0**31), 2.0**31).astype(np.int64)
@@ -167,7 +168,7 @@ def _integers(unit: MultiFpu, result: Format, rows: int, rng: np.random.Generato
 
 
 def _near_integers(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return infinities, and numbers near zero, near integers, near half-integers and near the integer limits."""
+    """Return stimulus for conversions to integers: infinities, and numbers near integers, half-integers and limits."""
     limits = [limit for integer in unit.integers for limit in (integer.lowest, integer.highest)]
     small = rng.integers(-9, 10, rows) * 2.0 ** rng.integers(0, unit.word - 3, rows)
     whole = np.where(rng.random(rows) < 0.5, rng.choice(limits, rows), small)
@@ -226,10 +227,10 @@ def _pool(fmt: Format) -> NDArray[np.uint32]:
 def _boxed(
     unit: MultiFpu, formats: dict[str, Format], codes: dict[str, NDArray[np.uint32]], rng: np.random.Generator
 ) -> Inputs:
-    """Fill the bits above each operand code with ones (NaN boxing) or random bits.
+    """Fill the bits above each operand code with ones (NaN boxing) or with random bits.
 
-    Without NaN boxing, all bits above the operand code are random. With NaN boxing, a small share of operations has
-    random bits above the operand code.
+    Without NaN boxing, all bits above the operand code are random. With NaN boxing, a few operations have random bits
+    above the operand code.
     """
     columns = {}
     for name, column in codes.items():

@@ -1,4 +1,4 @@
-"""Corner-case operations of multipliers: operand classes, and products between two results."""
+"""Corner-case operations of multipliers: operand classes and rounding boundaries."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ _EACH = 4
 
 
 def product_corner(unit: Mul, rng: np.random.Generator) -> Inputs:
-    """Return products of every code with every class of the second factor, and products of every rounding class.
+    """Return stimulus: products of every code with every class of second factor, and products of every rounding class.
 
-    The products cover all pairs of operand formats.
+    The stimulus covers all pairs of operand formats.
     """
     return concatenated(
         [columns for pair in np.ndindex(len(unit.a), len(unit.b)) for columns in _pair(unit, pair, rng)]
@@ -42,7 +42,7 @@ def _pair(unit: Mul, pair: tuple[int, int], rng: np.random.Generator) -> Iterato
 
 
 def _rounding_class(products: NDArray[np.float64], unit: Mul) -> NDArray[np.int64]:
-    """Return a number that identifies a product's sign, exponent, last bit and position between two results.
+    """Return a class number for each product, from its sign, exponent, last bit, and position between two results.
 
     Special and zero products give 0.
     """
@@ -67,7 +67,7 @@ def _columns(unit: Mul, pair: tuple[int, int], a: Codes, b: Codes) -> Inputs:
 
 
 def product_cover_points(unit: Mul, columns: Inputs) -> Iterator[NDArray[np.int64]]:
-    """Yield cover points for the factor classes, the kinds of result with their flags, and the rounding classes."""
+    """Yield cover points: classes of the factors, kinds of result with their flags, and rounding classes."""
     outputs, count = evaluate(unit, columns), len(columns["a"])
     (index_a, class_a, a), (index_b, class_b, b) = (
         _factor(formats, columns[operand], chosen_formats(columns, operand, formats, count))

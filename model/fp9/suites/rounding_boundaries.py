@@ -1,4 +1,4 @@
-"""Source values near the rounding boundaries of a target format."""
+"""Source numbers near the rounding boundaries of a target format."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def thresholds(source: FixedFormat, target: Format) -> Codes:
 def outside(source: FixedFormat, target: Format) -> Codes:
     """Return source magnitudes in the binades just outside the target's range.
 
-    The magnitudes are around the first number and the first midpoint of a binade. The function covers two binades
-    above the largest number, and binades below the smallest number down to half an ulp.
+    In each binade, the magnitudes are around the lowest number and the first midpoint. The binades are two above the
+    largest number, and those from the smallest number down to half an ulp.
     """
     smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
     exponents = [*range(target.quantum(smallest) - 1, smallest), largest + 1, largest + 2]
@@ -42,9 +42,9 @@ def _around(points: NDArray[np.float64], source: FixedFormat) -> Codes:
 
 
 def special_codes(fmt: FixedFormat) -> Codes:
-    """Return the magnitudes of zero, infinity and NaN, and the limits of the subnormal and finite ranges.
+    """Return codes of zero, infinity and NaN, and the limits of the subnormal and finite ranges, without sign.
 
-    Each NaN code has a single fraction bit set, except for the NaN with all bits set.
+    The NaN codes have a single fraction bit set, or all fraction bits set.
     """
     top, hidden = fmt.max_code, 1 << fmt.fraction_bits
     nans = [top + 1 + (1 << i) for i in range(fmt.fraction_bits)]
@@ -53,7 +53,7 @@ def special_codes(fmt: FixedFormat) -> Codes:
 
 
 def tails(codes: Codes, source: FixedFormat, target: Format) -> NDArray[np.float64]:
-    """Return the distance of each positive source from the next lower target number, in ulps of the target."""
+    """Return the distance from each positive source down to the next target number, in ulps of the target."""
     numbers = np.array([0.0, *(target.to_float(int(code)) for code in target.ordered_magnitudes())])
     numbers = np.unique(np.append(numbers, 2 * numbers[-1] - numbers[-2]))
     value = decode_native(codes.astype(source.dtype), source).astype(np.float64)

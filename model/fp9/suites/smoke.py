@@ -1,10 +1,10 @@
-"""Choice of a smoke suite: a few hundred operations of the corner suite.
+"""Selection of a smoke suite: a few hundred operations from the corner suite.
 
-The suite first takes one operation for each rare cover point of module `cover_points`. Further candidates are sampled
-equally from all classes of operations. Select values, flags and the upper result bits determine the class of an
-operation. Among a few dozen candidates, the suite takes the operation with the rarest combinations of two bits
-(pairwise coverage). Half of the choices weigh all input and result bits, and half weigh only bits whose inversion
-changes the golden result. The choice of operations does not depend on any circuit.
+First, one operation is selected for each rare cover point of the module `cover_points`. Then candidates are sampled
+evenly from all classes of operations. Select values, flags and the upper result bits determine the class of an
+operation. Of a few dozen candidates, the operation with the rarest pairs of bit values is selected (pairwise coverage).
+Half of the selections use all input and result bits, and half only bits whose inversion changes a result. No circuit is
+simulated to select the operations.
 """
 
 from __future__ import annotations
@@ -86,9 +86,9 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
 
 
 def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
-    """Return the position of the leading bit of each subnormal result, and 0 for other results.
+    """Return the leading bit position of each subnormal result, and 0 for all other results.
 
-    Only stateless units with power-of-two scales use leading bit positions as classes of operations. Accumulators
+    Only stateless units with power-of-two scales have one class of operations per leading bit position. Accumulators
     would have too many.
     """
     if unit.scale is None or unit.scale.precision > 1 or unit.has_state:
@@ -100,7 +100,7 @@ def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
 
 
 def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArray[np.bool_]:
-    """Return whether inverting an input bit changes a result in the operation's group, shape (n, input bits)."""
+    """Return a mask (n, input bits): whether inverting the input bit changes a result in the operation's group."""
     count = len(next(iter(columns.values())))
     decides = []
     for port in unit.inputs:
@@ -126,7 +126,7 @@ def _bits(column: NDArray[np.unsignedinteger], width: int) -> NDArray[np.uint8]:
 
 
 def _spread(classes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the indices of `count` operation groups, sampled equally from all classes."""
+    """Return the indices of `count` groups of operations, sampled evenly from all classes."""
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]
     sizes = np.bincount(classes)
@@ -161,10 +161,10 @@ def _choose(
 
 @kernel
 def _take_best(rows, counts, worth):
-    """Return the index of the row with the most valuable bit pairs, and reduce the worth of the row's pairs.
+    """Return the index of the row with the most valuable bit pairs, and reduce the value of these pairs.
 
-    The element `worth[i, v, w, j]` is the worth of the bit pair in which bit i has the value v and bit j has the value
-    w. Separate sums for each bit j use the processor's vector lanes, and give the same result on every machine.
+    `worth[i, v, w, j]` is the value of the pair: bit i equal to v, bit j equal to w. The sums for the bits j are
+    separate, so that SIMD code gives the same result on every machine.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

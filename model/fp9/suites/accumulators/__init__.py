@@ -1,1 +1,1 @@
-"""Corner-case operations of accumulators: sequences of sums, and complete chunks."""
+"""Corner-case operations of accumulators: operation sequences, and sums of complete chunks."""

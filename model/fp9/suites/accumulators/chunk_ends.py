@@ -1,6 +1,6 @@
 """Corner-case operations of accumulators with chunks.
 
-Operation sequences add products across chunk boundaries, and end a chunk with every operation code.
+The operation sequences add products across chunk boundaries, and end chunks with every operation code.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ _OPPOSITE = 0.25
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the corner-case operations of an accumulator with chunks.
 
-    The argument `step` holds corner-case operations of a single sum, which are used in three ways:
+    The operands of a single sum, in the argument `step`, are used in three ways:
 
     - the product becomes a chunk, which is added to the addend,
     - two products are added within one chunk,
@@ -74,9 +74,9 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return pairs of the accumulator operations LOAD and FOLD, with two corner cases in each group.
+    """Return pairs of the operations LOAD and FOLD. A group of operations holds two corner cases.
 
-    The LOAD operation computes the product of a corner case, and FOLD adds the product to the addend.
+    LOAD computes the product of a corner case, and FOLD adds this product to the addend.
     """
     first, second = ({name: column[half::2] for name, column in step.items()} for half in range(2))
     count = len(second["c"])
@@ -88,8 +88,8 @@ def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return operation sequences that add two products in one accumulator chunk.
 
-    Each sequence consists of the operations LOAD, ACCUMULATE, FOLD and a random operation. The second product comes
-    from the next corner case, or nearly cancels the first product.
+    Each sequence is LOAD, ACCUMULATE, FOLD and a random operation. The second product comes from the next corner case,
+    or nearly cancels the first product.
     """
     following = {name: np.roll(column, -1) for name, column in step.items()}
     opposite = _opposites(unit, step, rng)
@@ -104,7 +104,7 @@ def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield accumulator chunks of two products in the first lane, with zeros in all other lanes.
 
-    Both operands of the first product belong to the same class, such as zero or NaN. The operands of the second
+    The two operands of the first product belong to the same class, such as zero or NaN. The two operands of the second
     product belong to any class, such as zero or NaN.
     """
     zeros = {name: 0 for operand in ("a", "b") for name in unit.lane_names(operand)}
@@ -122,14 +122,14 @@ def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield a LOAD, every pair of successive accumulator operations, and a FOLD."""
+    """Yield operation sequences: a LOAD, each possible pair of successive operations, and a FOLD."""
     for first, second in itertools.product(unit.operations, repeat=2):
         operations = (MacOp.LOAD, first, second, MacOp.FOLD)
         yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
 
 
 def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, length: int = GROUP) -> Inputs:
-    """Return `count` groups of `length` operations, where all operations except the `given` ones are random."""
+    """Return `count` groups of `length` operations: those in `given`, and random operations at all other positions."""
     places = [random_chunks(unit, count, rng) for _ in range(length)]
     for place, (operation, columns) in given.items():
         places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}
@@ -137,7 +137,7 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
 
 
 def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return operations that sum three of the smallest products in one accumulator chunk.
+    """Return operations that sum three of the smallest possible products in one accumulator chunk.
 
     The operation FOLD adds the partial sum of the chunk to a total of zero. Some products nearly cancel, so that the
     sum of a chunk can be smaller than each of its products.
@@ -149,11 +149,11 @@ def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:
-    """Return operation sequences that end a chunk after every number of steps, up to one more than a full chunk.
+    """Return operation sequences that end a chunk after 1, 2, ... steps, up to one step more than a full chunk.
 
-    The operation FOLD, LOAD, CLEAR or HOLD ends the chunk, and further steps follow. Values of the operation port above
-    the code of FOLD also mean FOLD. The last sequence fills a chunk. All products are finite, because an infinity or
-    NaN would hide the later results.
+    FOLD, LOAD, CLEAR or HOLD ends the chunk, and further operations follow. Operation codes above the code of FOLD also
+    mean FOLD. The last sequence fills a chunk. All products are finite, because an infinity or NaN in the accumulator
+    would hide the later sums.
     """
     sequences = []
     last = (1 << unit.inputs[0].width) - 1
@@ -170,10 +170,10 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 
 
 def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random accumulator operations, in which a sum spans about one and a half chunks.
+    """Return random accumulator operations whose sums are about one and a half chunks long.
 
-    Some products negate the previous product. Infinities and NaN are rare, because frequent special values would spoil
-    nearly every sum.
+    Some products negate the previous product. Infinities and NaN are rare, because one of them makes the whole sum
+    infinite or NaN.
     """
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -195,9 +195,9 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the factors of each product, with the sign of factor a inverted.
+    """Return the factors of the negated products: the sign of each factor `a` is inverted.
 
-    In half of the operations, one low bit of factor a is inverted as well.
+    In half of the operations, one of the three lowest bits of factor `a` is inverted as well.
     """
     sign = 1 << (unit.a[0].bits - 1)
     turned = {name: column for name, column in columns.items() if name[0] in "ab"}
@@ -209,7 +209,7 @@ def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def last_groups(unit: Mac) -> int:
-    """Return the number of groups in the corner suite's last sequence, which fills a chunk."""
+    """Return the number of operation groups in the corner suite's last sequence, which fills a chunk."""
     return -(-(unit.chunk_steps + len(_BEHIND) + 2) // GROUP)
 
 

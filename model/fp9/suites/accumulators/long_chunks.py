@@ -1,6 +1,6 @@
-"""Accumulator chunks whose partial sum has a long significand.
+"""Operations on accumulator chunks whose partial sum has a long significand.
 
-Some sequences add a further product to the chunk, and some sequences add the chunk to the total.
+Some operation sequences add one more product to the chunk, and others add the chunk to the total.
 """
 
 from __future__ import annotations
@@ -25,11 +25,10 @@ _JOINED = 5000
 
 
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return operation sequences that add a product to a chunk with a long significand, and their number.
+    """Return operation sequences that add a product to a chunk with a long significand, and the number of sequences.
 
-    Every second corner-case operation provides a product to add. The partial sum in the chunk consists of two products
-    and is close to the corner case's addend. The operation FOLD then adds the partial sum of the chunk to a total of
-    zero.
+    The added product comes from every second corner-case operation. The partial sum consists of two products, and is
+    close to the addend of the corner-case operation. FOLD then adds the partial sum of the chunk to a total of zero.
     """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
@@ -45,10 +44,10 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
 
 
 def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return operation sequences that add a zero product to a chunk, and their number.
+    """Return operation sequences that add a zero product to a chunk, and the number of sequences.
 
-    The partial sum of four products has a code that differs in one bit from a special code. The operation FOLD then
-    adds the partial sum of the chunk to zero.
+    The chunk holds the sum of four products, whose code differs in one bit from a zero, infinity or NaN. FOLD then adds
+    the partial sum of the chunk to a total of zero.
     """
     chunk = fixed(unit.engine.result.format)
     codes = np.repeat(beside_special(chunk), 8)
@@ -63,9 +62,9 @@ def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) ->
 def _summed(
     table: ProductTable, wanted: NDArray[np.float64], products: int, rng: np.random.Generator
 ) -> Iterator[Inputs]:
-    """Yield the columns of successive products whose sum approximates `wanted`.
+    """Yield factors of successive products whose sum approximates the numbers in `wanted`, as input columns.
 
-    Each product is the largest product that does not exceed the remaining difference.
+    Each product is the largest product that does not exceed the difference still missing.
     """
     for _ in range(products):
         columns, found = table.at_most(wanted, rng)
@@ -79,10 +78,10 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 
 
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return operation sequences that add a chunk of two products to a total, and their number.
+    """Return operation sequences that add a chunk of two products to a total, and the number of sequences.
 
     The exponent difference and the signs of the two products vary. The total is near the partial sum, nearly cancels
-    the partial sum, or puts the result at a rounding boundary.
+    the partial sum, or moves the result to a rounding boundary.
     """
     total = fixed(unit.engine.output)
     p = total.fraction_bits

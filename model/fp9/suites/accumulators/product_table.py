@@ -1,4 +1,4 @@
-"""A sorted table of a unit's products, to find factors for a wanted product."""
+"""Sorted table of a unit's products, to find two factors for a wanted product."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ _ORDINARY = (2.0**-3, 2.0**3)
 
 
 class ProductTable:
-    """A table of all products of positive finite factors."""
+    """Table of all products of two positive finite factors."""
 
     def __init__(self, unit: Dot) -> None:
         self._unit = unit
@@ -31,10 +31,10 @@ class ProductTable:
         self._sign = 1 << (unit.a[0].bits - 1)
 
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
-        """Return input columns with the largest product that does not exceed each magnitude in `wanted`.
+        """Return factors of the largest product that does not exceed each magnitude in `wanted`, as input columns.
 
-        The function also returns the products. An infinity or NaN in `wanted` gives an infinite or NaN product. All
-        lanes except the first multiply zeros.
+        The function also returns the products. If `wanted` is an infinity or NaN, the product is an infinity or NaN
+        too. All lanes except the first multiply zeros.
         """
         finite = np.isfinite(wanted)
         size = np.abs(np.where(finite, wanted, 0.0))
@@ -50,10 +50,10 @@ class ProductTable:
         return self._columns(codes), np.where(finite, values, wanted)
 
     def ordinary(self, count: int, rng: np.random.Generator) -> Inputs:
-        """Return input columns with one product of moderate size in the first lane.
+        """Return factors of one product of moderate size in the first lane, as input columns.
 
-        Both signs occur. The sum of many products of moderate size stays finite. If no product has a moderate size,
-        the function uses products of any size.
+        Both signs occur. The sum of many products of moderate size stays finite. If the unit has no product of moderate
+        size, the function uses products of any size.
         """
         low, high = np.searchsorted(self.values, _ORDINARY)
         if low == high:

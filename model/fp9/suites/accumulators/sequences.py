@@ -1,6 +1,6 @@
 """Corner-case operations of accumulators without chunks.
 
-Each operation sequence is a LOAD and one further operation.
+Each operation sequence is a LOAD and one more operation.
 """
 
 from __future__ import annotations
@@ -28,12 +28,12 @@ _SUCCESSIONS = 0.15
 
 
 def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return corner-case operations of an accumulator without chunks, in pairs.
+    """Return corner-case operations of an accumulator without chunks, in pairs of successive operations.
 
-    Half of the corner cases in `step` become a LOAD operation, followed by a random operation. The remaining corner
-    cases become an ACCUMULATE operation, after a LOAD of the addend with zero products. Further operation pairs add
-    products of every class to an ordinary product. The last operation pairs cover all combinations of two successive
-    operation codes.
+    Half of the corner cases in `step` become a LOAD, which is followed by a random operation. The other corner cases
+    become an ACCUMULATE, which follows a LOAD of the corner case's addend with zero products. More operation pairs add
+    a product of every operand class to an ordinary product. The last operation pairs contain every combination of two
+    successive operation codes.
     """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
@@ -50,9 +50,9 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def loaded(unit: Mac, step: Inputs) -> Inputs:
-    """Return each operation as a LOAD, followed by an ACCUMULATE of zero products that keeps the accumulator's value.
+    """Return each operation as a LOAD, followed by an ACCUMULATE of zeros, which must keep the accumulator's value.
 
-    The zero products have the sign of the addend.
+    The zeros are zero products with the sign of the addend.
     """
     loads: Inputs = {"op": np.full(len(step["c"]), MacOp.LOAD), **step}
     return _sequences(loads, _zeros(unit, loads) | {"op": np.full(len(step["c"]), MacOp.ACCUMULATE)})
@@ -61,8 +61,8 @@ def loaded(unit: Mac, step: Inputs) -> Inputs:
 def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations that combine every class of both factors and the addend, for units with several products.
 
-    In each operation, one random lane holds the product, and all other lanes are zero. Signs are random, and scales
-    are 1. The factors have the pair of formats with the most operand classes. Units with one product yield no
+    In each operation, one random lane holds the product, and all other lanes are zero. Signs are random, and scales are
+    1. The factors use the pair of formats that has the most operand classes. Units with one product yield no
     operations.
     """
     if unit.products == 1:
@@ -85,9 +85,9 @@ def _sequences(first: Inputs, second: Inputs) -> Inputs:
 
 
 def _zeros(unit: Mac, columns: Inputs) -> Inputs:
-    """Return input columns with zero factors in all lanes, and with scales of 1.
+    """Return input columns whose factors are zero in all lanes, and whose scales are 1.
 
-    The zero products have the addend's sign, because an addend of -0 would otherwise become +0.
+    The zero products have the addend's sign, so that an addend of -0 stays -0.
     """
     negative = (columns["c"].astype(np.int64) & fixed(unit.engine.output).sign_mask) != 0
     zeros = {name: np.zeros_like(columns[name]) for operand in "ab" for name in unit.lane_names(operand)}
@@ -97,11 +97,11 @@ def _zeros(unit: Mac, columns: Inputs) -> Inputs:
 
 
 def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return operation pairs: an ordinary product, then a product of any operand class.
+    """Return operation pairs: an ordinary product, followed by a product of any operand class.
 
-    The first operation of a pair loads zero, or an addend near its product. The second operation of a pair mostly adds
-    to the accumulator or loads an addend. In the second operation of a pair, one lane holds operands of any class,
-    mostly with a zero factor. All lanes except the tested lane hold zeros of either sign.
+    The first operation of a pair loads zero, or an addend near its product. The second operation of a pair mostly
+    accumulates its product or loads an addend. In the second operation of a pair, one lane holds operands of any class,
+    mostly with a zero factor. All other lanes hold zeros of either sign.
     """
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}
@@ -124,7 +124,7 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _every_pair(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return every pair of successive accumulator operations, with operands from random corner cases.
+    """Return every pair of successive operation codes of an accumulator, with operands from random corner cases.
 
     All factors are zero in one eighth of the operations.
     """

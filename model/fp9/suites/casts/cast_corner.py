@@ -32,11 +32,11 @@ _REACHING = 1500
 
 
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Return all corner-case operations of a cast, then sequences for the running maximum.
+    """Return all corner-case operations of a cast, and operation sequences that test the running maximum.
 
-    Each corner case is combined with the select port values that affect the case. Each lane of the cast carries the
-    operations of the previous lane, delayed by one operation. The scale is random. If possible, the source's exponent
-    compensates for the scale, which keeps the scaled source at a rounding boundary.
+    Each corner case is combined with those values of the select ports that can change its result. Lane i of the cast
+    gets the same operations as lane i - 1, one operation later. The scale is random. The source's exponent compensates
+    for the scale if possible, so that the scaled source stays at a rounding boundary.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)
@@ -61,7 +61,7 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Yield sources at the rounding boundaries inside and outside each target's range, under each rounding mode.
+    """Yield stimulus at the rounding boundaries inside and outside each target's range, for each rounding mode.
 
     Signs are random, and overflow policies alternate.
     """
@@ -79,7 +79,7 @@ def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> It
 
 
 def _edges(unit: Cast, selects: list[Port]) -> Family:
-    """Return special codes, and the rounding boundaries next to the smallest and largest numbers of each target.
+    """Return stimulus: special codes, and the rounding boundaries next to each target's smallest and largest numbers.
 
     Both signs and every select value occur.
     """
@@ -93,10 +93,10 @@ def _edges(unit: Cast, selects: list[Port]) -> Family:
 
 
 def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources that differ in one exponent bit from a limit of a target's subnormal or finite range.
+    """Return stimulus that differs in one exponent bit from a limit of a target's subnormal or finite range.
 
-    Each exponent bit thus decides one comparison. Every target and every rounding mode occur, with random overflow
-    policies.
+    Each exponent bit thus decides one comparison. The stimulus covers every target and every rounding mode, with random
+    overflow policies.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits, source.bits - 1)
@@ -113,10 +113,10 @@ def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return source numbers that are a small target number or midpoint with one additional lower bit set.
+    """Return stimulus just above a small target number or midpoint: one lower bit of the source is set in addition.
 
-    Every lower bit of the source is set once under each rounding mode. The shift for subnormal results discards the
-    additional bit, which must still affect the rounding.
+    Each lower bit of the source is set in turn, under each rounding mode. For a subnormal result, the right shift
+    removes the additional bit, but the bit must still affect the rounding.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits)
@@ -134,10 +134,10 @@ def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fam
 
 
 def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return walking fractions at every exponent of a target and in the source's subnormal range.
+    """Return stimulus with walking fractions, at every exponent of a target and in the source's subnormal range.
 
-    Source exponents outside the target's range occur with only a few fractions. The operations have both signs and
-    random values of the select ports.
+    For exponents outside the target's range, the stimulus has only a few fractions. The stimulus has both signs and
+    random select values.
     """
     source = fixed(unit.source)
     low = min(fmt.smallest for fmt in unit.targets) / 8
@@ -158,9 +158,9 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return source numbers and random bits whose sum just carries out, or just fails to carry out.
+    """Return stimulus for stochastic rounding: source bits plus random bits just carry out, or just fail to carry out.
 
-    Every binade occurs. The tail of a source number is the part below the target's last bit. Some tails are
+    Every binade occurs. The tail of a source number is the string of bits below the target's last bit. Some tails are
     walking-bit patterns, and some tails start with several zeros or ones.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
@@ -191,9 +191,9 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Yield sources just below each target's normal range, under each rounding mode.
+    """Yield stimulus for stochastic rounding just below each target's normal range, for each rounding mode.
 
-    The sum of source and random bits just reaches a normal number, or just fails to reach one. The carry decides the
+    Source plus random bits just reaches the smallest normal number, or just fails to reach it. The carry decides the
     underflow flag.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
@@ -211,10 +211,10 @@ def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iter
 
 
 def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Return pairs of magnitudes that differ in one bit or by one, to test the comparison of magnitudes.
+    """Return pairs of magnitudes that differ in one bit or by one unit, to test the comparator of the running maximum.
 
     The two magnitudes of a pair occur in successive operations, and in different lanes of one operation. For each bit
-    position, further operations have magnitudes that agree in all higher bits.
+    position, more operations have magnitudes that agree in all higher bits.
     """
     source = fixed(unit.source)
     rows, clear = [], []

@@ -20,8 +20,8 @@ Choices = Mapping[str, ArrayLike]
 class Family:
     """Operations of one lane of a cast.
 
-    Each row of the field `choices` holds one value for each select port. If the field `random` or `scale` is None, the
-    suite chooses the values of the port.
+    A row of the field `choices` holds the values of all select ports for one operation. If `random` or `scale` is None,
+    the suite later fills in values for this port.
     """
 
     codes: Codes
@@ -31,16 +31,16 @@ class Family:
 
 
 def rows(selects: Sequence[Port], chosen: Choices, count: int) -> NDArray[np.uint32]:
-    """Return values of the select ports, shape (count, ports).
+    """Return values for all select ports, shape (count, ports), from the values that are given for some ports.
 
-    Select ports without a chosen value have the value 0.
+    Select ports without a given value get the value 0.
     """
     columns = [np.broadcast_to(np.asarray(chosen.get(port.name, 0)), count) for port in selects]
     return np.stack(columns, axis=1).astype(np.uint32) if columns else np.zeros((count, 0), dtype=np.uint32)
 
 
 def every_choice(selects: Sequence[Port]) -> NDArray[np.uint32]:
-    """Return all combinations of values of the select ports, shape (count, ports).
+    """Return all combinations of the select ports' values, shape (count, ports).
 
     The combinations include unused select values.
     """

@@ -21,7 +21,7 @@ _FAR = 16
 
 
 def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources of any size with scales that move the sources into the targets' range.
+    """Return sources of any magnitude, with scales that move the sources into the targets' range.
 
     Half of the sources are subnormal.
     """
@@ -42,9 +42,9 @@ def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) ->
 def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
-    Source bits that the target format keeps are random. Source bits that the target format discards are a tie or zero,
-    plus at most one further 1 bit. The normalising shift before rounding must therefore keep every bit. Source formats
-    with few fraction bits yield no operations, because `brought_inside` covers all of their subnormals.
+    The source bits that fit into the target are random. The remaining source bits are a tie or zero, and at most one
+    further bit is 1. The circuit must therefore keep every bit when it normalises the source before rounding. For
+    source formats with few fraction bits, `brought_inside` covers all subnormals, and this function yields nothing.
     """
     source = fixed(unit.source)
     if 1 << source.fraction_bits <= _SCALED // 2:
@@ -65,7 +65,7 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
 
 
 def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return special source codes and the limits of the source's range, under every combination of select values.
+    """Return special codes and range limits of the source, with every combination of select values.
 
     Both signs occur. Half of the operations have a scale of 1, and half have a random scale.
     """
@@ -78,9 +78,9 @@ def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -
 
 
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return operations for every exponent that a scaled source can have, mostly outside the range of all targets.
+    """Return operations for every exponent that a scaled source can have, mostly outside the targets' range.
 
-    The scale is random, and the source's exponent makes up the difference to the wanted exponent. Every combination of
+    The scale is random, and the source's exponent is chosen so that both give the wanted exponent. Every combination of
     select values occurs many times.
     """
     source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)

@@ -1,1 +1,1 @@
-"""Corner-case operations of quantisers: blocks whose scale or quotients are at a boundary."""
+"""Corner-case operations of quantisers: blocks whose scale or elements are at a boundary."""

@@ -1,6 +1,6 @@
-"""Corner-case operations of quantisers, at which the scale or an element changes.
+"""Corner-case operations of quantisers, in which the scale or an element just changes.
 
-Each corner case is derived from the unit specification alone:
+The unit specification gives the corner cases:
 
 - amax at, just below or just above a threshold of the scale rule, at every exponent and in every lane,
 - numbers at and next to every element times the scale, and the midpoints of elements times the scale,
@@ -51,7 +51,7 @@ _RARE = 1 / 16
 def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
     """Return all corner-case operations of a quantiser, with random signs.
 
-    The scale rules alternate, except in cases that need a particular rule.
+    The scale rules alternate, except for corner cases that need a particular rule.
     """
     if unit.block.tensor:
         return _with_tensors(unit, corner_blocks(unit, rng), rng)
@@ -71,9 +71,10 @@ def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
 
 
 def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> Inputs:
-    """Return at least `count` operations, as complete blocks of numbers of random size.
+    """Return at least `count` operations that form complete blocks of numbers of random size.
 
-    Most source numbers are within the range of the quantised elements. Some blocks hold arbitrary codes.
+    Most source numbers, divided by the block's scale, are within the range of the elements. Some blocks hold arbitrary
+    codes.
     """
     source = unit.source
     blocks = -(-count // unit.group)
@@ -90,10 +91,10 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 
 
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
-    """Return random blocks of a corner suite, in the order of the suite.
+    """Return a random selection of blocks from a corner suite, in the suite's order.
 
-    In a third of the blocks, subnormal source numbers affect the quantised elements. With power-of-two scales, up to
-    half of the blocks have a scale that depends on the largest number alone.
+    In a third of the blocks, subnormal source numbers are large enough to affect elements. For power-of-two scales, up
+    to half of the selected blocks are blocks in which only the largest number gives the right scale.
     """
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]
@@ -110,9 +111,9 @@ def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
 
 
 def _decided_by(unit: Quantiser, blocks: Codes, corner: Inputs) -> Codes:
-    """Return cover points of blocks whose second largest number would give another scale, and 0 for other blocks.
+    """Return cover points of blocks in which the second largest number would give a different scale than the largest.
 
-    A cover point combines the lane of amax with the highest bit in which amax and the second largest number differ.
+    A cover point is the lane of the largest number, and the highest bit in which it differs from the second largest.
     """
     last = slice(unit.group - 1, None, unit.group)
     rules = np.minimum(corner["rule"][last], len(unit.rules) - 1) if "rule" in corner else np.zeros(len(blocks), int)
@@ -133,9 +134,9 @@ _Family = tuple[Codes, Codes]
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
-    """Yield blocks whose amax is at or next to a threshold of the scale rule, for each rule and exponent.
+    """Yield blocks whose amax (largest magnitude) is at or next to a threshold of the scale rule, for each exponent.
 
-    The lane of amax is random. All numbers except amax are at or next to element boundaries.
+    The lane of amax is random. All numbers except amax are at or next to a midpoint between two scaled elements.
     """
     for index, rule in enumerate(unit.rules):
         amax = rng.permuted(_steps(unit, rule), axis=1)[:, :_EACH].reshape(-1)
@@ -147,8 +148,8 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
 def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks of numbers that differ from a tie in a single significand bit.
 
-    Each significand bit occurs in every lane. The last blocks of each exponent are exact ties, which round down to the
-    even element. At some exponents the source numbers are subnormal.
+    Each significand bit occurs in every lane. The last blocks of each exponent are exact ties, which must round to
+    even, here down. At some exponents the source numbers are subnormal.
     """
     source, length = unit.source, unit.block.length
     low = np.repeat(np.arange(_binades(unit)), _TIES)
@@ -196,9 +197,9 @@ def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
 
 
 def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.random.Generator) -> Codes:
-    """Return magnitudes at and next to the scaled thresholds of elements, shape (n, length).
+    """Return magnitudes at and next to the points where an element changes, shape (n, length).
 
-    The thresholds are multiplied by the scale that belongs to amax, and no magnitude exceeds amax.
+    The points belong to the scale that amax gives, and no magnitude exceeds amax.
     """
     source = unit.source
     drawn = rng.choice(thresholds(source, unit.block.element), (len(amax), unit.block.length))
@@ -216,9 +217,9 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
 
 
 def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose amax is a scale threshold with one additional bit set, for every lane and bit.
+    """Return blocks whose amax is a scale threshold plus one lower bit, for every lane and bit.
 
-    All numbers except amax have the upper bits of amax, a 0 at the additional bit, and random lower bits.
+    All other numbers agree with amax in the upper bits, have a 0 at this lower bit, and random bits below.
     """
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
@@ -235,9 +236,9 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose amax is the lowest magnitude with a given scale, while all other magnitudes are one less.
+    """Return blocks whose amax is the smallest magnitude with some scale. All other magnitudes are one less.
 
-    Every lane and every rule occur. A circuit that selects a wrong number as amax therefore gives a wrong scale.
+    Every lane and every rule occur. If a circuit selects a wrong number as amax, it therefore computes a wrong scale.
     """
     length = unit.block.length
     amax = np.concatenate([rng.choice(_firsts(unit, rule), _REACHED * length) for rule in unit.rules])
@@ -259,9 +260,9 @@ def _beside(amax: Codes, others: Codes, places: Codes, length: int) -> Codes:
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks in which one bit of amax decides the scale, for each bit and each lane.
+    """Return blocks in which a single bit of amax decides the scale, for each bit and each lane.
 
-    Every number except amax equals amax without the deciding bit.
+    All other numbers equal amax without the deciding bit.
     """
     length = unit.block.length
     lasts = [_firsts(unit, rule) - 1 for rule in unit.rules]
@@ -278,7 +279,7 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _any(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks with a random amax and numbers of every size below amax.
+    """Return blocks with a random amax, and other numbers of all magnitudes up to amax.
 
     Zeros of both signs occur.
     """
@@ -288,7 +289,7 @@ def _any(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks in which numbers and amax have every exponent difference, in every lane.
+    """Return blocks with every exponent difference between a number and amax, in every lane.
 
     The lane of amax is random. In a quarter of the blocks, all numbers except amax are powers of two.
     """
@@ -303,14 +304,14 @@ def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _tiny(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks of numbers near the smallest normal number, with the leading 1 at every position in every lane."""
+    """Return blocks of subnormal and small normal numbers, with the leading 1 at every position in every lane."""
     count = _TINY * unit.block.length
     leading = np.int64(1) << rng.integers(0, unit.source.fraction_bits + 3, (count, unit.block.length))
     return leading | rng.integers(0, leading), np.resize(np.arange(len(unit.rules)), count)
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks with special codes among ordinary numbers, among zeros, and in all lanes.
+    """Return blocks with special codes: among ordinary numbers, among zeros, and in all lanes at once.
 
     The blocks cover every scale rule, and an infinity in every lane.
     """
@@ -327,9 +328,9 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> Inputs:
-    """Return the columns of all input ports, with random signs.
+    """Return the columns of all input ports for the given blocks, with random signs.
 
-    The last operation of a quantiser block gives the tensor scale.
+    The tensor scale of a block is on the port in the block's last operation.
     """
     magnitudes, tensors, rules = blocks
     columns = _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules, rng)
@@ -341,8 +342,8 @@ def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> 
 def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:
     """Return the columns of all input ports of a quantiser.
 
-    The last operation of a block selects the scale rule, and all other operations have random rules. Unused rule
-    numbers also select the last rule.
+    The last operation of a block selects the scale rule, and the other operations have random values on this port. Rule
+    numbers above the number of rules also select the last rule.
     """
     lanes = codes.reshape(-1, unit.width)
     columns = {x: lanes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}

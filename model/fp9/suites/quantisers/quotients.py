@@ -1,8 +1,8 @@
 """Corner-case blocks of quantisers with a tensor scale t.
 
-A small change to a block changes the scale, an element, or the choice between two scales. Some scale rules try two
-divisors of amax and take the divisor with the smaller error. Each corner case is derived from the unit specification
-alone:
+In each corner case, a small change of the block would change the scale, an element, or the choice between two scales.
+Some scale rules divide amax by two different divisors, and take the divisor with the smaller error. The unit
+specification gives the corner cases:
 
 - for every scale and rule, the amax and t at which the scale begins, decided by the last bits of t,
 - numbers at and next to element midpoints times both scales,
@@ -74,9 +74,9 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
-    """Return random blocks whose numbers are mostly within the range of the quantised elements.
+    """Return random blocks, in which most quotients are within the range of the elements.
 
-    One sixteenth of the blocks hold arbitrary codes.
+    One sixteenth of the blocks have arbitrary codes.
     """
     rules = rng.integers(0, len(unit.rules), count)
     tensors = _drawn_tensors(rng, count)
@@ -93,11 +93,11 @@ def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Bloc
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
-    """Yield blocks in which the quotient of amax and tensor scale is at or next to a scale threshold.
+    """Yield blocks in which the quotient of amax and the tensor scale is at or next to a threshold of the scale rule.
 
     Every scale rule and every scale occur. A third of the tensor scales have a short significand. In a third of the
-    blocks, the last bit of the tensor scale decides the block scale. All numbers except amax are at or next to scaled
-    element midpoints.
+    blocks, the block scale depends on the last bit of the tensor scale. All numbers except amax are at or next to a
+    midpoint between two scaled elements.
     """
     length = unit.block.length
     for index, rule in enumerate(unit.rules):
@@ -116,9 +116,9 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks in which each bit of amax decides the block scale, in every lane.
+    """Return blocks in which a single bit of amax decides the block scale, for each bit and each lane.
 
-    Every number except amax equals amax without the deciding bit, or amax minus one.
+    All other numbers equal amax without the deciding bit, or amax minus one.
     """
     length, width = unit.block.length, unit.source.bits - 1
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(width), np.arange(length)))
@@ -141,10 +141,10 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) -> Blocks:
-    """Return blocks with a number at or near a scaled element midpoint, for each lane and midpoint.
+    """Return blocks with one number at or near the midpoint between two scaled elements, for each lane and midpoint.
 
-    In some blocks the tensor scale is off by 2^k ulps, with k < `powers`. All exponents occur, including subnormal
-    source numbers.
+    In some blocks the tensor scale is 2^k ulps too large or too small, with k < `powers`. All exponents occur,
+    including subnormal source numbers.
     """
     length, middles = unit.block.length, _middles(unit)
     places, which = (axis.reshape(-1) for axis in np.meshgrid(np.arange(length), np.arange(len(middles))))
@@ -169,10 +169,10 @@ def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) 
 
 
 def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with a subnormal number x just below a scaled element midpoint.
+    """Return blocks with a subnormal number x just below the midpoint between two scaled elements.
 
-    For each `bit`, the scaled midpoint exceeds x by 2^-bit units of the source's last place. At the chosen midpoints a
-    tie rounds up, so that a circuit that ignores the bit gives the wrong element.
+    The midpoint exceeds x by 2^-`bit` ulps of the source. At the chosen midpoints, a tie rounds up, so a circuit that
+    ignores this small difference computes a wrong element.
     """
     length, source = unit.block.length, unit.source
     cases = [
@@ -194,7 +194,7 @@ def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _middles_up(unit: Quantiser) -> list[Fraction]:
-    """Return the midpoints between an element with an odd code and the next element, where ties round up."""
+    """Return the midpoints above elements with an odd code. A tie at such a midpoint rounds up."""
     numbers = [Fraction(number) for number in _elements(unit).tolist()]
     return [(low + high) / 2 for low, high in zip(numbers[1::2], numbers[2::2], strict=False)]
 
@@ -202,11 +202,11 @@ def _middles_up(unit: Quantiser) -> list[Fraction]:
 def _alone(
     unit: Quantiser, middle: Fraction, shift: int, bit: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield source numbers that are 2^-bit quanta below a scaled midpoint, with block scale and tensor scale.
+    """Yield triples (source number, block scale, tensor scale): the number is 2^-bit ulps below a scaled midpoint.
 
-    For a number x, the scaled midpoint is the odd integer x 2^bit + 1 times a power of two. The tensor scale's
-    significand is the quotient of the odd integer and the odd part of (midpoint times block scale). The number x is
-    `shift` bits shorter than a normal source number.
+    For a source number x, the scaled midpoint is x 2^bit + 1, an odd integer, times a power of two. The tensor scale's
+    significand is this odd integer divided by the odd part of midpoint times block scale. The significand of x is
+    `shift` bits shorter than a normal significand.
     """
     digits = unit.source.precision - shift + bit
     quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)
@@ -229,7 +229,7 @@ def _alone(
 
 
 def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with tensor scales near both ends of FP32's range, and blocks with random tensor scales.
+    """Return blocks with the smallest and largest tensor scales of FP32, and with random tensor scales.
 
     The largest magnitude (amax) of a block is below, near or above the tensor scale.
     """
@@ -248,7 +248,7 @@ def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _tiny(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks of the smallest source numbers with the smallest tensor scales."""
+    """Return blocks that combine the smallest source numbers with the smallest tensor scales."""
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = np.where(rng.random(count) < 1 / 2, 0, rng.choice(walking_fractions(TENSOR_SCALE), count))
     tensors = rng.integers(1, 5, count) << bits | fractions
@@ -258,9 +258,9 @@ def _tiny(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with special source codes in every lane, and blocks with special tensor scales.
+    """Return blocks with special codes: special source numbers in every lane, and special tensor scales.
 
-    Some tensor scales are negative, or have a single exponent bit set or cleared.
+    Some tensor scales are negative, or differ from all zeros or all ones in a single exponent bit.
     """
     length, bits = unit.block.length, TENSOR_SCALE.fraction_bits
     codes = special_codes(unit.source)
@@ -280,12 +280,12 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks for which the two tried divisors have nearly equal errors.
+    """Return blocks for which the two divisors that the scale rule tries have nearly equal errors.
 
-    Each tensor scale is the last value before the better divisor changes, or the first value after the change. In a
-    third of the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all numbers
-    are near amax, so that the error sum has many bits. A third of the block scales are among the lowest, and a third
-    are among the largest.
+    The tensor scale is the last value before the choice of the divisor changes, or the first value after it. In a third
+    of the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all numbers are near
+    amax, so that the sum of errors has many bits. A third of the block scales are among the lowest, and a third are
+    among the largest.
     """
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)
@@ -305,7 +305,7 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _blocks_to_balance(unit: Quantiser, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Return random magnitudes, shape (n, length), and tensor scales.
 
-    The quotient of amax and tensor scale lies between two adjacent scales times the largest element.
+    The quotient of amax and tensor scale lies between a scale and the next scale, both times the largest element.
     """
     tensors, top = _drawn_tensors(rng, _DRAWN), unit.block.scale.max_code
     ends = rng.choice([[0, _END], [0, top], [top - _END, top]], _DRAWN)
@@ -344,9 +344,9 @@ def _elements(unit: Quantiser) -> Numbers:
 
 
 def _at_middles(unit: Quantiser, amax: Codes, codes: Codes, tensors: Codes, rng: np.random.Generator) -> Codes:
-    """Return magnitudes at and next to scaled element midpoints, shape (n, length).
+    """Return magnitudes at and next to midpoints between two scaled elements, shape (n, length).
 
-    No magnitude exceeds amax. A third of the magnitudes are at or next to scaled elements.
+    No magnitude exceeds amax. A third of the magnitudes are at or next to a scaled element instead.
     """
     shape, middles = (len(amax), unit.block.length), _middles(unit)
     points = np.concatenate([middles, middles, _elements(unit)[1:]])
@@ -373,7 +373,7 @@ def _tensor_numbers(codes: Codes) -> Numbers:
 
 
 def _tensors(numbers: Numbers) -> Codes:
-    """Return the largest positive normal tensor scale that does not exceed each number."""
+    """Return, for each number, the largest positive normal tensor scale that does not exceed the number."""
     return np.clip(_encoded(numbers, TENSOR_SCALE), 1 << TENSOR_SCALE.fraction_bits, TENSOR_SCALE.max_code)
 
 
@@ -382,7 +382,7 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> Numbers:
 
 
 def _source(unit: Quantiser, numbers: Numbers) -> Codes:
-    """Return the largest finite source magnitude that does not exceed each number."""
+    """Return, for each number, the largest finite source magnitude that does not exceed the number."""
     return _encoded(numbers, unit.source)
 
 

@@ -1,1 +1,1 @@
-"""Corner-case operations of sums, with one module for each corner case."""
+"""Corner-case stimulus for sums. Each module generates one corner case."""

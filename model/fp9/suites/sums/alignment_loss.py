@@ -1,16 +1,16 @@
-"""Corner-case operations with a single bit below the last bit of the alignment window.
+"""Corner-case operations that lose a single bit below the last bit of the alignment window.
 
-The tested bit belongs to a product, to the addend, or to the sum of products. If the addition window discards the
-tested bit, only the flag `inexact` changes. All bits except the tested bit are inside the addition window, because any
-discarded bit sets the flag `inexact`. A large term sets the window's position. Product lanes that are not tested
-multiply zero by a random factor. In some operations the tested bit is inside the addition window, and the sum is exact.
-In some operations a further term cancels the large term that positions the addition window.
+The lost bit belongs to a product, to the addend, or to the sum of products. If the alignment window discards this bit,
+only the flag `inexact` changes. All other bits are inside the alignment window, because any discarded bit would raise
+`inexact`. A large term sets the window's position. Lanes that are not tested multiply zero by a random factor. In some
+operations the tested bit is inside the alignment window, so that the sum is exact. In some operations another term
+cancels the large term that sets the window's position.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
 
-If the products are summed first, carries can produce the discarded bit. In the figure below, the sum of two products
-has exactly two 1 bits.
+If the products are added before the addend, the carry of their sum can produce the discarded bit. In the figure below,
+the sum of two products has exactly two 1 bits.
 
     addend       1 x x x x x x x |
     product                    1 | 0 1 1
@@ -44,26 +44,26 @@ _DEEPEST, _ABOVE = 8, 4
 
 
 def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose window discards one bit of a product, for every pair of operand formats.
+    """Yield operations whose alignment window discards one bit of a product, for every pair of operand formats.
 
-    The unit must sum several products in a window that is no wider than the result. Accumulators that sum even and odd
-    products in separate windows are included. Accumulators with wider windows are excluded, because other corner cases
-    test their rounding.
+    The unit must add several products in an alignment window that is no wider than the result. Accumulators with
+    separate windows for even and odd products are included. Accumulators with wider windows yield nothing, because
+    other corner cases test how they round.
     """
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose window discards one bit of the addend, if the addend format is wider than the result."""
+    """Yield operations whose alignment window discards one bit of an addend that is wider than the result."""
     if _is_narrow(unit) and unit.engine.addend_format != unit.engine.output:
         yield from (_lost_of_addend(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose window discards one bit of the sum of products.
+    """Yield operations whose alignment window discards one bit of the sum of products.
 
-    The accumulator must sum the products in a separate window, before the addend is added.
+    The accumulator must first add the products in a window of their own, and then the addend.
     """
     engine = unit.engine
     if (
@@ -82,12 +82,12 @@ def _is_narrow(unit: Dot) -> bool:
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return operations in which the lowest bit of one product is near the addition window's last bit.
+    """Return operations in which the lowest bit of one product is near the alignment window's last bit.
 
-    The lane of the tested product changes from operation to operation. Half of the tested products are powers of two.
-    The large term that positions the addition window is the addend or another product. In half of the operations with a
-    large product, the addend cancels the large product. If even and odd products have separate windows, the large
-    product is in the window of the tested product. With separate windows, the exponent difference of the two products
+    The tested product is in a different lane from operation to operation. Half of the tested products are powers of
+    two. The large term, whose exponent sets the window's position, is the addend or another product. In half of the
+    operations with a large product, the addend is its negative. If even and odd products have separate windows, the
+    large product shares the tested product's window. With separate windows, the exponent difference of the two products
     is random in half of the operations.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
@@ -121,7 +121,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
 
 
 def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return operations with one product and an addend that has exactly two 1 bits.
+    """Return operations with one product, and an addend with exactly two bits set.
 
     The addend's exponent ranges from far below to just above the product's exponent.
     """
@@ -138,10 +138,10 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
 
 
 def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Return operations in which the sum of two products has exactly two 1 bits.
+    """Return operations in which the sum of two products has exactly two bits set.
 
-    The two products are in random lanes. The addend's last bit takes every position from just below the lower 1 bit to
-    a window width above the lower 1 bit.
+    The two products are in random lanes. The addend's last bit takes every position from just below the lower of the
+    two bits to a window width above it.
     """
     rows, result = np.arange(_COUNT), fixed(unit.engine.output)
     found = _sums_of_two_bits(a.format, b.format, window)
@@ -165,11 +165,11 @@ class _Pairs(NamedTuple):
 
 @functools.lru_cache(maxsize=16)
 def _sums_of_two_bits(a: Format, b: Format, window: int) -> _Pairs:
-    """Return pairs of products whose sum is 2^i + 2^j, with i > j.
+    """Return pairs of products with the sum 2^i + 2^j, i > j.
 
-    The first product of a pair is positive and takes every size. The second product has either sign. The exponent i
-    exceeds the first product's exponent by at most two. The exponent j is lower than the exponent i by at most
-    `window`.
+    The first product of a pair is positive, and takes every value that a product can have. The second product has
+    either sign. The exponent i exceeds the first product's exponent by at most two. The exponent j is lower than the
+    exponent i by at most `window`.
     """
     x, y, products = by_size(a, b)
     sizes, first = np.unique(products, return_index=True)

@@ -1,7 +1,7 @@
-"""Corner-case operations in which a bit far below the result's last bit decides the result.
+"""Corner-case operations in which the result depends on a bit far below its last bit.
 
-A sum of products extends from several of the largest products down to the smallest product. Most bits of the sum are
-below the last bit of the result, where single bits rarely matter.
+A sum of products has bits from above the largest product down to the last bit of the smallest product. Most of these
+bits are below the result's last bit, where a single bit rarely changes the result.
 
     alone   addend     1 x x x x x x x |
             products               1   | 0 0 0 0 1
@@ -27,9 +27,9 @@ _COUNT = 1500
 
 
 def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which a single bit far below the result's last bit decides the result.
+    """Yield operations in which the result depends on a single bit far below its last bit.
 
-    Scales must be powers of two, because a scale with a fraction would turn single bits into several bits.
+    Scales must be powers of two, because other scales would turn one bit into several bits.
     """
     if unit.scale is None or unit.scale.precision > 1 or unit.products < 2:
         return
@@ -39,10 +39,10 @@ def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs
 
 
 def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return sums of an addend and two powers of two, where rounding discards only the lower power of two.
+    """Return sums of an addend and two powers of two, of which rounding discards only the lower one.
 
-    The higher power of two is one product, or the sum of all products but one. The higher power of two takes every bit
-    position of the addend. The exponent difference between the two powers of two takes every value.
+    The higher power of two is one product, or the sum of all products except the lower one. The higher power of two is
+    at every bit position of the addend. The exponent difference of the two powers of two takes every value.
     """
     formats, lanes, result = (unit.a[first], unit.b[second]), unit.products, fixed(unit.engine.output)
     x, y, exponents = powers(*formats)
@@ -67,11 +67,11 @@ def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
 
 
 def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield sums that differ slightly from a rounding tie.
+    """Yield sums that are slightly above or below a rounding tie.
 
     The four products are a power of two, half an ulp of this power, and two much smaller powers of two. The addend
-    cancels the two smaller products and slightly exceeds their sum. In half of the operations, the addend is smaller
-    by half the lowest power of two. Operand formats with a narrow range yield no operations.
+    slightly exceeds the sum of the two smaller products, with opposite sign. In half of the operations, the addend's
+    magnitude is smaller by half the lowest power of two. Operand formats with a narrow range yield no operations.
     """
     result, (x, y, exponents) = fixed(unit.engine.output), powers(unit.a[first], unit.b[second])
     farthest, places = len(x) - 1, result.fraction_bits

@@ -1,8 +1,8 @@
-"""Corner-case operations in which two products cancel within one step or across two steps.
+"""Corner-case operations in which two products cancel, in one accumulation step or in two.
 
-All products that do not cancel have exponents that differ by at most eight. An accumulator rounds or truncates the
-partial sum after each step. A cancellation across two steps therefore keeps only the bits that fit into the first
-partial sum.
+All other products have exponents that differ by at most eight. An accumulator rounds or truncates the partial sum after
+each accumulation step. If the products cancel in different steps, the result therefore keeps only bits that fit into
+the first partial sum.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _APART = 8
 
 
 def cancellation_in_steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations with cancelling products, for units that sum one operation in several steps."""
+    """Yield operations with cancelling products, for units that add the products of an operation in several steps."""
     if unit.products > unit.engine.step.products:
         yield from (_left(unit, a, b, rng) for a, b in operand_pairs(unit))
 

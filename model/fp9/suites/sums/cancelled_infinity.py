@@ -1,8 +1,8 @@
-"""Corner-case operations of an infinite product and a finite product with opposite bits.
+"""Corner-case operations in which a finite product cancels an infinity's bit pattern.
 
-A circuit may add an infinity like a number, namely the power of two above the largest number. The circuit ignores the
-resulting sum and returns infinity. A finite product that cancels the bits of the infinity makes the ignored sum zero.
-The operations thus reveal errors in the handling of a zero sum.
+A circuit may add an infinity as if it were a number: the power of two above the largest number. Such a circuit ignores
+the sum, and returns infinity. If a finite product cancels this power of two, the ignored sum is zero. A circuit that
+treats a zero sum as a special case may then return a wrong result.
 """
 
 from __future__ import annotations
@@ -23,10 +23,10 @@ _COUNT = 200
 
 
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations with a cancelled infinity for every pair of operand formats that has an infinity.
+    """Yield operations with a cancelled infinity, for every pair of operand formats with an infinity.
 
-    The accumulator must sum a chunk of several products in one step. The format of the second factor must contain a
-    number y and the number 2y.
+    The accumulator must add several products, a complete chunk, in one step. The format of the second factor must
+    represent both y and 2y.
     """
     if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return
@@ -38,11 +38,11 @@ def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[I
 
 
 def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:
-    """Return operations with an infinite product and a finite product that cancels the infinity's bits.
+    """Return operations with an infinite product and a finite product that cancels the infinity's bit pattern.
 
-    The infinite product is infinity times a finite number y, in a random lane. The finite product is -2y times the
-    highest power of two in the format. The argument `place` is the index of the infinite factor: 0 for a, 1 for b.
-    Lanes without a product hold zeros of either sign. Addends are of every class.
+    The infinite product is infinity times a finite number y, in a random lane of the dot product. The finite product is
+    -2y times the largest power of two in the format. `place` is the index of the operand that is infinite: 0 for `a`, 1
+    for `b`. All other lanes hold zeros of either sign. Addends are of every class.
     """
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)

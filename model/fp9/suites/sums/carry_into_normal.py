@@ -1,13 +1,14 @@
-"""Corner-case operations whose carry decides whether the sum is normal or subnormal.
+"""Corner-case operations in which a carry decides whether the sum is normal or subnormal.
 
-All products have the same sign. The sum of the products just carries to a bit at or near the smallest normal number.
+All products have the same sign. The sum of products just carries to the bit of the smallest normal number, or to a bit
+near it.
 
     product       1 0 1 . 1 0
     product       1 1 0 . 1 0
     product         1 1 . 0 1
     sum         1 0 0 0 . 0 1
 
-The carry also decides which bits of the sum the result keeps.
+The carry also decides which bits of the sum fit into the result.
 """
 
 from __future__ import annotations
@@ -41,7 +42,7 @@ _BEYOND = 1 / 8
 def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose sum carries to a bit near the smallest normal result.
 
-    Units with one product or with scales yield no operations.
+    For units with one product or with scales, nothing is yielded.
     """
     lowest = fixed(unit.engine.result.format).min_normal_exponent - _BELOW
     if unit.products == 1 or unit.scale is not None:
@@ -52,9 +53,9 @@ def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generator) -> Inputs:
-    """Return operations whose products carry within one step.
+    """Return operations in which the sum of the products of a single step carries.
 
-    Only one step of the accumulator has non-zero products. Addends are zero or of any class.
+    All other steps of the accumulator add zero products. Addends are zero or of any class.
     """
     formats, width, rows = (a.format, b.format), unit.engine.step.products, np.arange(_COUNT)
     leading = rng.integers(lowest, lowest + _BELOW + _ABOVE + 1, _COUNT)

@@ -1,13 +1,13 @@
 """Corner-case operations in which the addend makes the sum carry out.
 
-All products have the largest significands and equal exponents. The sum of the products is just below a power of two.
-The addend makes the sum reach a power of two and carry out.
+All products have the largest significands and equal exponents. The sum of the products alone is just below a power of
+two. With the addend, the sum reaches this power of two: it carries out.
 
     four products   1 1 1 0 . 0 0 0 1
     addend                1 . 1 1 1 1 x x x
     sum           1 0 0 0 0 . 0 0 0 0 x x x
 
-In module `several_products`, the products reach a power of two without the addend.
+The module `several_products` covers products that reach a power of two without the addend.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ _COUNT = 300
 def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations in which only the addend makes the sum carry out, for every pair of operand formats.
 
-    The accumulator must align several products and the addend in one window.
+    The accumulator must add several products and the addend in one alignment window.
     """
     engine = unit.engine
     if engine.window.width is None or engine.window.addend is not Addend.INSIDE or engine.step.products == 1:
@@ -45,10 +45,10 @@ def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Generator) -> Inputs:
-    """Return products and an addend of equal sign whose sum carries out.
+    """Return products and an addend of the same sign, whose sum carries out.
 
-    The argument `lacks` is the distance from the sum of products to the next power of two. The addend's significand is
-    at least `lacks`. In a third of the operations, the addend's exponent is one too high or too low for the carry.
+    `lacks` is the distance from the sum of products to the next power of two. The addend's significand is at least
+    `lacks`. In a third of the operations, the addend's exponent is one too large or too small for the carry.
     """
     result = fixed(unit.engine.output)
     (x, largest_a), (y, largest_b) = (_largest_significands(fmt) for fmt in (a.format, b.format))

@@ -1,7 +1,7 @@
 """Corner-case operations of exact sums and of fixed-point (Kulisch) registers.
 
-Operands are finite, because a single infinity or NaN would decide the whole sum. The corner cases for units with
-several products are:
+Operands are finite, because an infinity or NaN in one product would decide the whole sum. For units with several
+products, the corner cases are:
 
 - products that cancel, fully or except for the last bit, with addends from far above to far below them,
 - sums of the smallest products,
@@ -43,7 +43,7 @@ COUNT = 4000
 
 
 def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random finite factors, as columns of all ports except the addend and the operation code."""
+    """Return random finite factors, as input columns without the addend and the operation code."""
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name not in ("c", "op")}
     columns |= drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -84,7 +84,7 @@ def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def smallest_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random factors of both signs from the smallest numbers of the operand formats."""
+    """Return random factors of both signs among the smallest numbers of the operand formats."""
     columns = finite_factors(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         kept = sign_bits(formats)[chosen_formats(columns, operand, formats, count)] | 3
@@ -102,7 +102,7 @@ def _anywhere(unit: Dot, rng: np.random.Generator, fields: int | None = None) ->
 
 
 def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return addends that negate the rounded sum of the products, exactly or within one ulp."""
+    """Return addends that cancel the rounded sum of the products, exactly or up to one ulp."""
     fmt = fixed(unit.engine.output)
     nothing = np.zeros(len(next(iter(factors.values()))), dtype=np.uint32)
     sums = golden.step(unit, factors | {"c": nothing})["result"].astype(np.int64)
@@ -115,10 +115,10 @@ def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np
 
 
 def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return long random sums for a fixed-point register.
+    """Return stimulus for a fixed-point register: long random sums.
 
-    One percent of the operations have random factors of any class, and a fifth of the products negate the previous
-    product.
+    In one percent of the operations, factors are random codes of any class. One fifth of the products cancel the
+    product before.
     """
     columns = {"op": rng.choice(len(unit.operations), count, p=(0.9, 0.05, 0.02, 0.03)).astype(np.uint8)}
     columns |= finite_factors(unit, count, rng)
@@ -138,7 +138,7 @@ def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return corner-case sequences of a fixed-point register.
 
-    Each operation sequence begins with LOAD and has an even number of operations.
+    Each operation sequence begins with a LOAD, and has an even number of operations.
     """
     parts = [
         _places(unit),
@@ -155,9 +155,9 @@ Product = tuple[int, int, int, int]
 
 
 def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
-    """Return operations that have the same product in each of the first `lanes` lanes.
+    """Return operations with the same product in each of the first `lanes` lanes.
 
-    All further lanes are zero. A row of the table without a product has zeros in all lanes.
+    All further lanes are zero. A row of the table without a product becomes an operation with zeros in all lanes.
     """
     table = np.array([product or (0, 0, 0, 0) for _, product in rows], dtype=np.uint32)
     columns: Inputs = {port.name: np.zeros(len(rows), dtype=np.uint32) for port in unit.inputs}
@@ -171,12 +171,12 @@ def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int
 
 
 def negated(unit: Mac, product: Product) -> Product:
-    """Return the negated product, with the sign of factor a inverted."""
+    """Return the factors of the negated product: the sign of factor `a` is inverted."""
     return product[0] ^ int(sign_bits(unit.a)[product[2]]), *product[1:]
 
 
 def power_products(unit: Mac) -> dict[int, Product]:
-    """Return power-of-two products as a dictionary, with the product's exponent as key."""
+    """Return a dictionary from each possible exponent to factors whose product is that power of two."""
     found: dict[int, Product] = {}
     for i, a in enumerate(unit.a):
         for j, b in enumerate(unit.b):
@@ -196,10 +196,10 @@ def _powers_of_two(fmt: Format) -> list[int]:
 
 
 def _places(unit: Mac) -> Inputs:
-    """Return operation sequences that set every bit position of a fixed-point register, with both signs.
+    """Return operation sequences that set every single bit of a fixed-point register, with both signs of the sum.
 
-    Each sequence loads a power of two, and adds or subtracts the smallest product. The subtraction of the smallest
-    product makes a borrow ripple through the register. A product of half an ulp of the result makes a tie.
+    Each sequence loads a power of two, and then adds or subtracts the smallest product. The subtraction makes a borrow
+    ripple through the register. Adding a product of half an ulp of the result makes a tie.
     """
     powers = power_products(unit)
     smallest = powers[min(powers)]
@@ -216,11 +216,11 @@ def _places(unit: Mac) -> Inputs:
 
 
 def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return operation sequences for the products of every pair of operand classes.
+    """Return operation sequences with a product of every pair of operand classes.
 
-    A sequence loads the product, holds the sum, adds another product, adds the negated product, and clears the
-    register. If the tested product is in the first lane, all other lanes are zero. If the tested product is in a later
-    lane, the remaining lanes are zero or hold finite products.
+    A sequence loads the tested product, holds the sum, adds another product, adds the negated product, and clears. If
+    the tested product is in the first lane, all other lanes are zero. If the tested product is in a later lane, the
+    other lanes are zero or hold finite products.
     """
     first = _in_first_lane(unit, rng)
     parts = [first]
@@ -247,9 +247,9 @@ def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return zero products with every pattern of signs.
+    """Return zero products with every pattern of signs in the lanes.
 
-    The zero products are loaded, accumulated, and accumulated again after a CLEAR operation.
+    The zero products are loaded, accumulated, and accumulated once more after a CLEAR.
     """
     lanes = unit.products
     patterns = rng.permutation(np.arange(1 << lanes)) if lanes <= 8 else rng.integers(0, 1 << lanes, 256)
@@ -288,9 +288,9 @@ def _largest(unit: Mac) -> Product:
 
 
 def _beyond(unit: Mac, negative: bool) -> Inputs:
-    """Return an operation sequence that adds the largest product in every lane until the register wraps around.
+    """Return an operation sequence that adds the largest product in all lanes until the register wraps around.
 
-    Subtractions of the same product then bring the sum back into the register's range.
+    Then the same product is subtracted until the sum is in the register's range again.
     """
     largest = negated(unit, _largest(unit)) if negative else _largest(unit)
     steps = int(_end(unit) / _largest_step(unit)) + 7
@@ -300,7 +300,7 @@ def _beyond(unit: Mac, negative: bool) -> Inputs:
 
 
 def _end(unit: Mac) -> Fraction:
-    """Return the smallest positive sum that overflows the register."""
+    """Return the smallest positive sum that the register cannot hold."""
     return pow2(unit.sum_bits - 1 + product_range(unit.a, unit.b, unit.bias_port).ulp)
 
 
@@ -310,9 +310,9 @@ def _largest_step(unit: Mac) -> Fraction:
 
 
 def _lowest_sum(unit: Mac) -> Inputs:
-    """Return an operation sequence that reaches the register's lowest sum, holds the sum, and adds a product.
+    """Return an operation sequence that reaches the register's lowest sum, holds it, and adds a product.
 
-    The register cannot hold the negation of its lowest sum.
+    The register's lowest sum has no negative in the register.
     """
     steps, lacks = divmod(_end(unit), _largest_step(unit))
     largest, powers = negated(unit, _largest(unit)), power_products(unit)

@@ -1,7 +1,7 @@
-"""Corner-case operations of chunks in which an early step discards bits.
+"""Corner-case operations of chunks in which a step before the last discards bits.
 
-In one step, the products are next to the last bit of the alignment window or to the rounding position. The remaining
-steps of the chunk add nothing or cancel the large term. The last kept bits of a step then decide the result, and the
+In one step, the products are near the last bit of the alignment window, or near the rounding position. The other steps
+of the chunk add zero, or cancel the large term. The last bits that the step keeps then decide the result, and the
 discarded bits decide the flags.
 """
 
@@ -32,7 +32,7 @@ _Codes = NDArray[np.int64]
 
 
 def loss_before_last_step_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which an early step discards bits, for accumulators with several steps in a chunk."""
+    """Yield operations in which an early step discards bits, for accumulators whose chunks have several steps."""
     if unit.engine.steps_of_chunk > 1:
         for a, b in operand_pairs(unit):
             yield from (_behind(unit, a, b, end, rng) for end in _ends(unit.engine))
@@ -43,10 +43,10 @@ def _ends(engine: Engine) -> list[int]:
 
 
 def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
-    """Return operations in which one step of a chunk discards bits and most other steps add nothing.
+    """Return operations in which one step of a chunk discards bits, and most other steps add zero.
 
-    Some steps of a chunk cancel the large product, and some steps discard bits as well. Addends are zero, random
-    codes, or the negated sum, exactly or within one ulp.
+    Some of the other steps cancel the large product, and some discard bits as well. Addends are zero, random codes, or
+    cancel the sum, exactly or up to one ulp.
     """
     steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
     every = [_step(unit, a, b, end, rng) for _ in range(steps)]
@@ -69,10 +69,10 @@ def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generato
 
 
 def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> tuple[_Codes, _Codes]:
-    """Return the factors of the products of one step, shape (n, products).
+    """Return the factors of one step's products, shape (n, products).
 
-    The first product is large. The second product of a step is zero or cancels the first product. Half of the further
-    products are zero, and half lie about `end` bits below the first product.
+    The first product is large. The second product of the step is zero, or cancels the first product. Half of the other
+    products are zero, and half are about `end` bits below the first product.
     """
     shape, sign = (_COUNT, unit.engine.step.products), 1 << (a.format.bits - 1)
     exponents = several_products.by_exponent(a.format, b.format)[2]

@@ -1,8 +1,7 @@
-"""Corner-case operations whose products exceed the largest result.
+"""Corner-case operations whose products exceed the largest number of the result format.
 
-A narrow result format, such as FP16 with e5m2 factors, cannot hold the largest products. The sum of the largest
-products is finite only if the products cancel. A circuit needs extra bits for the largest products, and few other
-operations use the extra bits.
+A narrow result format, such as FP16 for e5m2 factors, cannot represent the largest products. A sum of such products is
+finite only if the products cancel. The circuit has extra bits for such products, which few other operations use.
 """
 
 from __future__ import annotations
@@ -25,10 +24,10 @@ _COUNT = 1000
 def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of operand formats whose products can exceed the largest result.
 
-    The largest product must exceed the largest result by more bits than the result has. Some bits of the sum of
-    products then never appear in a finite result. Units with one product yield no operations, because no second
-    product can cancel the first. Units with one pair of operand formats yield no operations, because other corner
-    cases cover their sums.
+    The function requires that the largest product exceeds the largest result by more bits than the result's precision.
+    Some bits of the internal sum then never appear in a finite result. For units with one product, nothing is yielded,
+    because a second product is needed for cancellation. For units with one pair of operand formats, nothing is yielded,
+    because other corner cases test these sums.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]
@@ -42,10 +41,10 @@ def _highest(a: Operand, b: Operand) -> int:
 
 
 def _beyond(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return products of random signs at or above the largest result's exponent.
+    """Return operations whose products have random signs, and exponents from the largest result's exponent upwards.
 
-    The exponents of the products differ by at most one. Addends are random codes, zero, or cancel the sum except for a
-    remainder.
+    In one operation, the exponents of the products differ by at most one. Addends are random codes, zero, or cancel the
+    sum of products up to a remainder.
     """
     result, formats, shape = fixed(unit.engine.output), (a.format, b.format), (_COUNT, unit.products)
     exponents = several_products.by_exponent(*formats)[2]

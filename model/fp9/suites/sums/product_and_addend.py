@@ -1,8 +1,7 @@
 """Corner-case operations with one product and an addend.
 
-The corner cases follow IBM FPgen's coverage models of sums. Each function returns the codes of a, b and c, shape (n,)
-each, for one pair of operand formats and a result format. The functions combine all properties of the operands that
-decide a sum:
+The corner cases follow IBM FPgen's coverage models of sums. Each function returns codes of the operands `a`, `b` and
+`c`, shape (n,), for given operand and result formats. The functions combine the operand properties that decide a sum:
 
 - the classes of all operands,
 - exponent difference and fraction,
@@ -46,9 +45,9 @@ _END_PRODUCTS = 64
 
 
 def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operands that combine every class of a with every class of b, and random classes of c.
+    """Return operands that combine every class of `a` with every class of `b`, and with random classes of `c`.
 
-    A large enough `count` gives all combinations of three operand classes.
+    If `count` is large enough, all combinations of the three operand classes occur.
     """
     x, y = crossed(classes(a), classes(b))
     pairs, few = _grid(rng, count, len(x), len(classes(result)))
@@ -58,14 +57,14 @@ def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.r
 
 
 def special_cross(a: Format, b: Format, result: FixedFormat) -> Triple:
-    """Return all combinations of an infinite or NaN a, an infinite or NaN b, and every class of c."""
+    """Return all combinations of an infinite or NaN `a`, an infinite or NaN `b`, and every class of `c`."""
     specials = ([code for code in classes(fmt) if not np.isfinite(fmt.to_float(code))] for fmt in (a, b))
     x, y, z = crossed(*specials, classes(result))
     return x, y, z
 
 
 def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends at every exponent difference from the product, with walking fractions and both signs."""
+    """Return addends with every exponent difference from the product, walking fractions, and both signs."""
     p, fractions = result.fraction_bits, walking_fractions(result)
     distance, which, negative = _grid(rng, count, 2 * p + 25, len(fractions), 2)
     x, y = _factors(a, b, count, rng)
@@ -73,9 +72,9 @@ def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 
 
 def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends that cancel the product except for a remainder.
+    """Return operands in which the addend cancels the product up to a remainder.
 
-    One third of the products have factors near the smallest number.
+    In one third of the operations, the factors are near the smallest number.
     """
     x, y = _factors(a, b, count, rng)
     small = np.arange(count) % 3 == 0
@@ -84,7 +83,7 @@ def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 
 
 def nearly_opposite(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
-    """Return addends that cancel the products except for a remainder of every length and either sign."""
+    """Return addends that cancel the products up to a remainder of every length and either sign."""
     length, pattern, above = _grid(rng, len(products), result.fraction_bits + 4, 4, 2)
     top = np.where(length > 0, 1 << np.maximum(length - 1, 0), 0)
     drawn = rng.integers(0, np.maximum(top, 1))
@@ -102,9 +101,9 @@ def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
     """Return addends that put the sum at or next to a number, a midpoint or a quarter point.
 
-    The sums have walking fractions and both signs. Half of the sums take every exponent difference from the product,
-    from full cancellation to a negligible product. For half of the sums, the product's lowest bit is at or just below
-    the last bit of the sum.
+    The resulting sums have walking fractions and both signs. For half of the sums, the exponent difference to the
+    product takes every value, from full cancellation to a negligible product. For the other half, the product's lowest
+    bit is at or just below the last bit of the sum.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
@@ -117,9 +116,9 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
 
 
 def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is near the smallest or the largest numbers of the result format.
+    """Return operations whose sum is near the smallest or largest number of the result format.
 
-    Both signs occur. Large sums have large products, and small sums have small products.
+    Both signs occur. Large sums come from large products, and small sums from small products.
     """
     all_x, all_y = crossed(*(signed_magnitudes(fmt) for fmt in (a, b)))
     products = product(all_x, all_y, a, b)
@@ -144,7 +143,7 @@ def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.G
 
 
 def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is at or near a code that differs in one bit from zero, infinity or NaN."""
+    """Return operations whose sum is at or next to a code that differs in one bit from zero, infinity or NaN."""
     codes = beside_special(result)
     which, negative, below = _grid(rng, count, len(codes), 2, result.fraction_bits + 6)
     sums = decode(codes.astype(result.dtype), result).astype(np.float64)[which] * np.where(negative, -1, 1)
@@ -159,7 +158,7 @@ def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: in
 
 @functools.lru_cache(maxsize=16)
 def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
-    """Return positive factors and their products, in rising order of the products."""
+    """Return all pairs of positive factors and their products, in rising order of the products."""
     x, y = crossed(crossed_magnitudes(a), crossed_magnitudes(b))
     products = product(x, y, a, b)
     order = np.argsort(products, kind="stable")
@@ -167,10 +166,10 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 
 
 def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
-    """Return the magnitudes of factors with a small product that is not below `least`.
+    """Return factors whose product is at least `least`, and only a little larger.
 
-    If both operands have at most 8 bits, the product is the smallest possible. With wider operands, the wider operand
-    is rounded up to reach `least`.
+    If both operands have at most 8 bits, no smaller product reaches `least`. For wider operands, the wider factor is
+    rounded up until the product reaches `least`.
     """
     x, y, sizes = by_size(a, b)
     at = np.minimum(np.searchsorted(sizes, least), len(sizes) - 1)
@@ -183,9 +182,9 @@ def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
 
 
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends with the product's significand and the opposite sign, at every exponent difference.
+    """Return operations whose addend has the product's significand and the opposite sign, at every exponent difference.
 
-    Product and addend wrongly cancel if the circuit's shifter ignores a bit of the shift distance.
+    If the circuit's shifter ignores a bit of the shift distance, product and addend wrongly cancel.
     """
     reach = result.fraction_bits + 2 * a.bits + 3
     (distance,) = _grid(rng, count, 2 * reach + 1)
@@ -195,9 +194,9 @@ def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random
 
 
 def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return the smallest products with the smallest addends, and the largest products with the largest addends.
+    """Return operations with the smallest products and addends, and operations with the largest products and addends.
 
-    The addends have walking fractions, and all signs occur.
+    The addends have walking fractions, and all combinations of signs occur.
     """
     fractions = walking_fractions(result)
     first = np.arange(3)[:, None] << result.fraction_bits | fractions
@@ -215,9 +214,9 @@ def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 def addends(
     a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Triple:
-    """Return addends with walking fractions at every exponent, and zero, unit, smallest and random products.
+    """Return addends with walking fractions at every exponent, together with zero, unit, smallest and random products.
 
-    Each pair of operand formats gets a part of the addends, selected by `number` and `pairs`.
+    Each pair of operand formats gets every `pairs`-th addend, starting at index `number`.
     """
     codes = walking_codes(result)
     codes = codes[number::pairs] if pairs > 1 else codes
@@ -245,10 +244,10 @@ ADDENDS_SHARE = 0.2
 
 
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
-    """Return NaN addends with walking-bit payloads, combined with products of every class.
+    """Return NaN addends with walking-bit payloads, together with products of every class.
 
-    All pairs of operand formats together get about `count` operations. Each pair of operand formats gets a part of the
-    NaN payloads, selected by `number` and `pairs`.
+    The pairs of operand formats together get about `count` operations. Each pair of operand formats gets every
+    `pairs`-th NaN payload, starting at index `number`.
     """
     codes = walking_codes(result)
     payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
@@ -265,15 +264,15 @@ def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pai
 
 
 def crossed(*axes: Any) -> tuple[Codes, ...]:
-    """Return all combinations of the given codes, with one column for each argument."""
+    """Return all combinations of the given codes: for each argument, an array (n,)."""
     grid = np.meshgrid(*(np.asarray(axis) for axis in axes), indexing="ij")
     return tuple(axis.reshape(-1).astype(np.uint32) for axis in grid)
 
 
 def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np.int64], ...]:
-    """Return `count` points of a grid, in which all points occur equally often.
+    """Return `count` points of a grid, such that all points occur about equally often.
 
-    A remainder of grid points is sampled without repetition.
+    Points beyond full repetitions of the grid are sampled without replacement.
     """
     total = int(np.prod(sizes))
     rest = rng.permutation(total)[: count % total]
@@ -291,9 +290,9 @@ def _factors(a: Format, b: Format, count: int, rng: np.random.Generator) -> tupl
 
 
 def _moved(codes: Codes, steps: Codes, result: FixedFormat) -> NDArray[np.uint32]:
-    """Return the codes moved by `steps` codes away from zero.
+    """Return the codes that are `steps` codes farther from zero.
 
-    The moved codes are clipped to zero and the largest number. Infinities and NaN stay unchanged.
+    The returned codes are clamped between zero and the largest number. Infinities and NaN stay unchanged.
     """
     magnitudes = codes.astype(np.int64) & result.magnitude_mask
     inside = magnitudes <= result.max_code

@@ -1,8 +1,8 @@
-"""Corner-case operations in which large products cancel and one small product remains.
+"""Corner-case operations in which large products cancel and a small product remains.
 
-The bits of an exact sum range from several of the largest products down to the smallest product. Scales move the sum
-to any exponent. After the addend cancels the large products, the small product alone decides the result. If the addend
-is far larger than the products, the small product decides how the sum is rounded.
+An exact sum has bits from above the largest product down to the last bit of the smallest product. Scales move the sum
+to any exponent. The addend cancels the large products, so that the small product alone decides the result. If the
+addend is far larger than all products, the small product decides the rounding.
 
     products     x x x x x
                                x x x
@@ -37,8 +37,8 @@ _NONE, _AROUND, _HIGHEST, _LARGEST = range(4)
 def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations in which a small product decides the result of an exact sum.
 
-    The unit must sum several products exactly and have power-of-two scales. A scale with a fraction would turn single
-    bits into several bits.
+    The function requires a unit with several products, exact sums and power-of-two scales. A scale that is not a power
+    of two would turn one bit into several bits.
     """
     scaled = unit.scale is not None and unit.scale.precision == 1
     if scaled and unit.products > 1 and unit.engine.window.width is None:
@@ -68,7 +68,7 @@ def _products(
 
 
 def _large(a: Format, b: Format, products: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the factors of large products, shape (n, products).
+    """Return the factors of the large products, shape (n, products).
 
     Four kinds of operations occur:
 
@@ -101,10 +101,10 @@ def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes
 
 
 def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the sum of both scale exponents for each operation.
+    """Return, for each operation, the wanted sum of the two scale exponents.
 
-    In half of the operations, the scales move the small product to the subnormal results or below. In the remaining
-    operations, the scale exponents are random.
+    In half of the operations, the scales shift the small product into or below the range of subnormal results. In the
+    other operations, the scale exponents are random.
     """
     result, (lowest, highest) = fixed(unit.engine.output), reach_of_scales(unit)
     normal = result.min_normal_exponent
@@ -114,7 +114,7 @@ def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> N
 
 
 def _addends(unit: Dot, large: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return zeros, random codes, and addends that cancel the large products exactly or within one ulp.
+    """Return stimulus for the addend: zeros, random codes, and numbers that cancel the large products up to one ulp.
 
     Operations without large products have random addends.
     """

@@ -1,12 +1,13 @@
-"""Corner-case operations whose sum underflows and rounds up to the smallest normal number.
+"""Corner-case operations whose sum is below the smallest normal number and rounds up to it.
 
-The two non-zero products have opposite signs, in random lanes. The larger product is a power of two, which scales move
-to the smallest normal number. The smaller product lies at any distance below the last bit of the larger product.
+The two nonzero products have opposite signs and are in random lanes. The larger product is a power of two. The scales
+shift it to the smallest normal number. The smaller product is any number of bits below the last bit of the larger
+product.
 
     product     1 0 0 0 0 |
     product   -           |   x x
 
-The addend is mostly zero, so that the result is the smallest normal number.
+The addend is mostly zero, so the result is the smallest normal number.
 """
 
 from __future__ import annotations
@@ -27,10 +28,10 @@ _COUNT = 200
 
 
 def rounded_up_to_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose sum rounds up to the smallest normal number and raises underflow.
+    """Yield operations whose sum rounds up to the smallest normal number, but raises the underflow flag.
 
-    The exponent range of the products must exceed the result's precision. The unit must have exact sums, power-of-two
-    scales and no flushing.
+    The function requires products whose exponent range exceeds the result's precision. The unit must have exact sums
+    and power-of-two scales, and must not flush subnormals.
     """
     engine = unit.engine
     if engine.chunk.length or engine.window.width is not None or engine.result.flush:

@@ -1,4 +1,4 @@
-"""Columns of block scales, and addends adapted to the scales."""
+"""Input columns of block scales, and addends that match scaled products."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RARE = 1 / 32
 
 
 def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random scales that move products from below the smallest to above the largest result.
+    """Return random scales that shift products from below the smallest to above the largest result.
 
     A unit without scales gets no columns.
     """
@@ -47,7 +47,7 @@ def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def scales_of_one(unit: Dot, count: int) -> Inputs:
-    """Return scale columns with the value 1, or nothing for a unit without scales."""
+    """Return scale columns that hold the scale 1, or no columns for a unit without scales."""
     if unit.scale is None:
         return {}
     one = np.uint32(unit.scale.code_of(Fraction(1)))
@@ -55,7 +55,7 @@ def scales_of_one(unit: Dot, count: int) -> Inputs:
 
 
 def reach_of_scales(unit: Dot) -> tuple[int, int]:
-    """Return the lowest and the highest possible sum of both scale exponents.
+    """Return the lowest and the highest possible sum of the two scale exponents.
 
     The scales must be powers of two.
     """
@@ -66,10 +66,10 @@ def reach_of_scales(unit: Dot) -> tuple[int, int]:
 
 
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
-    """Return power-of-two scales whose two exponents add up to the given exponent.
+    """Return pairs of power-of-two scales whose exponents have the given sum.
 
-    The first scale is random, as long as the second scale can complete the sum of exponents. If no scales have the
-    given sum of exponents, the nearest possible sum is used. All blocks of an operand have equal scales.
+    The first scale is random within the range in which the second scale can complete the sum. If no two scales have the
+    given sum of exponents, the nearest possible sum is used. All blocks of an operand get the same scale.
     """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
@@ -80,7 +80,7 @@ def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator)
 
 
 def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return scales of further blocks, most of which are near the first block's scale.
+    """Return scales for the other blocks, most of which are near the first block's scale.
 
     Nearby scales make block sums overlap. The remaining scales are random codes.
     """
@@ -89,7 +89,7 @@ def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> 
 
 
 def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the operations with block scales, and with addends that are multiplied to match the scales.
+    """Return the operations with block scales added, and with addends scaled to match the products.
 
     One third of the scales are 1, one third are powers of two, and one third are random.
     """
@@ -115,10 +115,10 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 
 
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return the addends multiplied by a power of two, to match the scaled products.
+    """Return the addends multiplied by a power of two, so that their exponents match the scaled products.
 
-    The power of two is the largest that does not exceed the product of the first block's scales. The addend's exponent
-    is limited to the format's range. Zeros, subnormals and special codes stay unchanged.
+    The power of two is the largest that does not exceed the product of the two scales of the first block. The exponent
+    of the scaled addend is clamped to the format's range. Zeros, subnormals and special codes stay unchanged.
     """
     if unit.scale is None:
         return c

@@ -1,7 +1,7 @@
 """Corner-case operations of scaled dot products.
 
-The operations put single bits at every position to which scales can move a product. The operations also combine
-special scales with extreme scales.
+The operations put single bits at every position to which scales can shift a product. More operations combine special
+scales with extreme scales.
 """
 
 from __future__ import annotations
@@ -32,9 +32,9 @@ _AROUND = 60
 
 
 def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return the corner-case operations of a scaled dot product for every pair of operand formats.
+    """Return the corner-case operations of a scaled dot product, for every pair of operand formats.
 
-    The operations come from the functions `_lone_bits`, `_borrowed` and `_tiny`.
+    The functions `_lone_bits`, `_borrowed` and `_tiny` make the operations.
     """
     pairs = [*itertools.product(range(len(unit.a)), range(len(unit.b)))]
     parts = [_lone_bits(unit, first, second, rng) for first, second in pairs]
@@ -43,9 +43,9 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations that combine all special and extreme scales of both operands in one block.
+    """Yield operations that combine special and extreme scales of both operands in one block.
 
-    Each scale of the block is code 0, the smallest number, 1, the largest number or NaN. All factors are random. Half
+    Each scale of this block is code 0, the smallest number, 1, the largest number or NaN. All factors are random. Half
     of the addends have an exponent near the first product's exponent, and half are random. Units without scales yield
     no operations.
     """
@@ -72,10 +72,10 @@ def _ends(scale: Format) -> list[int]:
 
 
 def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose scaled sum lies below the smallest normal result.
+    """Yield operations whose scaled sum is below the smallest normal result.
 
-    The operations come from `_lone_bits` and `_borrowed`. Accumulators without chunks and units whose scales have a
-    fraction yield no operations.
+    The operations come from `_lone_bits` and `_borrowed`. For accumulators without chunks, and for scales that are not
+    powers of two, nothing is yielded.
     """
     scale = unit.scale
     if unit.engine.chunk.length is None or scale is None or scale.precision > 1:
@@ -94,10 +94,10 @@ def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
 
 
 def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None) -> Inputs:
-    """Return operations with one or two power-of-two products, and zeros in the remaining lanes.
+    """Return operations with one or two power-of-two products, and zeros in all other lanes.
 
-    The exponent difference between the two products takes every value. The addend is zero, nearly cancels one or both
-    products, or is far larger or smaller than a product. The argument `reach` is the range of the sum of both scale
+    The exponent difference of the two products takes every value. The addend is zero, nearly cancels one or both
+    products, or is far larger or smaller than a product. `reach` is the range of the wanted sum of the two scale
     exponents.
     """
     rows, lanes = np.arange(COUNT), unit.products
@@ -123,11 +123,11 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, rea
 def _borrowed(
     unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None
 ) -> Iterator[Inputs]:
-    """Yield sums in which one product borrows from the sum of all other products.
+    """Yield operations in which one product of opposite sign makes the sum of all other products borrow.
 
-    All products except the borrowing product add up to a power of two above every product. The borrow ripples through
-    all bits from the borrowing product up to the sum. The addend often cancels every bit except the borrowed bit.
-    Units with two products, or with a separate scale for each block, yield no operations.
+    The other products add up to a power of two that is larger than each product. The borrow ripples from the bit of the
+    opposite product up to this power of two. The addend often cancels every bit of the sum except the lowest. For units
+    with two products, or with a separate scale for each block, nothing is yielded.
     """
     formats, lanes = (unit.a[first], unit.b[second]), unit.products
     full = full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []
@@ -148,10 +148,10 @@ def _borrowed(
 
 @functools.lru_cache(maxsize=16)
 def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
-    """Return sets of `lanes` positive products whose sum is a power of two above the largest product.
+    """Return sets of `lanes` positive products that add up to a power of two above the largest product.
 
-    A set lists the two factors of each product, and all products of a set except one are equal. For each power of two,
-    the function returns at most one set of products.
+    A set lists the two factors of each product. All products but one are equal. For each power of two, at most one set
+    of products is returned.
     """
     x, y, sizes = by_size(a, b)
     found = []
@@ -164,16 +164,16 @@ def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
 
 
 def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the factors with the lanes of each operation in random order, shape (n, lanes, 2)."""
+    """Return the factors with the lanes of each operation shuffled, shape (n, lanes, 2)."""
     order = rng.permuted(np.tile(np.arange(codes.shape[1]), (len(codes), 1)), axis=1)
     return np.take_along_axis(codes, order[..., None], axis=1)
 
 
 def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
-    """Return the columns of all input ports for operands a and b of shape (n, products).
+    """Return the columns of all input ports, for factors a and b of shape (n, products).
 
-    The argument `pair` holds the indices of the two operand formats. `columns` provides the scales and the addends.
-    Every second operation has an extra bias.
+    `pair` holds the indices of the two operand formats. `columns` provides the scales and the addends. Every second
+    operation has an extra bias.
     """
     biases = {port.name: port for port in unit.inputs if port.name.endswith("_bias")}
     columns = columns | _selects(*pair, len(a))
@@ -185,7 +185,7 @@ def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[
 
 @functools.lru_cache(maxsize=16)
 def powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return one pair of factors for each power-of-two product, and the exponents of the products in rising order."""
+    """Return factors of all products that are powers of two, and the products' exponents in rising order."""
     x, y, exponents = by_exponent(a, b)
     of_power = np.flatnonzero(np.abs(product(x, y, a, b)) == np.exp2(exponents.astype(np.float64)))
     _, first = np.unique(exponents[of_power], return_index=True)

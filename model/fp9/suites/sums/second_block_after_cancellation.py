@@ -1,6 +1,6 @@
-"""Corner-case operations in which the addend cancels one of several scaled blocks.
+"""Corner-case operations of several scaled blocks, in which the addend cancels one block.
 
-The remaining block sum is any number of bits smaller than the cancelled block sum.
+The remaining block's sum is any number of bits smaller than the cancelled block's sum.
 
     one block    x x x x x x
     another                          x x x
@@ -30,9 +30,9 @@ _FEW, _SOME = 3, 16
 
 
 def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which the addend cancels one of several scaled blocks.
+    """Yield operations in which the addend cancels the sum of one of several scaled blocks.
 
-    Units with a single block yield no operations.
+    For units with a single block, nothing is yielded.
     """
     if unit.scale is not None and unit.products > unit.products_of_scales:
         pairs = itertools.product(range(len(unit.a)), range(len(unit.b)))
@@ -40,9 +40,10 @@ def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]
 
 
 def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return operations with a few products in two random blocks, and zeros in all other blocks.
+    """Return operations with a few products in two randomly chosen blocks, and zeros in all other blocks.
 
-    The two block sums differ by a random number of bits, as closely as the scales allow.
+    The exponents of the two block sums differ by a random number of bits, as far as the scales can give this
+    difference.
     """
     assert unit.scale is not None
     formats, rows, numbers = (unit.a[first], unit.b[second]), np.arange(_COUNT), unit.scale.ordered_magnitudes()[1:]

@@ -1,6 +1,7 @@
 """Corner-case operations for units with several products.
 
-Some corner cases use a single product lane, and some combine several lanes. The cases that combine lanes are:
+Some corner cases use a single lane of the dot product, and some combine several lanes. The cases that combine lanes
+are:
 
 - products that cancel fully or except for one bit,
 - products with every exponent difference to the largest product,
@@ -8,8 +9,8 @@ Some corner cases use a single product lane, and some combine several lanes. The
 - zeros of every sign,
 - several infinities and NaN in one operation.
 
-Most addends are near the sum of the products. Operations with few terms have the addend alone, one product and the
-addend, two products, or one special operand.
+Most addends are near the sum of the products. Operations with few terms have only the addend, a product and the addend,
+two products, or one special operand.
 """
 
 from __future__ import annotations
@@ -44,10 +45,10 @@ _ALONE, _BESIDE_LOWEST, _BESIDE_OTHERS = range(3)
 def placed(
     products: int, a: Format, b: Format, triple: Triple, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any], Codes]:
-    """Return the operands a and b, shape (n, products), and the addends.
+    """Return the factors a and b, shape (n, products), and the addends.
 
-    The product of each operation is in a random lane. Lanes without the product hold zeros, the smallest numbers, or
-    operands of other operations.
+    Each operation has its product in a random lane. All other lanes hold zeros, the smallest numbers, or operands of
+    other operations.
     """
     x, y, c = triple
     count = len(c)
@@ -69,10 +70,10 @@ def placed(
 def families(
     a: Format, b: Format, engine: Engine, result: FixedFormat, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Codes]]:
-    """Yield the operands and addends of all corner cases in which lanes interact.
+    """Yield the operands and addends of all corner cases that combine several lanes.
 
-    All items together have about `count` operations. Each yielded item holds the operands a and b, shape (n,
-    products), and the addend c in the result format.
+    All items together have about `count` operations. A yielded item holds the factors a and b, shape (n, products), and
+    the addends c in the result format.
     """
     products = engine.step.products
     for family in (_opposed, _staggered, _equal):
@@ -98,9 +99,9 @@ Lanes = tuple[NDArray[Any], NDArray[Any]]
 
 
 def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return operands with two products that have opposite signs and equal or adjacent magnitudes.
+    """Return factors of two products with opposite signs and equal or adjacent magnitudes.
 
-    The remaining lanes of each operation are zero or hold the smallest product.
+    The other lanes are zero or hold the smallest product.
     """
     x = rng.choice([0, a.smallest_code], (count, products))
     y = np.full((count, products), b.smallest_code)
@@ -118,7 +119,7 @@ def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Gen
 
 
 def _staggered(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return a large product in one lane, and products of all sizes in all other lanes."""
+    """Return factors of a large product in one lane, and of products of any magnitude in all other lanes."""
     rows, first = np.arange(count), rng.integers(0, products, count)
     parts = []
     for fmt in (a, b):
@@ -130,7 +131,7 @@ def _staggered(a: Format, b: Format, products: int, count: int, rng: np.random.G
 
 
 def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return products of equal magnitude in all lanes, with equal, single opposite or random signs."""
+    """Return factors of products of equal magnitude. The signs are equal, random, or equal in all lanes but one."""
     magnitudes = [fmt.ordered_magnitudes()[1:] for fmt in (a, b)]
     largest = rng.random(count) < 0.25
     x, y = (np.where(largest, order[-1], rng.choice(order, count)) for order in magnitudes)
@@ -141,7 +142,7 @@ def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Gener
 
 
 def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return products that are all zero, with equal signs, one deviating sign, or random signs."""
+    """Return factors of zero products. The signs are equal, random, or equal in all lanes but one."""
     of_a = rng.integers(0, 2, (count, products)).astype(np.bool_)
     x, y = (
         np.where(here, 0, rng.choice(finite(fmt), of_a.shape)) & (1 << (fmt.bits - 1)) - 1
@@ -157,9 +158,9 @@ def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 
 
 def _has_negative_zero(fmt: Format) -> np.bool_:
-    """Return whether the code with only the sign bit set is a zero.
+    """Return whether the format has a negative zero, whose only set bit is the sign bit.
 
-    In formats without a negative zero, the code of the sign bit is a NaN or the lowest integer.
+    In a format without negative zero, the code with only the sign bit set is a NaN or the lowest integer.
     """
     return np.bool_(fmt.kind_of(1 << (fmt.bits - 1)) is Kind.ZERO)
 
@@ -167,7 +168,7 @@ def _has_negative_zero(fmt: Format) -> np.bool_:
 def _single_bits(result: FixedFormat) -> Codes:
     """Return codes of both signs with a single 1 bit, a single 0 bit, or a mask of ones.
 
-    Each code occurs four times, once for each sign pattern of the function `zeros`.
+    Each code occurs four times, with the four sign patterns of the function `zeros`.
     """
     ones = 1 << np.arange(result.bits - 1)
     magnitudes = np.concatenate(
@@ -178,7 +179,7 @@ def _single_bits(result: FixedFormat) -> Codes:
 
 @functools.lru_cache(maxsize=16)
 def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """Return the factors and the exponents of all non-zero products, in rising order of exponents."""
+    """Return the factors and the exponents of all nonzero products, in rising order of the exponents."""
     x, y = (axis.reshape(-1) for axis in np.meshgrid(*(crossed_magnitudes(fmt) for fmt in (a, b))))
     exponents = np.floor(np.log2(product(x, y, a, b))).astype(np.int64)
     order = np.argsort(exponents, kind="stable")
@@ -188,7 +189,7 @@ def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArr
 def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.Generator) -> Lanes:
     """Return random factors whose product has the wanted exponent.
 
-    If the wanted exponent is below all products, return the smallest factors.
+    If all products exceed the wanted exponent, return the smallest factors.
     """
     x, y, exponents = by_exponent(a, b)
     first, after = np.searchsorted(exponents, wanted, "left"), np.searchsorted(exponents, wanted, "right")
@@ -217,7 +218,7 @@ def _powers_around(
 ) -> Codes:
     """Return addends that are zero, a power of two, or close to a power of two.
 
-    The addend's exponent is near the largest product's exponent or random.
+    The addend's exponent is near the largest product's exponent, or random.
     """
     count, p = len(x), result.fraction_bits
     near = rng.random(count) < 0.6
@@ -230,10 +231,11 @@ def _powers_around(
 
 
 def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return two products in random lanes, and zeros in all other lanes.
+    """Return factors of two products in random lanes, and zeros in all other lanes.
 
-    Every exponent difference of the two products occurs, until rounding discards the smaller product. In every third
-    operation, a third product cancels the larger product, so that the smaller product decides the result.
+    The exponent difference of the two products takes every value up to the point where the smaller is only a sticky
+    bit. In a third of the operations, a third product cancels the larger one, so that the smaller one decides the
+    result.
     """
     x, y = _lone(a, b, engine.step.products, count, rng)
     rows, sign = np.arange(count), 1 << (a.bits - 1)
@@ -251,7 +253,7 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
 
 
 def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return equal products in many lanes, and one smaller product at any lower bit position.
+    """Return factors of equal products in many lanes, and of one product with a single lower bit.
 
     The sum of the equal products has a long carry.
     """
@@ -268,7 +270,7 @@ def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Ge
 
 
 def _reach(engine: Engine) -> int:
-    """Return the exponent difference beyond which the smaller of two products sets only the sticky bit."""
+    """Return the exponent difference beyond which the smaller of two products affects only the sticky bit."""
     return 3 + (fixed(engine.result.format).fraction_bits if engine.window.width is None else engine.window.width)
 
 
@@ -283,9 +285,9 @@ def _magnitude(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 
 
 def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> Lanes:
-    """Return every infinity and NaN of one factor, combined with every class of the other factor.
+    """Return every infinity and NaN of one factor, together with every class of the other factor.
 
-    Every lane is tested. All lanes without the special product are zero, or finite in a third of the operations.
+    Every lane is tested. All other lanes are zero, or, in a third of the operations, finite.
     """
     parts = []
     for mine, fmt, its in ((0, a, b), (1, b, a)):
@@ -310,9 +312,9 @@ def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
 def _meeting(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends near the products, addends that nearly cancel the sum, and addends for a rounding boundary.
+    """Return addends near the products, addends that nearly cancel the sum, and addends that give a rounding boundary.
 
-    An addend for a rounding boundary puts the total at or next to the boundary.
+    An addend of the last kind moves the sum exactly to a rounding boundary, or next to it.
     """
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)
@@ -322,7 +324,7 @@ def _meeting(
 def _around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends of either sign, from far below the largest product to above the sum.
+    """Return addends of either sign, with magnitudes from far below the largest product to above the sum.
 
     One tenth of the addends are zero.
     """

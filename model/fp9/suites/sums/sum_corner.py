@@ -1,7 +1,7 @@
-"""Corner-case operations of sums, as columns of a unit's input ports.
+"""Corner-case stimulus for sums, as columns of the unit's input ports.
 
-The operations apply the cases of module `product_and_addend` to every pair of operand formats. Every code of each
-operand is also multiplied by 1.
+For every pair of operand formats, the operations come from the functions of the module `product_and_addend`. In more
+operations, every code of each operand is multiplied by 1.
 """
 
 from __future__ import annotations
@@ -46,9 +46,9 @@ _NANS = 1500
 def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs:
     """Return the corner-case operations of a sum for every pair of operand formats.
 
-    Every code of every operand format occurs. Units with extra bias ports get some combinations of biases. The
-    argument `part` is the number of operations relative to a unit without state. If a unit has several products, cases
-    for one product use a random lane.
+    Every code of every operand format occurs. Units with bias ports get some combinations of biases. `part` is the
+    number of operations, as a fraction of the number for a unit without state. In a unit with several products, corner
+    cases of a single product use a random lane.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
@@ -105,10 +105,10 @@ def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gen
 
 
 def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """Yield operations with opposite terms, sums next to special codes, and special operands.
+    """Yield operations with terms of opposite sign, with sums next to special codes, and with special operands.
 
-    The opposite terms are product and addend, or two products, at every exponent difference. Only one lane has special
-    operands.
+    The terms of opposite sign are product and addend, or two products, at every exponent difference. Only one lane has
+    special operands.
     """
     products, formats, result = unit.products, (a.format, b.format), fixed(unit.engine.output)
     if (specials := product_and_addend.special_cross(*formats, result))[0].size:
@@ -130,9 +130,9 @@ def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gener
 
 
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
-    """Return the addends, half of which get random bits or ones below the result's last bit.
+    """Return the addends, of which half get random bits or ones below the result's last bit.
 
-    Only addend formats that are wider than the result have bits below the result's last bit.
+    Only an addend format that is wider than the result has bits below the result's last bit.
     """
     if unit.engine.addend_format == unit.engine.output:
         return c
@@ -150,9 +150,9 @@ def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) ->
 
 @dataclass(frozen=True)
 class Operand:
-    """Choice of an operand's format, format index and extra bias.
+    """Operand format of some operations: the format, its index on the select port, and the extra bias.
 
-    If the bias is None, the operations use all biases in turn.
+    If the bias is None, the operations cycle through all biases.
     """
 
     format: Format
@@ -161,9 +161,9 @@ class Operand:
 
 
 def operand_pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
-    """Yield the operands for every pair of formats.
+    """Yield operand formats for `a` and `b`: every pair of formats.
 
-    Units with bias ports get several pairs of extra biases, including the extreme biases.
+    For units with bias ports, several pairs of biases are yielded, including the extreme biases.
     """
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
         variants = ((_BIASES[k], _BIASES[3 * k % len(_BIASES)]) for k in range(len(_BIASES)))
@@ -181,9 +181,9 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 
 
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
-    """Return products of every operand code with 1, and products of two numbers near 1.
+    """Return operations that multiply every operand code by 1, and operations that multiply two numbers near 1.
 
-    The addend is zero. Each pair of formats gets a part of the operand codes.
+    The addend is zero. Each pair of formats gets a part of all operand codes.
     """
     one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
     near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))
@@ -200,10 +200,10 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
 
 
 def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
-    """Return the columns of all input ports for given operands and addends.
+    """Return the columns of all input ports for the given factors and addends.
 
-    Operands have shape (n, products), and addends have shape (n,). Select ports also get unused values, which select
-    the last choice.
+    Operands have shape (n, products), and addends have shape (n,). Select ports also get unused values, which have the
+    same effect as the last valid value.
     """
     count = len(c)
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
@@ -231,7 +231,7 @@ def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArra
 
 
 def _numbers(formats: tuple[Format, ...], columns: Inputs, operand: str, unit: Dot) -> NDArray[np.float64]:
-    """Return approximate operand values, without extra biases, to position an addend."""
+    """Return approximate values of the operands, without extra biases, to estimate the product's exponent."""
     codes = columns[unit.lane_names(operand)[0]]
     tables = code_tables(formats)
     chosen = columns.get(f"{operand}_format", np.zeros(len(codes), dtype=np.uint8))

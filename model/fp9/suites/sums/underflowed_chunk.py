@@ -1,15 +1,15 @@
-"""Chunks whose partial sum rounds to zero but is inexact, added to an addend of every class.
+"""Operations on chunks whose nonzero partial sum rounds to zero.
 
-The accumulator rounds a chunk of one step before the chunk is added to the total. An accumulator with a jamming window
-sets the window's last bit if it discards bits of a product. If the large products cancel, two different small products
-with opposite signs also add up to zero.
+The accumulator rounds the sum of a one-step chunk before adding it to the total. In an accumulator with a jamming
+alignment window, discarded product bits set the window's last bit. After the large products cancel, two different small
+products of opposite sign then add up to zero.
 
     product      x x x x x |
     product    - x x x x x |
     product              1 | x x x
     product    -         1 |   x x x
 
-Scales can also move a sum below the smallest result, so that the sum rounds to zero. If a chunk's sum rounds to zero,
+Scales can also shift a sum so far below the smallest result that it rounds to zero. If a chunk's sum rounds to zero,
 the result must be the addend.
 """
 
@@ -35,10 +35,10 @@ _BEFORE = 2
 
 
 def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which the sum of a chunk rounds to zero but is inexact, for every pair of operand formats.
+    """Yield operations in which a nonzero chunk sum rounds to zero, for every pair of operand formats.
 
-    A chunk must be one step. An accumulator with an alignment window must jam, and products must reach below the
-    window's last bit. An accumulator without an alignment window must have power-of-two scales.
+    A chunk must be one step. The function requires a jamming alignment window, and products that reach below its last
+    bit. For accumulators without alignment window, the function requires power-of-two scales.
     """
     engine = unit.engine
     if engine.steps_of_chunk != 1:
@@ -54,7 +54,7 @@ def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Return two large products that cancel, and two small products of opposite signs below the alignment window.
+    """Return factors of two large products that cancel, and of two small products below the alignment window.
 
     The four products are in random lanes.
     """
@@ -74,7 +74,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generat
 
 
 def _too_small(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return products whose scaled sum is below the normal numbers.
+    """Return factors and scales of products whose scaled sum is below the normal numbers.
 
     Half of the products are zero.
     """

@@ -1,4 +1,4 @@
-"""Corner-case operations of one product with walking significands.
+"""Corner-case operations of a single product with walking significands.
 
 The operands have the same wide format as the result.
 """
@@ -26,10 +26,9 @@ from fp9.suites.sums.product_and_addend import (
 
 
 def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> Triple:
-    """Return the corner-case operations of one product whose operands and addend have the same wide format.
+    """Return the corner-case operations of a single product, for units whose operands and result share one format.
 
-    Half of the `operations` have walking significands or selected last product bits, to test the multiplier and the
-    shifters.
+    Half of the `operations` have walking significands or chosen last product bits, to test multiplier and shifters.
     """
     share = operations // 16
     parts = [family(fmt, fmt, fmt, share, rng) for family in (class_cross, alignments, residues, boundaries)]
@@ -41,10 +40,10 @@ def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> 
 
 
 def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return products of walking significands with all exponents.
+    """Return operations with walking significands in the factors, at all exponents.
 
-    One factor is a power of two in a third of the products. The addends are near the product, nearly cancel the
-    product, or lead to a rounding boundary.
+    In a third of the operations, one factor is a power of two. The addends are near the product, nearly cancel it, or
+    move the sum to a rounding boundary.
     """
     walking, p = walking_fractions(fmt), fmt.fraction_bits
     x, y = rng.choice(walking, count), np.where(rng.random(count) < 1 / 3, 0, rng.choice(walking, count))
@@ -63,9 +62,9 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return products whose last bits are zero, a tie, or a power of two away from zero or a tie.
+    """Return operations whose product ends in zeros or in a tie, or is a power of two away from zeros or a tie.
 
-    The addend's last bit is just above the product's last bits.
+    The addend's last bit is just above these product bits.
     """
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     length = rng.integers(2, 2 * p + 3, count)
@@ -97,9 +96,9 @@ def _telling_tails(p: int) -> dict[int, NDArray[np.int64]]:
 
 
 def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return products that are very close to a rounded value, and addends that cancel the rounded value.
+    """Return operations whose product is very close to a representable number, which the addend cancels.
 
-    Only low bits of the product remain in the sum.
+    The sum then consists of the product's low bits alone.
     """
     one = 1 << fmt.fraction_bits
     drawn = rng.integers(0, one, (2, 128 * count)) + (fmt.bias + rng.integers(-8, 9, (2, 128 * count))) * one
@@ -112,9 +111,9 @@ def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) 
 
 
 def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return products and addends at the ends of the number range.
+    """Return operations with products and addends at the ends of the exponent range.
 
-    One third of the addends nearly cancel the product.
+    In one third of the operations, the addend nearly cancels the product.
     """
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     x = rng.choice(finite(fmt), count)
@@ -131,9 +130,9 @@ def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations with one operand that is the largest number or differs in one bit from a special code.
+    """Return operations in which one operand is the largest number or differs in one bit from a zero, infinity or NaN.
 
-    The remaining operands are chosen to keep product and sum finite.
+    The other operands are chosen so that product and sum stay finite.
     """
     p, bias = fmt.fraction_bits, fmt.bias
     codes = rng.choice(beside_special(fmt), count)
@@ -149,9 +148,9 @@ def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> T
 
 
 def _walking(fmt: FixedFormat, count: int, rng: np.random.Generator) -> list[Triple]:
-    """Return operations whose operands have walking-bit codes of any exponent.
+    """Return operations whose operands have walking bits at any exponent.
 
-    In further operations, the factors are zero or one with either sign.
+    In more operations, the factors are zero or one, with either sign.
     """
     codes = walking_codes(fmt).astype(np.uint32)
     x, y, z = (rng.choice(codes, count) for _ in range(3))
