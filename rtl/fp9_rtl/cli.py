@@ -289,7 +289,7 @@ def rtlil2verilog(file: Path, top: str | None, flat: bool, system: bool, out: Pa
     """Write readable Verilog of a design in RTLIL.
 
     FILE is the output of Yosys' `write_rtlil` or Amaranth's `rtlil.convert`. The Verilog has expressions instead of
-    nets, equal modules are written only once, and names come from the source.
+    nets, writes equal modules only once, and takes its names from the source.
 
     \b
       fp9 rtlil2verilog design.il -o design.v

@@ -22,7 +22,7 @@ _SHOWN = 16
 class CrossCheck:
     """The outcome of a cross-check of golden vectors.
 
-    `different` is the number of operations whose results differ, and `shown` holds the first of these operations.
+    `different` is the number of operations whose results differ, and `shown` holds the first such operations.
     """
 
     suite: str

@@ -3,7 +3,8 @@
     products  ->  placed, added  ->  register + sum  ->  magnitude, normalised, rounded
                                      ^________|
 
-The accumulation loop contains only one addition. The rounding after the loop has its own register stages.
+The accumulation loop contains only one addition. The rounding logic after the accumulation loop has separate register
+stages.
 """
 
 from __future__ import annotations
@@ -190,7 +191,7 @@ class KulischAccumulator(ElasticStage):
 
 
 class Magnitude(Step):
-    """Convert the register's sum to magnitude and sign, and apply the special flags."""
+    """Convert the register's sum to magnitude and sign, and detect infinite, NaN and invalid results."""
 
     name = "magnitude"
 

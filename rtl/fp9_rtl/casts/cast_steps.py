@@ -1,13 +1,13 @@
 """Build the datapath of the `cast` unit, from a 16- or 32-bit float to an 8-bit format.
 
-Each number is rounded once. An 8-bit format keeps fewer fraction bits for very small and very large numbers. The source
-significand is shifted right until its last kept bit is at a fixed position, which is the same for all target formats.
-The significand is rounded at the fixed position:
+Each number is rounded once. The 8-bit formats have fewer fraction bits for very small numbers, and HiFloat8 also for
+very large numbers. The source significand is shifted right until its last kept bit is at a fixed position, which is the
+same for all target formats. The significand is rounded at the fixed position:
 
     1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
 
-After rounding, a normal number drops the leading 1 and gets an exponent field. For numbers that are not normal, the
-kept bits are the whole code.
+After rounding, a normal number drops the leading 1 and gets an exponent field. For a subnormal number or zero, the kept
+bits are the complete code without the sign.
 """
 
 from __future__ import annotations

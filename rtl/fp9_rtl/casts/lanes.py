@@ -1,6 +1,6 @@
 """Place several cast lanes side by side, with a running maximum of the operands.
 
-Each datapath stage contains all lanes. Separate logic computes the running maximum of the operands' magnitudes, amax.
+Each datapath stage contains all lanes. Separate logic computes amax, the running maximum of the operands' magnitudes.
 """
 
 from __future__ import annotations
@@ -18,9 +18,7 @@ from fp9_rtl.pipelines.elastic import ElasticStage
 
 
 def lane_layout(unit: Cast) -> data.StructLayout:
-    """Return the input layout of one cast lane: its operand, its random bits, and the select ports that all lanes
-    share.
-    """
+    """Return the input layout of one cast lane: its operand, its random bits, and the shared select ports."""
     return ports_layout(dataclasses.replace(unit, lanes=1, amax=False).inputs)
 
 
@@ -30,7 +28,7 @@ def lane_name(number: int) -> str:
 
 
 def beside_lanes(unit: Cast) -> dict[str, int]:
-    """Return the names and widths of the fields for the running amax, which no lane uses."""
+    """Return the names and widths of the fields that only the running maximum (amax) uses."""
     return {"largest": unit.source.bits - 1, "amax_clear": 1} if unit.amax else {}
 
 

@@ -120,7 +120,7 @@ class FixedTarget(CastTarget):
 
 
 class HiFloat8Target(CastTarget):
-    """The target format HiFloat8, whose precision decreases away from 1 on both sides.
+    """The target format HiFloat8, whose precision is highest for numbers near 1.
 
     The denormal numbers of HiFloat8 are the powers of two 2^(M - offset).
     """

@@ -21,7 +21,7 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 
 
 def picture(unit: Unit) -> str | None:
-    """Return the file name of a unit's timing diagram, or None if a result needs several operations.
+    """Return the file name of a unit's timing diagram, or None if one result takes several operations.
 
     Units with the same number of stages and the same handshake share one timing diagram.
     """

@@ -1,8 +1,8 @@
 """Wrap a pipelined unit in AXI4-Stream ports.
 
-The wrapper takes operands and outputs results, each with `tlast` and `tuser`. `tdata` holds the unit's ports in port
-order from bit 0, padded with zeros to whole bytes. The module `interfaces` gives the bit offset of each port in
-`tdata`. Port names follow the standard (AMBA AXI-Stream, IHI 0051), with the slave `s_axis_*` and the master
+The wrapper has a stream of operands and a stream of results, both with `tlast` and `tuser`. `tdata` holds the unit's
+ports in port order from bit 0, padded with zeros to whole bytes. The module `interfaces` gives the bit offset of each
+port in `tdata`. Port names follow the standard (AMBA AXI-Stream, IHI 0051), with the slave `s_axis_*` and the master
 `m_axis_*`. The reset `aresetn` is active low and is sampled at the rising edge of the clock `aclk`. The output `tvalid`
 does not wait for `tready`.
 """

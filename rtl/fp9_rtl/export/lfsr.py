@@ -1,8 +1,8 @@
 """Generate random bits for stochastic rounding with a linear feedback shift register.
 
-The register outputs a new word at each step. The sequence of bits is s[n + degree] = s[n] ^ s[n + tap] ^ ... Each step
-of the register advances by a whole word, so no random bit is used twice. Each new bit needs one exclusive OR for each
-tap:
+The register outputs a new word of random bits at each step. The sequence of bits is s[n + degree] = s[n] ^ s[n + tap] ^
+... Each step of the register advances by a whole word, so no random bit is used twice. Each new bit needs one exclusive
+OR for each tap:
 
     state       s[n]         ... s[n + degree - 1]           the word is its first `width` bits
     next state  s[n + width] ... s[n + width + degree - 1]

@@ -88,7 +88,9 @@ class GemmTile:
         overflow: Overflow = Overflow.SATURATE,
         name: str = "gemm",
     ) -> GemmTile:
-        """Return a tile whose elements are `unit`. The unit is a mac, or a dot or fma that is turned into a mac.
+        """Return a tile whose elements are `unit`.
+
+        The unit is a `mac`, or a `dot` or `fma` unit, which is converted to a `mac`.
 
         Raises the same errors as the constructor. Raises ValueError for a unit with a bias port, because a tile has no
         bias ports.
@@ -132,7 +134,7 @@ class GemmTile:
     def cast(self) -> Cast:
         """Return the specification of the cast below every column.
 
-        The source format of the cast is the addend's format, which holds every result.
+        The source format of the cast is the addend's format, which can represent every result.
         """
         return Cast(f"{self.name}_cast", self.engine.addend_format, (self.target,), (self.rounding,), (self.overflow,))
 

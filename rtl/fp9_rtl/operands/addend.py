@@ -37,7 +37,7 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
 
 
 def flush_addend(engine: Engine, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stage that flushes subnormal addends to zero, in a list.
+    """Return a list with the datapath stage that flushes subnormal addends to zero.
 
     The list is empty if the accumulator keeps subnormal addends, or if the format has no subnormals.
     """

@@ -19,7 +19,7 @@ from fp9_rtl.parts.select import switch
 
 
 def places_above_exponent(formats: Sequence[Format]) -> int:
-    """Return the number of bits that an aligned significand has above the weight of its exponent.
+    """Return the number of bit positions that an aligned significand has above the bit of weight 2^exponent.
 
     The result is 1 for integer formats, because -128 needs a significand bit of weight 2, and 0 for all other formats.
     """
@@ -149,8 +149,8 @@ class OperandDecoder(wiring.Component):
         """Decode an integer like a floating-point number.
 
         Integers whose top magnitude bit is 1 are normal numbers with one shared exponent. Smaller integers count as
-        subnormal numbers. The integer -128 is the next power of two above the normal numbers. If the significand has a
-        bit above the weight of its exponent, -128 keeps the shared exponent and sets the extra bit.
+        subnormal numbers. The integer -128 is the next power of two above the normal numbers. If the significand has an
+        extra bit above the bit of weight 2^exponent, -128 sets the extra bit and keeps the shared exponent.
         """
         code, magnitude, beyond = self.code[: fmt.bits], Signal(fmt.bits, name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1

@@ -32,7 +32,7 @@ EXPONENT_SIZE_BITS = 4
 class DotField:
     """One row of HiFloat8's prefix code.
 
-    The row describes codes with `exponent_bits` exponent bits, including the exponent's sign.
+    A row describes the codes whose exponent field has `exponent_bits` bits, including the exponent's sign.
     """
 
     prefix: str
@@ -45,14 +45,12 @@ class DotField:
 
     @property
     def pattern(self) -> str:
-        """Return the pattern of the row, for a switch on the 7 magnitude bits."""
+        """Return the pattern of the 7 magnitude bits that selects the row in a switch."""
         return self.prefix.ljust(MAGNITUDE_BITS, "-")
 
     @property
     def size_pattern(self) -> str:
-        """Return the pattern of the exponent's magnitude in the row, including the leading 1 that a code does not
-        store.
-        """
+        """Return the pattern of the exponent's magnitude, including the leading 1 that codes do not store."""
         leading = "1".ljust(self.exponent_bits, "-") if self.exponent_bits else ""
         return leading.rjust(EXPONENT_SIZE_BITS, "0")
 
@@ -98,8 +96,9 @@ def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: 
 
 
 def _signed(size: Signal, negative: Value) -> Value:
-    """Return `size`, negated if `negative` is 1. XOR gates invert the bits above the lowest 1, so
-    no adder is needed.
+    """Return `size`, negated if `negative` is 1.
+
+    Negation inverts only the bits above the lowest 1, with XOR gates, so no adder is needed.
     """
     inverted = [negative & (size[:place].any() if place else 0) for place in range(len(size) + 1)]
     return (Cat(size, Const(0, 1)) ^ Cat(inverted)).as_signed()

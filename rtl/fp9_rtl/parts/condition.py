@@ -1,7 +1,7 @@
 """Conditions on specification fields, which decide whether a unit has hardware.
 
 A unit has hardware only if it meets all conditions of its kind. Each condition restricts one field of the
-specification. A condition also supplies the words of its error message, and is a row of the table in
+specification. A condition also supplies the words of its error message, and one row of the table in
 docs/units/conditions.md.
 """
 

@@ -14,7 +14,7 @@ _NEVER = Const(0, 1)
 def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_in: Value = _NEVER) -> Value:
     """Return x + y plus the carry-out of x + y, in the width of x and y.
 
-    If `plain` is 1, return x + y + `carry_in` instead.
+    If `plain` is 1, return x + y + `carry_in` without end-around carry.
     """
     width = len(x)
     generate, propagate = Signal(width), Signal(width)
@@ -47,8 +47,9 @@ class _Tree:
         self._middle_name = f"carry_{middle}"
 
     def carries(self, m: Module, carry: Value) -> list[Value]:
-        """Return the carry into every bit of a node of the carry tree. `carry` is the carry into
-        the node's first bit.
+        """Return the carry into every bit of a node of the carry tree.
+
+        `carry` is the carry into the node's first bit.
         """
         if self._halves is None:
             return [carry]

@@ -13,7 +13,10 @@ _Choice = TypeVar("_Choice")
 
 
 def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Choice]:
-    """Yield each choice inside its case of a switch on `select`. A value that is too large selects the last choice."""
+    """Yield each choice inside the branch of an Amaranth switch on `select` that belongs to this choice.
+
+    A value of `select` that is too large selects the last choice.
+    """
     with m.Switch(select):
         for index, choice in enumerate(choices):
             with m.Default() if index == len(choices) - 1 else m.Case(index):

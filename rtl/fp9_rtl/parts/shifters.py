@@ -8,7 +8,7 @@ from fp9_rtl.parts.select import any_of
 
 
 def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
-    """Return `value` shifted right by `distance`, and whether any lost bit was 1.
+    """Return `value` shifted right by `distance`, and a sticky bit that is 1 if any lost bit is 1.
 
     A distance beyond the width of `value` gives 0.
     """
@@ -30,8 +30,8 @@ def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value,
 def shift_left_normalising(m: Module, value: Value, limit: Value | None, only_last: Value) -> tuple[Value, Value]:
     """Shift `value` left until its top bit is 1. Return the shifted value and the distance.
 
-    `limit` is the largest distance. Without a limit, `only_last` restricts the shift to one position, for a value
-    that must keep its leading zeros.
+    `limit` is the largest distance. Without `limit`, a value that must keep its leading zeros is shifted by at most one
+    position if `only_last` is 1.
     """
     if limit is not None:
         return _limited(m, value, limit)
@@ -65,7 +65,9 @@ def _limited(m: Module, value: Value, limit: Value) -> tuple[Value, Value]:
 
 
 def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, name: str) -> tuple[Value, Value]:
-    """Place `value` at the top of `width` bits and shift it right. Return the result, and whether any lost bit was 1.
+    """Place `value` at the top of `width` bits and shift it right.
+
+    Return the result, and a sticky bit that is 1 if any lost bit is 1.
 
     The shifter has two stages. The first stage shifts the narrow value by the low bits of the distance. The second
     stage places the shifted value at a multiple of a power of two, with AND and OR gates instead of multiplexers.

@@ -33,14 +33,17 @@ class StreamComponent(wiring.Component):
 
 
 class ElasticStage(StreamComponent):
-    """A register stage that accepts its input `i` when the register is empty or being emptied.
+    """A register stage that accepts its input `i` if its register is empty or is emptied in the same cycle.
 
     The stage holds its output `o` until the receiver accepts the output. A reset empties the stage. Subclasses define
     what the register holds.
     """
 
     def give(self, m: Module, held: Value) -> None:
-        """Drive the output from the register `held`. The input is `ready` if the register is empty or being emptied."""
+        """Drive the output from the register `held`.
+
+        The input is `ready` if the register is empty or is emptied in the same clock cycle.
+        """
         m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
 
     @contextmanager

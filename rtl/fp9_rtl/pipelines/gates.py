@@ -78,9 +78,9 @@ class Gate:
 class Gates:
     """The gates of all operations. `drivers` maps each net to the gate that drives the net.
 
-    A bit between two operations has one net as an output of the first operation and another net as an input of the
-    second. `read` maps bits to input nets, and `driven` maps bits to output nets. `load_delays` holds the additional
-    delay of each bit due to its fan-out.
+    A bit between two operations has two nets: an output of the first operation, and an input of the second operation.
+    `read` maps bits to input nets, and `driven` maps bits to output nets. `load_delays` holds the additional delay of
+    each bit due to its fan-out.
     """
 
     drivers: Mapping[int, Gate]

@@ -2,8 +2,8 @@
 
 The shortest clock period has priority over the number of registers. A path begins and ends at a port or register, and
 its length is the sum of its gate delays. For a given period, the drivers of an operation determine its earliest stage.
-The readers of an operation determine its latest stage. Between the earliest and the latest stages, a minimum cut places
-each register boundary where the fewest bits cross it.
+The readers of an operation determine its latest stage. Between the earliest and latest stages, a minimum cut places
+each register boundary so that the fewest bits cross it.
 """
 
 from __future__ import annotations
@@ -28,8 +28,9 @@ Named bits cost less, so that registers get meaningful names.
 
 
 def place(netlist: Netlist, stages: int) -> Stages:
-    """Return a pipeline stage for every operation. The assignment makes the longest path within a pipeline stage as
-    short as possible.
+    """Return a pipeline stage for every operation.
+
+    The assignment makes the longest path within a pipeline stage as short as possible.
     """
     anywhere = [1] * len(netlist.operations)
     low, high = 0, longest_path(netlist, anywhere)
@@ -71,7 +72,7 @@ def _forward(
 def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) -> Stages | None:
     """Return the earliest stage of every operation, or None if `stages` stages are too few.
 
-    No operation gets an earlier stage than its stage in `floor`.
+    The stage of an operation in `floor` is a lower bound for its earliest stage.
     """
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     placed = []

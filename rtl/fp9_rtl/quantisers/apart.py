@@ -1,9 +1,9 @@
-"""Bound how far two candidate scales can move a block's quantised values apart.
+"""Bounds on the difference between values quantised with two candidate scales of a block.
 
 A quantiser may try two scales for a block and compare their sums of squared errors. The bounds in this module set the
 bit widths of the error comparison. Both candidate scales are rounded quotients of the same largest magnitude. Only a
-few pairs of scales can therefore occur for a block, and only a few pairs of elements for a number. The difference
-between the error sums of the two scales is far smaller than either sum.
+few pairs of scales can therefore occur for a block, and only a few pairs of elements for a number. The error sums of
+two scales differ far less than the size of either sum.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ class Apart:
     """Upper bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)| for a number x.
 
     d1 and d2 are the values to which x is quantised with the first and the second scale. The unit of d1 and d2 is the
-    product of the smallest element, the first scale's last place, and the array's scale.
+    product of the smallest element, the first scale's last place, and the tensor scale.
     """
 
     elements: int
@@ -52,7 +52,7 @@ def counts(element: Format) -> list[int]:
 
 @functools.cache
 def apart(unit: Quantiser) -> Apart:
-    """Return the bounds of `Apart` for a quantiser unit, over all pairs of different candidate scales."""
+    """Return the bounds of `Apart` that hold for every pair of different candidate scales of a quantiser unit."""
     differ = [
         (abs(second.number - first.number), first.number + second.number, min(first.high, second.high))
         for first, second in _elements(unit)
@@ -85,7 +85,7 @@ def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
 
 
 def _nearest(numbers: Sequence[Fraction], divisor: Fraction, most: Fraction) -> list[_Nearest]:
-    """Return each representable number with the interval that rounds to the number.
+    """Return each representable number with the interval of numbers that round to it.
 
     `numbers` must be in ascending order. The interval bounds are multiplied by `divisor`, and no bound exceeds `most`.
     """

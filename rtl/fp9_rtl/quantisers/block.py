@@ -71,7 +71,7 @@ class Block(StreamComponent):
         return m
 
     def _count(self, m: Module, lead: Signal, enters: Value, leaves: Value, ends: Value) -> None:
-        """Count by how many operations the output of the buffer is ahead of the input.
+        """Count how many operations the output of the buffer is ahead of the input.
 
         `ends` is 1 for the last operation of a block.
         """

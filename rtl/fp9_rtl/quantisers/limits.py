@@ -1,6 +1,6 @@
-"""Quantise to elements with few codes by comparing each number with limits, one per element.
+"""Quantise to elements with few codes: compare each number with one limit for each element.
 
-Let s be the block's scale and t the array's scale. The element for a number x is the element nearest to x / (s t).
+Let s be the block's scale and t the tensor scale. The element for a number x is the element nearest to x / (s t).
 Instead of dividing x, the circuit compares x with the midpoints between elements, multiplied by s t. The products of
 the midpoints with s t are computed exactly, once for each block, and converted to codes of the source format. The
 circuit then compares the code of each number with the limit codes:
@@ -42,7 +42,7 @@ def limit_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
 
 
 def code_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Return the names of the fields that hold the elements for a scale, without their signs."""
+    """Return the names of the fields that hold the element codes without signs for one scale."""
     return tuple(f"{scale}_{name}" for name in unit.lane_names("element"))
 
 
@@ -70,7 +70,7 @@ class Limits(Step):
 
 
 class Counted(Step):
-    """Compare the numbers of a block with the block's limits, which gives the elements without their signs."""
+    """Compare the numbers of a block with the block's limits, to find the element codes without signs."""
 
     name = "counted"
 
@@ -123,7 +123,7 @@ def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
 
     `x` is a code of the source format without its sign bit. The circuit does a binary search, in which every comparison
     with a middle limit gives one bit of the code. In every comparison except the last, the code below the limit is odd,
-    so a tie goes up.
+    so a tie rounds up to an even code.
     """
     bits: list[Value] = []
     while limits:
@@ -136,7 +136,7 @@ def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
 
 
 def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> list[Value]:
-    """Return the limits for a block's scale and an array's scale, in ascending order of the elements."""
+    """Return the limits for a block's scale and the tensor scale, in ascending order of the elements."""
     fraction_bits = unit.block.scale.precision - 1
     field, fraction = scale[fraction_bits:], scale[:fraction_bits]
     normal = Signal()
@@ -162,7 +162,7 @@ def _odd_and_power(number: Fraction) -> tuple[int, int]:
 
 
 class _Multiple:
-    """An odd multiple of the product of the block's scale and the array's scale.
+    """An odd multiple of the product of the block's scale and the tensor scale.
 
     The significand has the source format's precision and begins with the leading 1. All lower bits are combined by OR.
     """

@@ -33,7 +33,7 @@ def quantiser_steps(unit: Quantiser) -> list[Step]:
 
 
 def element_steps(unit: Quantiser) -> list[Step]:
-    """Return the stages that compute the elements from an operation's numbers and their scale.
+    """Return the stages that compute the elements of an operation from the numbers and the block's scale.
 
     The returned stages contain one cast for each number, or compare each number with limits.
     """
@@ -48,7 +48,7 @@ def element_steps(unit: Quantiser) -> list[Step]:
 
 
 def scaled_layout(unit: Quantiser) -> data.StructLayout:
-    """Return the layout of an operation's numbers, the code of their scale, and the fields of `beside_scale`."""
+    """Return the layout of an operation's numbers, the code of the block's scale, and the fields of `beside_scale`."""
     numbers = dict.fromkeys(unit.lane_names("x"), unit.source.bits)
     return data.StructLayout({**numbers, "scale": unit.block.scale.bits, **beside_scale(unit)})
 
@@ -56,7 +56,7 @@ def scaled_layout(unit: Quantiser) -> data.StructLayout:
 def beside_scale(unit: Quantiser) -> dict[str, int]:
     """Return the fields, with their widths, that later stages need besides the numbers and the block's scale.
 
-    The first field is the array's scale. If the unit tries several scales, the other fields are the further scales and
+    The first field is the tensor scale. If the unit tries several scales, the other fields are the further scales and
     the largest magnitude.
     """
     beside = {port.name: port.width for port in unit.inputs if port.name == "tensor"}
@@ -68,7 +68,7 @@ def beside_scale(unit: Quantiser) -> dict[str, int]:
 def scales_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> dict[str, Value]:
     """Return the code of each candidate scale, computed by the scale rule that the operation selects.
 
-    The code is NaN if the largest magnitude is infinite or NaN, or if the array's scale is not usable.
+    The code is NaN if the largest magnitude is infinite or NaN, or if the tensor scale is not usable.
     """
     make = _powers_of_two if unit.block.powers_of_two else _quotients
     return {

@@ -1,6 +1,6 @@
 """Compute a block's floating-point scale: amax divided by two factors, rounded once.
 
-amax, the largest magnitude, is divided first by the array's scale and then by the scale rule's constant divisor. A
+amax, the largest magnitude, is divided first by the tensor scale and then by the scale rule's constant divisor. A
 division gives a few significand bits and a sticky bit for the remainder. Therefore the second quotient has the same
 leading bits and the same sticky bit as the exact quotient.
 """
@@ -36,18 +36,18 @@ class Quotient:
 
 
 def tensor_fields(code: Value) -> data.View[data.StructLayout]:
-    """Return the sign, exponent and fraction fields of the array's scale."""
+    """Return the sign, exponent and fraction fields of the tensor scale."""
     return data.View(fields_layout(TENSOR_SCALE), code)
 
 
 def is_usable(code: Value) -> Value:
-    """Return whether the array's scale is a positive normal number."""
+    """Return whether the tensor scale is a positive normal number."""
     tensor, largest = tensor_fields(code), TENSOR_SCALE.max_code >> TENSOR_SCALE.fraction_bits
     return ~tensor.sign & (tensor.exponent != 0) & (tensor.exponent <= largest)
 
 
 def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: int) -> Quotient:
-    """Return a non-zero magnitude divided by the array's scale, with `bits` significand bits and a sticky bit."""
+    """Return a non-zero magnitude divided by the tensor scale, with `bits` significand bits and a sticky bit."""
     tensor = tensor_fields(code)
     field = amax[source.fraction_bits :]
     normal = field.any()

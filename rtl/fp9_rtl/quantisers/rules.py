@@ -21,7 +21,7 @@ def scale_names(unit: Quantiser) -> tuple[str, ...]:
 
 
 def divisor_of(unit: Quantiser, rule: ScaleRule, turn: int) -> Fraction:
-    """Return the number by which amax is divided for candidate scale number `turn`.
+    """Return the divisor of amax for the candidate scale with the index `turn`.
 
     A scale rule with a single scale has the same divisor for every candidate scale.
     """

@@ -40,9 +40,9 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 
 
 def _reaches_both_ends(block: BlockFormat) -> bool:
-    """Return whether a subnormal amax and a scale above the largest scale need special handling.
+    """Return whether special hardware is needed for a subnormal amax and for a scale above the largest scale.
 
-    Special handling is needed only if all elements of the block format are below 2.
+    Special hardware is needed only if all elements of the block format are below 2.
     """
     return block.power < 2
 
@@ -61,10 +61,10 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 
 
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
-    """Return the code of amax, with a subnormal amax shifted so that its leading 1 is in front of the fraction.
+    """Return the code of amax, with a subnormal amax normalised so that the leading 1 precedes the fraction.
 
-    The shift is exact in the binade below the normal numbers. All smaller numbers get the smallest scale, and are
-    therefore replaced by the first number of the binade.
+    The shift is exact for numbers in the binade just below the normal numbers. All smaller numbers get the smallest
+    scale, and are therefore replaced by the first number of the binade.
     """
     if not _reaches_both_ends(block):
         return amax

@@ -1,8 +1,8 @@
 """Compare two candidate scales of a block by their sums of squared errors.
 
-The scale with the smaller sum of squared errors is chosen, and in a tie the first scale. With elements e, scale s and
-the array's scale t, the error of a scale is sum (x - e s t)^2. The scale with the smaller error also has the smaller
-value of t s^2 sum e^2 - 2 s sum x e. The circuit compares the values of both scales exactly, in integers:
+The scale with the smaller sum of squared errors is chosen; in a tie, the first scale is chosen. With elements e, scale
+s and the tensor scale t, the error of a scale is sum (x - e s t)^2. The scale with the smaller error also has the
+smaller value of t s^2 sum e^2 - 2 s sum x e. The circuit compares the values of both scales exactly, in integers:
 
 * The elements e are counted in units of the smallest element. The unit of s is the first scale's last place, and the
   unit of t is the last place of t.
@@ -127,7 +127,7 @@ def _window(unit: Quantiser) -> int:
 
 
 class _Numbers:
-    """Magnitudes of a block's numbers, each as a significand and a left shift.
+    """The magnitudes of a block's numbers, each stored as a significand and a left shift.
 
     All magnitudes are multiples of the same power of two. Every number with a non-zero element is an integer multiple
     of the common power of two.

@@ -73,7 +73,7 @@ def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
 
 
 def rounds_addend(engine: Engine) -> bool:
-    """Return whether an addend has more fraction bits than the result.
+    """Return whether the addend can have more fraction bits than the result.
 
     An addend with more fraction bits must be rounded even if all products are zero. The rounded addend can be a
     subnormal number, or can overflow.

@@ -119,7 +119,7 @@ class Round(Step):
         return ~i.significand[-1] & ~reaches_normal
 
     def _tiny_and_cut(self, dropped: Value) -> Value:
-        """Return whether an aligned sum is below the normal numbers and inexact only because of the alignment."""
+        """Return whether a sum is below the normal numbers and inexact only because bits were lost in the alignment."""
         if not self._aligned:
             return Const(0)
         return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped

@@ -79,7 +79,7 @@ def _lines(figure: SubFigure, outcome: Outcome) -> None:
 
 
 def _scatter(figure: SubFigure, outcome: Outcome) -> None:
-    """Draw one scatter plot for each mapping, with one point for each variant. Both axes are logarithmic."""
+    """Draw one scatter plot for each synthesis mapping, with one point for each variant. Both axes are logarithmic."""
     for number, mapping in enumerate(outcome.mappings, start=1):
         axes = figure.add_subplot(len(outcome.mappings), 1, number)
         areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)

@@ -33,7 +33,7 @@ _Group = tuple[tuple[Unit, ...], Unit]
 class Medians:
     """A question about cost, and groups of units whose median areas answer the question.
 
-    The units of a group are compared with the group's reference unit.
+    Ratios in a group are relative to the group's reference unit.
     """
 
     name: str

@@ -48,9 +48,9 @@ def run(
 ) -> dict[str, list[Path]]:
     """Measure the named studies, write their pages to a folder, and return the written files by study name.
 
-    Without names, every study is measured. The page of a study compares the libraries. The index page lists every study
-    in the folder. Raises ValueError for an unknown study name before any measurement. Raises MissingTool if a library
-    or Yosys is not installed, and OSError if the folder is not writable.
+    Without names, every study is measured. The page of a study compares the results in all libraries. The index page
+    lists every study in the folder. Raises ValueError for an unknown study name before any measurement. Raises
+    MissingTool if a library or Yosys is not installed, and OSError if the folder is not writable.
     """
     check(names)
     written = {}

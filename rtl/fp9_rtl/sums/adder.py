@@ -33,7 +33,7 @@ EXTRA_BITS = 3
 
 
 def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) -> int:
-    """Return the width in bits of the longer significand: the product's or the addend's.
+    """Return the width in bits of the longer of two significands: the product's and the addend's.
 
     `product` is the number of bits in the product's significand.
     """
@@ -41,8 +41,9 @@ def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) 
 
 
 class Align(Step):
-    """Find the larger term and shift the smaller term right. The input addend is a code, or a layout of fields that is
-    already unpacked.
+    """Find the larger term and shift the smaller term right.
+
+    The addend at the input is a code, or is already unpacked to a layout of fields.
     """
 
     name = "align"
@@ -126,8 +127,9 @@ class Align(Step):
 
 
 class Add(Step):
-    """Add or subtract the aligned terms. If the subtraction would borrow, the adder swaps the terms
-    and inverts `sign`.
+    """Add or subtract the aligned terms.
+
+    If the subtraction would borrow, the adder swaps the terms and inverts `sign`.
     """
 
     name = "add"

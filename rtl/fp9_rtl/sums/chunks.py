@@ -4,7 +4,7 @@
                +0 ^                     ^ c
 
 All accumulation steps of a chunk of products run in series. An accumulator (`mac` unit) has a register between its
-accumulation steps. From the module `chunks`, an accumulator uses only the final addition.
+accumulation steps. An accumulator uses only the final addition from the module `chunks`.
 """
 
 from __future__ import annotations

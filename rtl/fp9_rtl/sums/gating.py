@@ -1,13 +1,13 @@
 """Keep the multiplier's inputs constant if a factor is zero (IBM's zero bypass, HFP8 4.2).
 
-In a unit with enough pipeline stages, a register holds the significands and exponents of both factors. The register
-keeps its value if the product is zero:
+In a unit with enough pipeline stages, a register holds the significands and exponents of both factors. If the product
+is zero, the register keeps its old value:
 
     decode -> register -> multiply -> mask -> ...      signs and special flags always pass
 
 A mask stage after the multiplier replaces the product of the old factors by zero. In a unit with fewer pipeline stages,
-AND gates set the factors to zero before the multiplier. Gating applies only to products that are plain zeros, not to 0
-x Inf or 0 x NaN.
+AND gates set the factors of a zero product to zero before the multiplier. Gating applies only to products that are
+plain zeros, not to 0 x Inf or 0 x NaN.
 """
 
 from __future__ import annotations
@@ -40,8 +40,9 @@ holds: Hook[[], bool] = Hook(
     {Dot: lambda unit: unit.gate_zeros and not unit.engine.step.exact and stages_before_sum(unit) > 1},
     otherwise=lambda unit: False,
 )
-"""Return whether a register holds the factors. The register needs one pipeline stage, and the
-multiplier another one.
+"""Return whether a register holds the factors.
+
+The register needs one pipeline stage, and the multiplier another one.
 """
 
 
@@ -113,7 +114,7 @@ class MaskZeros(Step):
 class HeldFactors(ElasticStage):
     """Decode the operands into an elastic register, which keeps the previous factors if a product is zero.
 
-    The register always stores the first operation after a reset, because the register holds no factors before. Storing
+    The first operation after a reset is always stored, because the register does not hold valid factors yet. Storing
     the first operation keeps a simulator's unknown bits out of the result.
     """
 

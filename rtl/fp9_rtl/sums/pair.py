@@ -1,7 +1,7 @@
 """Add two products and an addend exactly, in a window aligned to the largest term.
 
-Although all three terms can cancel, the addition window needs little more than twice the p + 1 bits of the result's
-significand. The terms are sorted by exponent. Bit positions count down from the leading bit of the first term:
+The addition window needs little more than twice the p + 1 bits of the result's significand, although all three terms
+can cancel. The terms are sorted by exponent. Bit positions count down from the leading bit of the first term:
 
     position  0        -p-2           -2p-3 | sticky
     first   xxxxxxxxxxx.                  |
@@ -15,8 +15,9 @@ significand. The terms are sorted by exponent. Bit positions count down from the
   If the second and third terms lose bits, their sum is below 2^(-p-3), and the total rounds to the first term.
   The inexact flag still depends on whether the second and third terms cancel each other.
 
-The module supports only rounding to nearest. Directed rounding would not round the total to the first term. No product
-may be below the result's normal numbers, because the module has no right shift for subnormal results.
+The module supports only rounding to nearest. The module does not support directed rounding, which can round the total
+to a neighbour of the first term. No product may be below the result's normal numbers, because the module has no right
+shift for subnormal results.
 """
 
 from __future__ import annotations
@@ -42,8 +43,9 @@ def window_bits(fmt: FixedFormat) -> int:
 
 
 def term_layout(significand: int, exponents: range) -> data.StructLayout:
-    """Return the layout of a term with `significand` bits. The field `exponent` is the exponent of the first
-    significand bit.
+    """Return the layout of a term with `significand` bits.
+
+    The field `exponent` is the exponent of the first significand bit.
     """
     return data.StructLayout({"significand": significand, "exponent": exponents, "sign": 1})
 
@@ -52,9 +54,10 @@ class AlignPair(Step):
     """Find the term with the largest exponent, and shift the two other terms right.
 
     The lost bits of each shifted term become one sticky bit. The output `cut` is 1 if a shifted term lost bits, and
-    `cut_term` is that term before the shift. The output `both_cut` is 1 if both shifted terms lost bits and do not
-    cancel each other. The first product's significand may be longer than the second's only if the second product is
-    zero. A term that can cancel loses no bits if its width is at most two thirds of the addition window's width.
+    `cut_term` holds the term with all its bits. The output `both_cut` is 1 if both shifted terms lost bits and do not
+    cancel each other. The significand of the first product may be longer than the significand of the second only if the
+    second product is zero. A term that can cancel loses no bits if its width is at most two thirds of the addition
+    window's width.
     """
 
     name = "align"

@@ -2,8 +2,8 @@
 
     products in fixed point -> sum -> times the scales -> normalise -> + c -> one rounding
 
-The sum of a block times its scales is exact, and is added to the addend like a single product. A scaled sum below the
-result's lowest exponent is shifted right, and its lost bits become sticky. The shifted sum keeps enough bits to be
+The product of a block sum and its scales is exact, and is added to the addend like a single product. A scaled sum below
+the result's lowest exponent is shifted right, and its lost bits become sticky. The shifted sum keeps enough bits to be
 rounded correctly. Blocks with different scales are first added in fixed point (module `blocks`). The addend is added
 last, so that an accumulator's loop contains only a multiply-add. `CIRCUITS` lists the conditions under which scaled
 sums have hardware.
@@ -220,8 +220,9 @@ class SumProducts(Step):
 
 
 class ScaleSum(Step):
-    """Multiply the sum of the products by both scales. The exponent of the scaled sum has the result's bias and is at
-    least 1.
+    """Multiply the sum of the products by both scales.
+
+    The exponent of the scaled sum has the result's bias and is at least 1.
     """
 
     name = "scale"

@@ -83,17 +83,15 @@ class ScaleFields:
     def first_place(self, unit: Dot, bits: int) -> range:
         """Return the range of exponents that the first bit of a scaled sum with `bits` bits can have.
 
-        Two smallest scales give the smallest exponent, and two largest scales give the largest exponent. The exponents
-        have the result's bias.
+        The product of the two smallest scales has the smallest exponent, and the product of the two largest scales has
+        the largest. The exponents have the result's bias.
         """
         ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
         at_zero = ulp + bits - 1 + 2 * (self.offset - self.precision + 1) + unit.engine.result.format.bias
         return range(at_zero + 2 * self.lowest_field, at_zero + 2 * self.highest_field + 1)
 
     def read(self, m: Module, codes: list[Value]) -> tuple[list[Value], list[Value], Value, Value]:
-        """Return the exponent fields and significands of the scale codes, whether a scale is NaN, and whether a scale
-        is zero.
-        """
+        """Return the exponent fields and significands of scale codes, and whether any scale is NaN or zero."""
         fields, significands, nans, zeros = [], [], [], []
         for number, code in enumerate(codes):
             field = code[self._fraction_bits :]

@@ -48,9 +48,9 @@ def classify(
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
     """Return two flags: whether a positive and whether a negative infinity remains after all products.
 
-    The products are processed in order. Two infinities of opposite signs set both flags. The next infinity
-    replaces both flags, unless a run of `run` products has ended. If both flags are set at the end of a run, both flags
-    stay set until the last product.
+    The products are processed in order. Two infinities of opposite signs set both flags. A later infinity replaces both
+    flags, unless both flags were already set at the end of a run of `run` products. If both flags are set at the end of
+    a run, both flags stay set for all later products.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):
@@ -87,8 +87,9 @@ def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tu
 
 
 def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
-    """Reduce three numbers to two numbers with the same sum, with end-around carry. Return one or two numbers
-    unchanged.
+    """Reduce three numbers to two numbers with the same sum, with end-around carry.
+
+    Return one or two numbers unchanged.
     """
     if len(rows) < 3:
         return list(rows)

@@ -156,7 +156,7 @@ def _areas_by_module(folder: Path, script: str, library: Library) -> dict[str, f
 
 
 def table(found: Sequence[Breakdown]) -> Table:
-    """Return a console table of areas, with one row for each submodule and two rows for the totals."""
+    """Return a console table of areas, with one row for each submodule and two rows for totals."""
     shown = Table(title="Area by submodule", caption=NOTE)
     for heading in ("unit", "submodule", "library", "mapping"):
         shown.add_column(heading)

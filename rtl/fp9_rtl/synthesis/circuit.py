@@ -1,8 +1,8 @@
 """Generate the flat Verilog circuit of a unit that synthesis measures.
 
 Yosys writes the circuit as one Verilog module without processes. `fp9 prove UNIT --source` proves that the flat Verilog
-is equivalent to the readable Verilog. The flat Verilog text changes only if the circuit changes. Another text of the
-same logic would change the area from ABC by a few per cent.
+is equivalent to the readable Verilog. The flat Verilog text changes only if the circuit changes. A different text of
+the same circuit can change the area that ABC reaches by a few per cent.
 """
 
 from __future__ import annotations

@@ -49,7 +49,7 @@ class LeftOut(NamedTuple):
 
 
 def units_without(unit: Unit, field: str) -> Iterator[tuple[str, Unit]]:
-    """Yield each value of a specification field, together with the unit without the value.
+    """Yield each value of a specification field, together with the unit that lacks the value.
 
     A field value is skipped if the specification is invalid without the value. Raises ValueError if the field is
     unknown or has fewer than two values.

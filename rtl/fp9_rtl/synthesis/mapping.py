@@ -1,9 +1,10 @@
 """Map a flattened netlist to standard cells with two fixed sets of ABC scripts.
 
-With Yosys' default script, synthesis variability hides the difference between variants of a unit. The default script
-made a two-format multiply-adder smaller than the one-format multiply-adder inside it. The fixed scripts rank variants
-of a unit correctly, and repeated areas agree within 1 to 2 per cent. All five ABC scripts start from the same netlist.
-The area-optimised mapping runs four scripts and takes the smallest netlist. The delay-balanced mapping runs one script.
+With Yosys' default script, synthesis variability is larger than the difference between variants of a unit. The default
+script made a two-format multiply-adder smaller than the one-format multiply-adder inside it. The fixed scripts rank
+variants of a unit correctly, and repeated areas agree within 1 to 2 per cent. All five ABC scripts start from the same
+netlist. The area-optimised mapping runs four scripts and takes the smallest netlist. The delay-balanced mapping runs
+one script.
 """
 
 from __future__ import annotations
@@ -130,7 +131,7 @@ def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool 
 def shuffle(prepared: Path, seed: int) -> None:
     """Shuffle the cells of a prepared netlist, so that the synthesis variability can be measured.
 
-    ABC's result depends on the order of the cells, so ABC returns another mapped netlist.
+    ABC's result depends on the cell order, so a shuffled netlist gives another mapped netlist.
     """
     file = prepared / "prepared.il"
     text = file.read_text()

@@ -39,8 +39,9 @@ report_worst_slack -digits 6
 
 
 _SIGNED_PORT = re.compile(r"^(\s*(?:input|output|inout|wire|reg)\s+)signed\b\s*", re.MULTILINE)
-"""Regular expression for the keyword `signed` in declarations. OpenSTA rejects this keyword and does not time signed
-ports.
+"""Regular expression for the keyword `signed` in declarations.
+
+OpenSTA rejects this keyword and does not time signed ports.
 """
 
 

@@ -34,7 +34,7 @@ _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 def to_rtlil(component: wiring.Component, name: str) -> str:
     """Return an Amaranth component as RTLIL, with signal names that are valid in Verilog without escapes.
 
-    For example, the field `operand.sign` is renamed to `operand_sign`. If a wire `operand` contains the fields, it gets
+    For example, the field `operand.sign` is renamed to `operand_sign`. A wire `operand` that contains the fields gets
     no public name.
     """
     text = rtlil.convert(component, name=name, emit_src=False)
@@ -62,10 +62,10 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
 
 
 def _made_plain(component: wiring.Component, text: str) -> str:
-    """Number the ports in RTLIL from 1. Yosys treats port number 0 as missing, and would move the port to the end.
+    """Number the ports in RTLIL from 1. Yosys treats port number 0 as missing and moves this port to the end.
 
     If the component is `initially_unknown`, the initial values of registers are removed. With initial values, Yosys
-    would replace a constant register by its initial value.
+    replaces a register that never changes by its initial value.
     """
     text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text

@@ -115,7 +115,7 @@ class _Server:
 def _ended_with_the_caller(child: int, connection: socket.socket) -> Iterator[None]:
     """Kill the child process if the caller is interrupted or times out.
 
-    The child process has ended when the caller continues, so the caller may delete the child's folder.
+    When the caller continues, the child process has ended, so the caller may delete the child's folder.
     """
     try:
         yield

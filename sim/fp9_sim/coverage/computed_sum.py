@@ -66,9 +66,9 @@ class Sum:
     def exact_when_small(self) -> bool:
         """Return whether results near zero are always exact.
 
-        With subnormals, they are exact if no term has bits below the result's smallest ulp and no window truncates a
-        term. Without subnormals, window truncation does not matter: the smallest number has an odd significand, unlike
-        every truncated sum.
+        With subnormals, results near zero are exact if no term has bits below the result's smallest ulp and no window
+        truncates a term. Without subnormals, window truncation does not matter: the smallest number has an odd
+        significand, unlike every truncated sum.
         """
         if self.products.ulp < lowest_place(self.result):
             return False

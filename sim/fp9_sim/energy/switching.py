@@ -44,9 +44,9 @@ class Dynamic:
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
     """Split operations into 64 consecutive sequences, which are simulated in parallel.
 
-    Return input columns of shape (clocks, 64), and the index of the first clock cycle to count. Clock cycles before
-    this index reset the unit and fill the pipeline with the preceding operations. Operations that do not fit into 64
-    equal sequences are not counted. Operations that share a result stay in the same sequence.
+    Return input columns of shape (clocks, 64), and the index of the first clock cycle to count. Clock cycles before the
+    first counted cycle reset the unit and fill the pipeline with the preceding operations. Operations that do not fit
+    into 64 equal sequences are not counted. Operations that share a result stay in the same sequence.
     """
     count = len(next(iter(operations.values())))
     if not count:

@@ -125,7 +125,7 @@ def _offer_headers(working: Path) -> None:
     """Replace the two headers that Verilator precompiles for large designs by plain source files.
 
     The compiler accepts only one precompiled header. A compiler that already uses the precompiled header of Verilator's
-    runtime then includes these source files.
+    runtime includes the plain source files.
     """
     for variant in ("fast", "slow"):
         (working / f"{_TOP}__pch.h.{variant}").write_text(f'#include "{_TOP}__pch.h"\n')

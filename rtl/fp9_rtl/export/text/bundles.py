@@ -14,7 +14,7 @@ from fp9_rtl.export.text.signals import Sources, clean
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Fields of one structure that cross a module boundary together, lowest field first.
+    """Fields of one structure that cross a module boundary together, with the lowest field first.
 
     `place` is the module that drives the structure. `name` is the name of the structure in the Python source of the
     module.
@@ -54,8 +54,8 @@ def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
     """Return the bundles of fields that enter and leave each module.
 
     If a module uses several fields of a bundle, all fields of the bundle enter the module. `typed` contains the
-    multi-bit words that have their own SystemVerilog type. A bundle contains a typed word only if the bundle has no
-    other bits.
+    multi-bit words that have their own SystemVerilog type. A typed word belongs to a bundle only if the bundle contains
+    no other bits.
     """
     given: dict[Path, tuple[Bundle, ...]] = {(): ()}
     every: list[Bundle] = []

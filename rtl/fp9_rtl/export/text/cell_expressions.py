@@ -75,8 +75,9 @@ def _choice(arms: list[tuple[Expression, Expression]], otherwise: Expression) ->
 
 
 def _not(value: Expression) -> Expression:
-    """Return the inverse of a Verilog expression. Use an opposite operator, such as `!=` for `==`, instead of `~` if
-    possible.
+    """Return the inverse of a Verilog expression.
+
+    If possible, use an opposite operator, such as `!=` for `==`, instead of `~`.
     """
     if isinstance(value, Binary) and value.operator in _OPPOSITES:
         return Binary(_OPPOSITES[value.operator], value.operands)

@@ -15,7 +15,7 @@ from fp9_rtl.export.text.uses import Uses
 
 
 class Module:
-    """A module to be written as Verilog: its `ports`, its named `values`, and the signals that its submodules drive."""
+    """A module to be written as Verilog: its `ports`, its named `values`, and the signals that submodules drive."""
 
     def __init__(self, part: Part, children: Mapping[str, Module], types: Types | None) -> None:
         self.part, self.children, self._types = part, children, types
@@ -37,7 +37,7 @@ class Module:
 
     @property
     def driven(self) -> set[int]:
-        """Return the `id` of each signal that a submodule drives."""
+        """Return the object `id`s of the signals that submodules drive."""
         return {id(signal) for results in self.results.values() for signal in members(results)}
 
     def settle(self, ports: Sequence[Signal]) -> None:
@@ -57,7 +57,7 @@ class Module:
     def divide(self, loops: set[int]) -> None:
         """Split each signal in `loops` into one signal for each of its values. `loops` holds the `id` of each signal.
 
-        The split removes dependency cycles that exist only because several values share a signal.
+        The split removes dependency cycles that exist only because the values share a signal.
         """
         home = self.reading.home
         for cell in self.part.cells:

@@ -17,7 +17,7 @@ def ports(
 ) -> list[Signal]:
     """Return ports for the nets that enter and leave a module. With `typed`, a whole structure becomes one port.
 
-    `lent` supplies names for nets that have no name in the module itself. The first entries of `lent` have priority.
+    `lent` supplies names for nets that have no name inside the module. The first entries of `lent` have priority.
     """
     sources = part.sources
     found: list[Signal] = []

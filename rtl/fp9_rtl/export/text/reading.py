@@ -13,8 +13,9 @@ from fp9_rtl.export.text.types import Enum
 
 
 class Reading:
-    """The signal names by which a module can refer to each bit. `driver` maps each bit to the cell
-    that drives the bit.
+    """The signal names by which a module can refer to each bit.
+
+    `driver` maps each bit to the cell that drives the bit.
     """
 
     def __init__(self, driver: Mapping[Bit, Cell]) -> None:
@@ -62,8 +63,8 @@ class Reading:
     def definition(self, signal: Signal, inside: Iterable[Cell]) -> Expression:
         """Return the expression that defines a signal.
 
-        The cells in `inside` drive bits of the signal, and their values are written as expressions. All other bits of
-        the signal are written as the method `read` writes them.
+        The cells in `inside` drive bits of the signal, and their values are written as expressions. The method `read`
+        determines how the other bits of the signal are written.
         """
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []

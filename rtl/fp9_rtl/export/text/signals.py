@@ -197,7 +197,7 @@ class Sources:
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
         """Yield the wanted bits as runs of adjacent bits.
 
-        Each run comes with a source name, the index of the run in the source name, and the bits of the run. Names that
+        Each run comes with a source name, the position of the run within this name, and the bits of the run. Names that
         begin with `first` have priority.
         """
         left = set(wanted)

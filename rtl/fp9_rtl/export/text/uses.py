@@ -48,7 +48,7 @@ class Uses:
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
-        """Return how often each cell's value is used. A use of only some bits of a value counts twice."""
+        """Return how often each cell's value is used. A use of only part of a value counts as two uses."""
         count: Counter[int] = Counter()
         for port in outputs:
             self._refer(port.bits, count)

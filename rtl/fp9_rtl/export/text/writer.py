@@ -134,7 +134,7 @@ def _common(group: Sequence[Path]) -> Path:
 def _without_repetition(path: Path, others: Sequence[Path]) -> Path:
     """Remove each name in a path that the next name begins with: `decode`, `decode_a` becomes `decode_a`.
 
-    If the short path equals another path, the name `one` is appended to the short path.
+    If another path has the same short form, the name `one` is appended to the short path.
     """
     names = tuple(n for n, after in itertools.pairwise((*path, "")) if not f"{after}_".startswith(f"{n}_"))
     return names if names == path or names not in others else (*names, "one")

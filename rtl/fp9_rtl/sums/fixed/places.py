@@ -1,4 +1,4 @@
-"""Bit positions of an exact fixed-point sum, and the possible cases of its rounding.
+"""Bit positions of an exact fixed-point sum, and facts about the rounding of the sum.
 
 The docstring of the module `sum` shows a picture of the bit positions.
 """
@@ -36,9 +36,7 @@ class Window:
 
     @property
     def bits_below(self) -> int:
-        """Return the number of window bits below the products' field, including the sticky bit if the addition window
-        has one.
-        """
+        """Return the number of window bits below the products' field, including a sticky bit of the window."""
         return self.ulp - self.lowest + self.cut
 
     @property
@@ -78,7 +76,7 @@ def register_window(unit: Mac) -> Window:
 
 
 def register_facts(unit: Mac, window: Window) -> SumFacts:
-    """Return the facts for rounding a Kulisch accumulator: whether its value can be subnormal or can overflow.
+    """Return facts about the rounding of a Kulisch accumulator: whether its value can be subnormal or can overflow.
 
     The value can fill the whole register.
     """
@@ -88,7 +86,7 @@ def register_facts(unit: Mac, window: Window) -> SumFacts:
 
 
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
-    """Return the facts for rounding an exact sum: whether the sum can be subnormal or can overflow.
+    """Return facts about the rounding of an exact sum: whether the sum can be subnormal or can overflow.
 
     An exact sum is a multiple of the addition window's lowest bit position, or equals the addend.
     """

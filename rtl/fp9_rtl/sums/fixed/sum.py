@@ -13,7 +13,7 @@ slightly wider than the field holds the sum of the field and the addend:
   A distant addend is placed at `highest` with its exponent unchanged, because its distance does not affect rounding.
 * Addend bits below `lowest` are worth less than half of the products' last place, and become one sticky bit.
   The lost addend bits move the leading bit of the products' sum by at most one position.
-  If the products cancel, the result is the whole addend.
+  If the products cancel, the result is the addend with all its bits.
 
 The adder covers only the products' field. All signs are relative to the addend's sign, so the adder inverts products
 but never the addend. If all addend bits are inside the field, the adder works in one's complement, as
@@ -49,8 +49,9 @@ from fp9_rtl.sums.terms import carry_save, classify
 def placed_product(
     m: Module, unit: Dot, product: data.View[data.StructLayout], negative: Value, bits: int, name: str
 ) -> Signal:
-    """Return a product's significand, shifted to its bit position in a signal of `bits` bits. A negative product is
-    inverted.
+    """Return a product's significand, shifted to its bit position in a signal of `bits` bits.
+
+    A negative product is inverted.
 
     Bit 0 of the signal is the products' lowest bit position. A shifter moves the product by its exponent modulo 2^fine,
     where 2^fine is at least the width of the significand. A selector after the shifter moves the product by a multiple
@@ -195,7 +196,7 @@ class Add(Step):
     """Add the two numbers in the products' field, then the addend's bits outside the field.
 
     The sum has a sign and a magnitude that begins at the addition window's lowest bit position. The output `alone` is 1
-    if the products cancel and the addend was truncated.
+    if the products cancel and the addend lost bits, so that the result is the addend.
     """
 
     name = "add"

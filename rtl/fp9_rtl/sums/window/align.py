@@ -78,11 +78,11 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks of the terms in an addition window: the exponents by which the window compares its terms.
+    """Ranks: exponents by which an addition window compares its terms to find the largest term.
 
-    The rank of a term is its exponent plus the number of bit positions above the exponent. All ranks have the exponent
-    bias of the result format. The rank `nothing` is below all exponents. The rank of a zero term is `zero`. The largest
-    rank in a sum is never less than `lowest`.
+    The rank of a term is its exponent plus the number of bit positions above the exponent. A rank is stored with the
+    exponent bias of the result format. The rank `nothing` is below all exponents. The field `zero` is the rank of a
+    term that is zero. The field `lowest` is a lower bound for the largest rank in a sum.
     """
 
     exponents: range
@@ -97,7 +97,7 @@ class Ranks:
 def ranks_of(unit: Dot, products: range) -> Ranks:
     """Return the ranks of the terms in a unit's addition window. `products` is the range of product exponents.
 
-    If the addend is added inside the addition window, the ranks cover the addend too.
+    If the addend is added inside the addition window, the ranks include the addend's exponents.
     """
     engine, addend, above = unit.engine, unit.engine.addend_format, places_above(unit)
     nothing, stop, inside = min(0, products.start - 1), products.stop, engine.window.addend is Addend.INSIDE
@@ -125,9 +125,7 @@ def headroom(unit: Dot, ranks: Ranks) -> int:
 
 
 class Window:
-    """Hardware that aligns the terms of a sum to their largest exponent and truncates the terms to the addition
-    window's width.
-    """
+    """Hardware that aligns the terms of a sum to their largest exponent and truncates them to the window's width."""
 
     def __init__(self, m: Module, unit: Dot, ranks: Ranks, terms: Mapping[str, Term], name: str = "") -> None:
         self._m, self._ranks, self._name = m, ranks, name
@@ -174,8 +172,9 @@ def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]
 
 
 def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
-    """Return the number of negative terms that lose bits. Floor truncation subtracts one unit for each negative term
-    that loses bits.
+    """Return the number of negative terms that lose bits.
+
+    Floor truncation subtracts one unit for each negative term that loses bits.
     """
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 

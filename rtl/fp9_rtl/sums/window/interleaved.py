@@ -140,7 +140,7 @@ class AddHalves(Step):
 class AddAddend(Step):
     """Add the addend to the sum of all products.
 
-    Floor truncates both terms to the addition window below the larger exponent.
+    Both terms are truncated with floor, in an addition window below the larger exponent.
     """
 
     name = "add_addend"
@@ -221,7 +221,7 @@ class AddAddend(Step):
 class NormaliseFloor(NormaliseSum):
     """Normalise the sum as `NormaliseSum` does, then floor the sum after `fraction_bits` bits.
 
-    If a negative sum loses bits, floor increases its magnitude by adding one unit to the rounding bits. Rounding bits
+    If a negative sum loses bits, floor increases its magnitude: one unit is added to the rounding bits. Rounding bits
     that are all 1 stay unchanged, because they round up in any case.
     """
 

@@ -31,7 +31,7 @@ def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> li
 def _lowest(unit: Dot) -> int:
     """Return an exponent that is too low for a term to have a bit in any addition window.
 
-    The exponents of zeros and addends are high enough to keep the addition window's top above the returned exponent.
+    Zeros and addends have higher exponents, so the addition window's top stays above the returned exponent.
     """
     return min(lowest_of_zeros(unit), places_above(unit)) - window_bits(unit)
 
@@ -39,7 +39,7 @@ def _lowest(unit: Dot) -> int:
 class ScaleProducts(Step):
     """Add the scale exponents to the products' exponents.
 
-    A product that is too small for every addition window gets an exponent just below all windows.
+    A product that is too small for every addition window gets an exponent just below the lowest window.
     """
 
     name = "scale"

@@ -74,8 +74,7 @@ def _has_window(unit: Dot) -> bool:
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages from the products to their sum, or an empty list if the addend is inside the addition
-    window.
+    """Return the stages from the products to their sum, or an empty list if the addend is inside the window.
 
     The datapath stages forward the fields named in `passed` unchanged.
     """
@@ -106,7 +105,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 def _facts(unit: Dot) -> SumFacts:
-    """Return which cases can occur in the sums, so that later stages can omit the hardware for all other cases.
+    """Return facts about the sums, such as possible overflow, with which later stages can omit hardware.
 
     A sum of scaled products can always be subnormal and can always overflow.
     """

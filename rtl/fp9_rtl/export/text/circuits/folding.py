@@ -24,7 +24,7 @@ _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
 def fold(circuit: Circuit) -> None:
     """Remove each cell whose value is a constant or equals one of its inputs. The circuit's function does not change.
 
-    A cell is removed only if all its bits are trivial, so that words of several bits stay whole.
+    A word of several bits is never split: its cell is removed only if all its bits are trivial.
     """
     same: dict[Bit, Bit] = {}
     joined: dict[Bit, tuple[str, frozenset[Bit]]] = {}
@@ -148,8 +148,9 @@ def _reduced(cell: Cell) -> Bits | None:
 
 
 def _compared(cell: Cell) -> Bits | None:
-    """Return the value of a trivial comparison of an unsigned number with a constant. Return None for other
-    comparisons.
+    """Return the value of a trivial comparison of an unsigned number with a constant.
+
+    Return None for other comparisons.
 
     A comparison is trivial if its result is constant, or if the result equals the only unknown bit of the number.
     """
