@@ -133,7 +133,9 @@ class Join(Step):
 
 
 class RunningAmax(ElasticStage):
-    """Last register stage of a cast with `amax`. The stage holds the results and the running maximum.
+    """Last register stage of a cast unit with a running maximum (`amax`).
+
+    The stage holds the results and the running maximum.
 
     The maximum changes in the clock cycle in which an operation enters the register stage. The output maximum includes
     the operation whose result is at the output. While a result waits, no operation enters the register stage. A reset

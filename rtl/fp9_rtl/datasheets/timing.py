@@ -49,7 +49,7 @@ def timing_svg(unit: Unit) -> str:
 def diagram(unit: Unit) -> dict[str, object]:
     """Return the timing diagram of a unit as WaveJSON.
 
-    The signals `inputs` and `outputs` stand for all data ports of the unit.
+    In the diagram, `inputs` stands for all data inputs of the unit, and `outputs` for all data outputs.
     """
     if not unit.stages:
         wave = {"wave": "x=.=.=.x", "data": list(OPERATIONS)}

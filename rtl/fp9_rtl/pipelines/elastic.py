@@ -59,7 +59,10 @@ class ElasticStage(StreamComponent):
 
 
 class ElasticRegister(ElasticStage):
-    """A register stage that stores its input. The stored data need no reset, because they are invalid after a reset."""
+    """A register stage that stores its input.
+
+    The stored data need no reset, because the valid bit is 0 after a reset.
+    """
 
     def __init__(self, layout: data.StructLayout, clocking: Clocking = AS_EVER) -> None:
         self._clocking = clocking

@@ -13,8 +13,8 @@ smaller value of t s^2 sum e^2 - 2 s sum x e. The circuit compares the values of
 * The magnitudes of both sides are compared, and the right side is negated if the left side is negative. The long
   factor t therefore multiplies an unsigned number, whose width the module `apart` bounds.
 
-If both scales have the same code, the first scale is chosen. This rule also covers blocks for which both scales
-saturate and amax has no upper bound.
+If both scales have the same code, the first scale is chosen. The rule for equal codes also covers blocks for which both
+scales saturate and amax has no upper bound.
 """
 
 from __future__ import annotations

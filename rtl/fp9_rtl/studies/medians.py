@@ -1,4 +1,4 @@
-"""Studies that compare median areas over several cell orders, to resolve 5 % differences."""
+"""Studies that resolve 5 % differences of area, by medians over orders of netlist cells."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules(4)
 
 @dataclass(frozen=True)
 class MedianArea:
-    """Area of a unit in um2 over several cell orders: median, relative standard deviation, minimum and maximum.
+    """Area of a unit in um2 for several orders of the netlist's cells: median, deviation, minimum and maximum.
 
-    `delay_ns` is the median delay in ns over the cell orders.
+    `delay_ns` is the median delay in ns over the orders of the netlist's cells.
     """
 
     unit: str
@@ -118,7 +118,7 @@ Found = tuple[list[MedianArea], list[RepeatedRatio]]
 def measure(
     study: Medians, libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progress | None = None
 ) -> Found:
-    """Measure every unit of a study in each library, with both mappings and `ORDERS` cell orders.
+    """Measure every unit of a study in each library, with both mappings and `ORDERS` orders of netlist cells.
 
     Raises the same errors as `synthesise_unit`.
     """

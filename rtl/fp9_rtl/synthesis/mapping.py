@@ -131,7 +131,7 @@ def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool 
 def shuffle(prepared: Path, seed: int) -> None:
     """Shuffle the cells of a prepared netlist, so that the synthesis variability can be measured.
 
-    ABC's result depends on the cell order, so a shuffled netlist gives another mapped netlist.
+    ABC's result depends on the order of the netlist's cells, so a shuffled netlist gives another mapped netlist.
     """
     file = prepared / "prepared.il"
     text = file.read_text()

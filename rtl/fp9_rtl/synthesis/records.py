@@ -53,7 +53,7 @@ class Synthesis:
     """The measured area and delay of one module, with the data needed to repeat the measurement.
 
     `delay_by` names the tool that measured the delays, OpenSTA or ABC. ABC measures only the gates between registers.
-    `order` is the seed of the cell order, where 0 means the original order.
+    `order` is the seed with which the netlist's cells were shuffled, or 0 for the original order.
     """
 
     top: str
@@ -87,7 +87,7 @@ class Synthesis:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Synthesis results of one circuit and one mapping for several cell orders: areas in um2, delays in ns."""
+    """Synthesis results of a circuit for one mapping and several orders of the netlist's cells, in um2 and ns."""
 
     top: str
     library: str
@@ -108,18 +108,18 @@ class Repeats:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the areas and delays of every cell order, the medians and the deviations as plain values for JSON."""
+        """Return the areas and delays for every order of the netlist's cells, with medians and deviations, for JSON."""
         names = ("area_um2", "area_deviation", "delay_ns", "delay_deviation")
         return {"note": NOTE, **dataclasses.asdict(self), **{name: getattr(self, name) for name in names}}
 
     @property
     def area_um2(self) -> float:
-        """Return the median area over the cell orders, in um2."""
+        """Return the median area over the orders of the netlist's cells, in um2."""
         return statistics.median(self.areas_um2)
 
     @property
     def delay_ns(self) -> float:
-        """Return the median delay over the cell orders, in ns."""
+        """Return the median delay over the orders of the netlist's cells, in ns."""
         return statistics.median(self.delays_ns)
 
     @property
@@ -145,7 +145,7 @@ def _deviation(values: Sequence[float]) -> float:
 class RepeatedRatio:
     """Ratio of the median areas and ratio of the median delays of two units.
 
-    `low` and `high` are the lowest and highest area ratio over all pairs of cell orders.
+    `low` and `high` are the lowest and highest area ratio over all pairs of measurements with shuffled cells.
     """
 
     numerator: str

@@ -85,7 +85,7 @@ def ratio_table(ratios: Sequence[Ratio]) -> Table:
 
 
 def repeats_table(repeats: Sequence[Repeats]) -> Table:
-    """Return a console table with each unit's median area and delay over its cell orders, and their deviations."""
+    """Return a console table of each unit's median area and delay over shuffled netlists, with deviations."""
     orders = ", ".join(sorted({str(len(r.areas_um2)) for r in repeats}))
     shown = Table(title=f"Medians over {orders} orders of the cells", caption=NOTE)
     for heading in ("unit", "library", "mapping"):

@@ -132,7 +132,9 @@ def repeated(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Repeats, ...]:
-    """Measure a unit in its original cell order and in `times` - 1 shuffled orders. Return one result for each mapping.
+    """Measure a unit with the original order of the netlist's cells and with `times` - 1 shuffled orders.
+
+    Return one result for each mapping.
 
     Raises ValueError if `times` is less than 2, and otherwise the same errors as `synthesise`.
     """
@@ -169,7 +171,7 @@ def repeated_side_by_side(
     libraries: Sequence[str | Library],
     progress: Progress | None = None,
 ) -> tuple[list[Repeats], list[RepeatedRatio]]:
-    """Measure units in each library and in several cell orders, and compare their medians with a reference unit.
+    """Measure units in each library with several orders of netlist cells, and compare medians with a reference unit.
 
     Return the results of all units and the ratios of their medians to the reference unit. Without a reference unit, the
     list of ratios is empty.

@@ -27,7 +27,7 @@ SHARE = 1 << 16
 
 
 class Verilated:
-    """A compiled unit, as a function from one array for each input to one array for each output, shape (n,).
+    """A compiled unit, called as a function with one array per input, which returns one array per output, shape (n,).
 
     Input arrays are not copied if their dtype is the port's own, the smallest unsigned type. Other integer arrays are
     converted. The GIL is released while the unit runs. A pipelined unit takes one operation in each clock cycle. A unit

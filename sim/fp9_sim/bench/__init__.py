@@ -59,7 +59,10 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name on first use. The names of simulator drivers import cocotb, and the other names do not."""
+    """Import a public name on first use.
+
+    Access to the name of a simulator driver imports cocotb, and access to other names does not.
+    """
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)

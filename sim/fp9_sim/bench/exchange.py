@@ -73,7 +73,7 @@ class Order:
 
     `seed` determines the stalls and resets. Without stalls, a pipelined unit gives a result `latency` clock cycles
     after its operation. The handshake of an `elastic` unit decides when operations enter and results leave. Without
-    stalls, two transfers of an `elastic` unit are at most `latency` clock cycles apart.
+    stalls, consecutive transfers of an `elastic` unit are at most `latency` clock cycles apart.
     """
 
     vectors: VectorSet

@@ -234,8 +234,8 @@ def _verilog(gates: str) -> str:
 def flattened(unit: Unit, verilog: str) -> Circuit:
     """Return the gates of a unit's Verilog, and the nets of each computation step.
 
-    The handshake ports are tied to constants, and pipeline registers become wires, as in `netlists.function`. The
-    current value of a register that depends on itself becomes an input.
+    The handshake ports are tied to constants, and pipeline registers become wires, as in `netlists.function`. If a
+    register's next value depends on its current value, the current value becomes an input.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
         folder = Path(name)

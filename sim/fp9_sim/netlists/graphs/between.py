@@ -72,7 +72,7 @@ def _read(
 def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[Any]]) -> dict[str, Any]:
     """Return a module that contains the gates driving the nets `given`, which become the module's outputs.
 
-    Nets that these gates read become the bits of the module's input `i`.
+    Nets that enter the gates of the returned module become the bits of the module's input `i`.
     """
     cells: dict[str, dict[str, Any]] = {}
     reads: dict[Any, None] = {}

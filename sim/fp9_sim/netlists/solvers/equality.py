@@ -94,7 +94,7 @@ class Comparison:
         return verdict if reached.state is State.UNFINISHED else reached
 
     def _without_kept(self) -> bool:
-        """Read registers that are proven to hold don't-care values as wires.
+        """Replace registers that are proven to hold don't-care values by wires.
 
         Return whether any registers were excluded.
         """

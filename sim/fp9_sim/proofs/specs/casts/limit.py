@@ -80,9 +80,9 @@ def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[s
     """Return Verilog lines that compute two integers: `left` from a magnitude, and `right` from the tensor scale.
 
     A specification compares `left` with multiples of `right`, up to `most` times `right`. `left` is the magnitude's
-    significand, shifted left by an exponent difference. The exponent difference is clamped, which does not change the
-    results of these comparisons. `field` is the exponent field of the block scale, and `apart` is a constant part of
-    the exponent difference.
+    significand, shifted left by an exponent difference. The exponent difference is clamped to a range, which does not
+    change the result of any comparison. `field` is the exponent field of the block scale, and `apart` is a constant
+    part of the exponent difference.
     """
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()
@@ -125,8 +125,9 @@ def _same(unit: Quantiser, x: str, name: str, change: str) -> str:
 def _scale_cases(unit: Quantiser, index: int, rule: ScaleRule) -> Iterator[Case]:
     """Yield a proof case for each block scale: is the quotient of the first element large enough for this scale?
 
-    The proof cases assume that the first element is amax. For one block scale, further proof cases assume that another
-    element is amax. If a scale rule tries several scales, the block scale must lie between the tried scales.
+    The proof cases assume that the first number of a block has the largest magnitude (amax). For one block scale,
+    further proof cases assume that another number has the largest magnitude. If a scale rule tries several scales, the
+    block scale must lie between the tried scales.
     """
     width = next((port.width for port in unit.inputs if port.name == "rule"), 0)
     fixed, condition = selected("rule", len(unit.rules), index, width)

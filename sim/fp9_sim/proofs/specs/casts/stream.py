@@ -42,7 +42,7 @@ _TRACKED, _BEHIND = "block", "behind the block"
 
 
 def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the only proof case of a streaming quantiser's handshake.
+    """Return the single proof case of a streaming quantiser's handshake.
 
     The case's control claims that the quantiser holds at most one operation. A second operation refutes the control.
     """

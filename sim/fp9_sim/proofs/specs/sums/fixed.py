@@ -141,7 +141,7 @@ def _leads(unit: Dot) -> str:
 
 
 def _is_addend(unit: Dot) -> str:
-    """Return a Verilog condition: the addend in the addition window has no more significant bits than its format.
+    """Return a Verilog condition: the aligned addend has no more significant bits than its format's precision.
 
     The condition covers addends that lose bits below the addition window and addends in the window's first position.
     """

@@ -21,7 +21,7 @@ def step_verilog(unit: Dot) -> str:
 
 
 def step_cases(unit: Dot) -> tuple[Case, ...]:
-    """Return the only proof case, which compares a unit with the combinational unit of its steps.
+    """Return the single proof case, which compares a unit with the combinational unit that computes one step.
 
     In the case's control, the accumulator loses its value on HOLD, or one bit of the addend is wrong.
     """
