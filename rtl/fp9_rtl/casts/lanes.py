@@ -137,9 +137,9 @@ class RunningAmax(ElasticStage):
 
     The stage holds the results and the running maximum.
 
-    The maximum changes in the clock cycle in which an operation enters the register stage. The output maximum includes
-    the operation whose result is at the output. While a result waits, no operation enters the register stage. A reset
-    clears the maximum.
+    The stored maximum changes only in a clock cycle in which an operation enters the register stage. The output maximum
+    includes the operation whose result is at the output. While a result waits, no operation enters the register stage.
+    A reset clears the maximum.
     """
 
     def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:

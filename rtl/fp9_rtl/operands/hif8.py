@@ -45,7 +45,7 @@ class DotField:
 
     @property
     def pattern(self) -> str:
-        """Return the pattern of the 7 magnitude bits that selects the row in a switch."""
+        """Return the pattern of 7 magnitude bits, with don't-care bits, that all codes of the row match."""
         return self.prefix.ljust(MAGNITUDE_BITS, "-")
 
     @property

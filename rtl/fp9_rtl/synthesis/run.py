@@ -108,7 +108,7 @@ def synthesise_unit(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
-    """Measure the flat Verilog circuit of a unit specification.
+    """Measure the area and delay of a unit, from the flat Verilog of its circuit.
 
     The arguments and errors are the same as for `synthesise`.
     """

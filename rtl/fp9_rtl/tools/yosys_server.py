@@ -54,7 +54,7 @@ def _reap(wait: bool) -> None:
 
 
 def prepare() -> Path:
-    """Return the path of Yosys' machine code for this processor, and compile Yosys if the file is missing.
+    """Return the path of Yosys' machine code for the present processor, and compile Yosys if the file is missing.
 
     The yowasp programs use the same path, so Yosys is compiled only once per machine. If the machine code cannot be
     written to disk, the process exits with an error message.

@@ -65,8 +65,8 @@ def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Colum
 
     The operations cover every pair of operand formats in `SCHEMES` that the unit supports. If the unit supports no
     format pair of the forward or backward product, the factors are cast to the unit's first formats. A unit with scale
-    inputs computes with block formats. A quantiser unit receives blocks of the tensors along the summation axis. Raises
-    ValueError for a unit that neither multiplies nor casts, and for formats that form no known block format.
+    inputs receives operands in block formats. A quantiser unit receives blocks of the tensors along the summation axis.
+    Raises ValueError for a unit that neither multiplies nor casts, and for formats that form no known block format.
     """
 
     take = _STIMULUS(unit, layer)

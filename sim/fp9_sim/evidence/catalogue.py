@@ -1,4 +1,4 @@
-"""Define the claims about units whose measurement takes hours and is therefore recorded.
+"""Define the claims about units that are recorded because measuring them takes hours.
 
 Checks that take only minutes run each time, without a record.
 """

@@ -119,7 +119,7 @@ def _handshake(ports: Mapping[str, TheirPort]) -> dict[str, str]:
 def _top(verilog: str, where: str) -> str:
     """Return the only module that no other module instantiates.
 
-    Raises ValueError if more than one module is not instantiated by another module.
+    Raises ValueError if several modules are candidates for the top module.
     """
     found = tops(verilog, where)
     if len(found) != 1:

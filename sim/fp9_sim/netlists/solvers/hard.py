@@ -63,7 +63,7 @@ class _Hard(Obligation):
 def hard(unit: str, proof: str) -> Obligation:
     """Return a proof obligation for CaDiCaL.
 
-    Return the verdict of `hard` if Yosys' SAT solver needs more than a few seconds.
+    Callers use `hard` for proofs on which Yosys' SAT solver needs more than a few seconds.
 
     The obligation is that the output `ok` of module `proof` is 1 for all inputs, as in `solver.combinational`.
     """

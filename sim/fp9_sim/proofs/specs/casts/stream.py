@@ -129,7 +129,7 @@ def _block_wires(unit: Quantiser) -> list[str]:
 
 
 def _tracked(unit: Quantiser, change: int) -> str:
-    """Return Verilog that follows the operation that the input `mark` marks through the block registers.
+    """Return Verilog that follows one operation, chosen by the input `mark`, through the block registers.
 
     The marked operation must keep its numbers and leave after all earlier operations. The block's scale may change only
     when the last operation of a block enters.

@@ -54,8 +54,8 @@ def _rounds_as_exact(unit: Dot) -> bool:
     """Return whether the addition window is wide enough for the window's sum to round like the exact sum.
 
     An addend above the addition window is moved down to the window's first position. The products' sum is below 2^top,
-    which is at most a quarter ulp of an addend above the addition window. Moving the addend down therefore does not
-    move the sum across a rounding boundary.
+    which is at most a quarter ulp of an addend above the addition window. Moving the addend down does not move the sum
+    across a rounding boundary.
 
     The bits that an addend loses below the addition window are less than half an ulp of the products. If the sum
     differs from the addend, the leading bit of the sum is at or above half an ulp of the products. The significand and
