@@ -29,9 +29,9 @@ SHARE = 1 << 16
 class Verilated:
     """A compiled unit, called as a function with one array per input, which returns one array per output, shape (n,).
 
-    Input arrays are not copied if their dtype is the port's own, the smallest unsigned type. Other integer arrays are
-    converted. The GIL is released while the unit runs. A pipelined unit takes one operation in each clock cycle. A unit
-    with state, such as `mac`, starts from reset at every call and takes the operations in order.
+    Input arrays are not copied if their dtype is the smallest unsigned integer type that holds the port. Other integer
+    arrays are converted. The GIL is released while the unit runs. A pipelined unit takes one operation in each clock
+    cycle. A unit with state, such as `mac`, starts from reset at every call and takes the operations in order.
 
     With `streams`, the operations are divided into several sequences of similar length, which run in parallel from
     reset. A sequence starts only at an operation that does not depend on earlier operations.

@@ -15,7 +15,7 @@ MAKEFILE = Path(__file__).with_name("simulators.mk")
 
 
 class RunFailed(AssertionError):
-    """Error: the simulator rejected a design, a test failed, or no test ran. The message ends with the log."""
+    """Raised if the simulator rejected a design, a test failed, or no test ran. The message ends with the log."""
 
 
 def run_tests(

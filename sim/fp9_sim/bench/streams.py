@@ -27,7 +27,7 @@ Operation = tuple[int, ...]
 def pauses(rng: random.Random, stalls: bool = True) -> Iterator[bool]:
     """Yield True for each clock cycle in which a driver or monitor pauses, and False for other clock cycles.
 
-    With `stalls`, phases of random length and density follow each other, from no pauses to almost only pauses.
+    With `stalls`, the fraction of pauses changes in phases of random length, between no pauses and almost only pauses.
     """
     while not stalls:
         yield False

@@ -142,7 +142,7 @@ def trace_command(
 
 
 def index_command(name: str, index: int, wanted: Wanted, settings: Sequence[str] = ()) -> str:
-    """Return the `fp9 trace` command that shows operation `index` of a suite, after the operations before it."""
+    """Return the `fp9 trace` command that shows operation `index` of a suite, preceded by all earlier operations."""
     words = [f"--vectors {wanted.path}"] if wanted.path else [f"--suite {wanted.suite}"] if wanted.suite else []
     words += [f"--count {wanted.count}"] if wanted.count != 2000 else []
     words += [f"--seed {wanted.seed}"] if wanted.seed else []

@@ -1,6 +1,6 @@
 """Compute the layer's matrix products in block formats (MXFP8, NVFP4).
 
-The report compares the errors of block formats with the errors of per-tensor scales.
+The report compares the errors of block formats with the errors of formats with per-tensor scales.
 """
 
 from __future__ import annotations

@@ -132,7 +132,7 @@ def _slopes(network: Network, images: Matrix, labels: NDArray[np.int64]) -> list
 def tensors(network: Network, data: Digits, layer: int = LAYER, samples: int = TAKEN) -> LayerTensors:
     """Return the operands of one layer for the first `samples` test images.
 
-    The gradient belongs to the mean loss over the selected images.
+    The gradient is the gradient of the mean loss over the selected images.
     """
     values = network.activations(data.test_images[:samples])
     flowing = network.gradients(values, data.test_labels[:samples])

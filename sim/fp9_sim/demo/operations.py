@@ -90,9 +90,9 @@ def _recorded(product: Product) -> Recorded:
 def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count: int = CASTS) -> Columns:
     """Return values of each tensor as input columns of a cast unit, scaled for each target format.
 
-    Every supported rounding mode gets `count` values of each tensor in each lane. The overflow policy changes with the
-    rounding mode. The bits for stochastic rounding are random. The scale input is 0, because the values are already
-    scaled.
+    Every supported rounding mode gets `count` values of each tensor in each lane. Different rounding modes use
+    different overflow policies. The bits for stochastic rounding are random. The scale input is 0, because the values
+    are already scaled.
     """
     parts = []
     for index, target in enumerate(unit.targets):

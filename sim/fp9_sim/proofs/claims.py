@@ -199,8 +199,8 @@ def _is_by_parts(unit: Dot) -> bool:
 def _by_parts(name: str, unit: Dot) -> Claim:
     """Return a claim about a dot product unit, to be proven by lemmas about computation steps or logic cones.
 
-    The claim "values" is proven for the Verilog that the caller passes. Every other claim is proven for the Verilog
-    that fp9 generates for `unit`.
+    The claim "values", about result values, is proven for the Verilog that the caller passes. Every other claim is
+    proven for the Verilog that fp9 generates for `unit`.
     """
     proves, assumes, lemmas, by = _parts(unit)
 

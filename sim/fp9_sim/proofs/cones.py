@@ -190,7 +190,7 @@ class Circuit:
 
 
 def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bits]]:
-    """Return two dicts: free nets, widest first, and nets whose bits all belong to free nets.
+    """Return two dicts of nets: free nets, widest first, and nets that consist of bits of free nets.
 
     Raises ValueError if only some bits of a net belong to a free net.
     """
@@ -269,7 +269,7 @@ def _without_registers(
 ) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[Bits, Bits]]]:
     """Replace registers by wires, except registers that depend on their own value.
 
-    Return the cells, and the current and next value of each remaining register.
+    Return the cells, and the nets of the current and the next value of each remaining register.
     """
     wired = {key: _wire(cell) if cell["type"] == "$dff" else cell for key, cell in cells.items()}
     loops = [key for key, cell in cells.items() if cell["type"] == "$dff" and _reads_itself(wired, key)]

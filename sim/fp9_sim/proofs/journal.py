@@ -1,7 +1,7 @@
 """The journal of proofs: a file with one line of JSON for each verdict of a solver.
 
 An interrupted proof continues from its journal. The key of a verdict is a digest of the solver's exact input and the
-tool versions. A journal line is used if the line ends in a newline and its digest matches. An incomplete last line of a
+tool versions. Only journal lines that end in a newline and have a correct digest are used. An incomplete last line of a
 journal, left by a killed process, is removed. A case that timed out is decided again if the new time limit is longer.
 """
 

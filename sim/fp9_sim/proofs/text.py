@@ -116,7 +116,7 @@ def _compared(unit: Unit, text: str, name: str, folder: Path, timeout: float) ->
 def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
     """Return the state of the control: refuted, if ABC refutes at least one changed copy of the Verilog.
 
-    One refuted copy is enough, because another change may be equivalent to the original.
+    One refuted copy is enough, because some changes give Verilog that is equivalent to the original.
     """
     for changed in itertools.islice(_changed(text), _CONTROLS):
         if _compared(unit, changed, "control", folder, timeout) is State.REFUTED:

@@ -126,7 +126,7 @@ def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> 
 
 
 def expected(tables: Sequence[Table]) -> list[str]:
-    """Return Verilog lines for the wire `expected`: a cast's code and flags from the threshold tables of both signs."""
+    """Return Verilog for the wire `expected`: a cast's code and flags, from threshold tables for both operand signs."""
     lines = []
     for name, table in zip(("positive", "negative"), tables, strict=True):
         lines += _hybrid(table, name) if isinstance(table, HybridTable) else _monotone(table, name)

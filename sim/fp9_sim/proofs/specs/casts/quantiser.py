@@ -46,8 +46,7 @@ def element_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
-    """Return Verilog for `step`, the scale code that belongs to the largest magnitude `m`, and the Verilog of a
-    control.
+    """Return Verilog for `step`, the scale code for the largest magnitude `m`, and the Verilog of a control.
 
     The control has one magnitude threshold that is one source ulp too high.
     """

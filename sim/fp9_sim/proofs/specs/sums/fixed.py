@@ -1,8 +1,8 @@
 """Lemmas that specify exact fixed-point sums: products, alignment, sum and rounding.
 
-Tables of exact operand values give the products. Every product is shifted to its position in a fixed-point word. The
-addend is shifted to its position in a window around the fixed-point word (`fp9_rtl.sums.fixed.sum`). The shifted terms
-are integers. The integers are added exactly, and the sum is rounded once.
+The products are specified by tables of exact operand values. Every product is shifted to its position in a fixed-point
+word. The addend is shifted to its position in a window around the fixed-point word (`fp9_rtl.sums.fixed.sum`). The
+shifted terms are integers. The integers are added exactly, and the sum is rounded once.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ def _rounds_as_exact(unit: Dot) -> bool:
 
     The bits that an addend loses below the addition window are less than half an ulp of the products. If the sum
     differs from the addend, the leading bit of the sum is at or above half an ulp of the products. The significand and
-    guard bit of the sum then lie within the addition window.
+    guard bit of the sum lie within the addition window.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2

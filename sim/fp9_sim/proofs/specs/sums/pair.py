@@ -1,9 +1,9 @@
 """Lemmas that specify the exact sum of two products and an addend.
 
-`fp9_rtl.sums.pair` generates the circuit. Tables of exact operand values give the normalised products. A window aligns
-the two products and the addend at the largest exponent. The bits of a term below the addition window become one sticky
-bit. The sum in the addition window is rounded once. Lemmas about integers, without the circuit, show that the sum in
-the addition window rounds like the exact sum.
+`fp9_rtl.sums.pair` generates the circuit. The normalised products are specified by tables of exact operand values. A
+window aligns the two products and the addend at the largest exponent. The bits of a term below the addition window
+become one sticky bit. The sum in the addition window is rounded once. Lemmas about integers, without the circuit, show
+that the sum in the addition window rounds like the exact sum.
 """
 
 from __future__ import annotations

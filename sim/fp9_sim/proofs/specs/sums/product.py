@@ -67,7 +67,7 @@ class Products:
     def significand(self, product: str) -> str:
         """Return a Verilog expression for a product's significand of `bits` bits.
 
-        The expression appends the last bits that have no net because they are 0 in all products.
+        The expression appends zeros for the last bits, which have no net because they are 0 in all products.
         """
         net = f"multiply.{product}_significand"
         return f"({{{self.bits}'d0, {net}}} << ({self.bits} - $bits({net})))"

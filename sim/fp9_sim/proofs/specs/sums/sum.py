@@ -1,9 +1,9 @@
 """Specification of a multiply-add: one exact product, a wide integer sum, one rounding.
 
 A proof case fixes the formats of both operands, and whether magnitudes are added or subtracted. If product and addend
-are far apart, the smaller of the two only affects the sticky bit. A larger distance between product and addend is
-therefore reduced to a limit, with the same result. Zeros, infinities and NaN have a separate proof case, which follows
-IEEE 754-2019 6.1 to 6.3 and 7.2.
+are far apart, the smaller of the two only affects the sticky bit. A distance between product and addend above a limit
+is reduced to the limit, without changing the result. Zeros, infinities and NaN have a separate proof case, which
+follows IEEE 754-2019 6.1 to 6.3 and 7.2.
 
 The result is FP32, rounded to nearest even. A sum of an 8-bit product and an FP32 addend does not overflow. Sums below
 the normal range of FP32 are exact.

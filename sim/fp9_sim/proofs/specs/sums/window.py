@@ -1,9 +1,9 @@
 """Lemmas that specify dot products that are summed in a window of limited width.
 
-Tables of exact operand values give the products. The addition window starts at the largest exponent of all nonzero
-terms, as the accumulator model states. Each term is truncated at the last bit of the addition window. The truncated
-terms are integers, which are added exactly for any number of terms. The sum of the truncated terms is rounded once. The
-first lemmas treat NaN, infinities and zeros.
+The products are specified by tables of exact operand values. The addition window starts at the largest exponent of all
+nonzero terms, as the accumulator model states. Each term is truncated at the last bit of the addition window. The
+truncated terms are integers, which are added exactly for any number of terms. The sum of the truncated terms is rounded
+once. The first lemmas treat NaN, infinities and zeros.
 """
 
 from __future__ import annotations
