@@ -68,7 +68,7 @@ class Sum:
 
         With subnormals, results near zero are exact if no term has bits below the result's smallest ulp and no window
         truncates a term. Without subnormals, window truncation does not matter: the smallest number has an odd
-        significand, unlike every truncated sum.
+        significand, and every truncated sum has an even one.
         """
         if self.products.ulp < lowest_place(self.result):
             return False

@@ -21,7 +21,8 @@ Facts = tuple[str, dict[str, Bin]]
 class Cross:
     """A cross of cover points: all combinations of the bins of the cover points.
 
-    `impossible` takes one bin of each cover point, and returns the reason why the combination cannot occur, or None.
+    `impossible` is a function of one bin per cover point, which returns the reason why the bins cannot occur together,
+    or None.
     """
 
     name: str
@@ -54,7 +55,7 @@ def joined(*names: str) -> str:
 class Model:
     """A unit's coverage model: groups of cover points, and a function that yields the bins that operations hit.
 
-    `facts` takes the inputs of operations that start after a reset, and the outputs of the circuit.
+    `facts` is a function of the inputs of operations that start after a reset, and of the outputs of the circuit.
     """
 
     groups: tuple[Group, ...]

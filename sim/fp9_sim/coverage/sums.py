@@ -100,7 +100,7 @@ class SumCoverage:
 
 
 def flag_column(outputs: Columns, count: int) -> list[int | None]:
-    """Return the flags of each operation as a list. A unit without flags gives a list of None."""
+    """Return the flags of each operation as a list. For a unit without flags, all entries of the list are None."""
     return outputs["flags"].tolist() if "flags" in outputs else [None] * count
 
 

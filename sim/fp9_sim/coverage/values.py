@@ -56,7 +56,10 @@ def lowest_place(fmt: Format) -> int:
 
 
 class Grid:
-    """The numbers of a format, to find the two neighbours of an exact magnitude. Magnitudes are in units of 2^`ulp`."""
+    """The numbers of a format, in which the two neighbours of an exact magnitude can be searched.
+
+    Magnitudes are in units of 2^`ulp`.
+    """
 
     def __init__(self, fmt: Format, ulp: int) -> None:
         self._format, self._ulp = fmt, ulp

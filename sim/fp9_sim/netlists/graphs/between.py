@@ -1,7 +1,7 @@
 """Move gates outside a circuit's step modules into two new modules.
 
 The module ENTER receives the gates before the steps, and the module LEAVE receives the gates that drive the outputs. A
-circuit with gates outside its steps, such as an accumulator's input selection, then becomes a chain of modules.
+circuit with gates outside its steps, such as an accumulator's input selection, becomes a chain of modules.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Most differences disappear after a few gates. A difference often reaches the last gates only for special operands, such
 as infinities. In all patterns whose difference propagates far, some input bits have the same value. A proof can treat
-inputs with these constant bits separately from all other inputs.
+the inputs for which a difference propagates far separately from all other inputs.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _FAR = 0.5
 
 @dataclass(frozen=True)
 class Far:
-    """The input pattern whose difference between two circuits propagates furthest.
+    """The input pattern for which a difference between two circuits propagates furthest.
 
     `word` and `place` give the pattern's position in the bit planes: the index of a 64-bit word, and a bit of the word.
-    `patterns` has a bit for each simulated pattern. A bit of `patterns` is 1 if the pattern's difference propagates to
-    level `depth` or further.
+    `patterns` has a bit for each simulated pattern. A bit of `patterns` is 1 if the difference between the circuits
+    propagates to level `depth` or further.
     """
 
     word: int
@@ -61,7 +61,7 @@ def depths(gates: Sequence[Row], nets: int) -> NDArray[np.int64]:
 
 
 def furthest(differs: Planes, depth: NDArray[np.int64]) -> Far | None:
-    """Return the input pattern whose difference propagates furthest, or None if no gate output differs."""
+    """Return the input pattern for which a difference propagates furthest, or None if no gate output differs."""
     reached = np.where(differs.any(axis=1), depth, 0)
     if not (most := int(reached.max())):
         return None

@@ -1,9 +1,10 @@
 """Registers in a netlist: pipeline registers, state, and registers with don't-care values.
 
-A register with don't-care values either loads a new value from the inputs or keeps its old value. An example is the
-operand register of a multiplier with operand gating. If an old value is a don't-care, the register's value does not
-count as state. A register with don't-care values is read as a wire, and a free input replaces the old value. In a
-comparison of two circuits, each circuit has separate free inputs, because the old values may differ.
+A register with don't-care values either loads a new value from the inputs or keeps its old value. The operand register
+of a multiplier with operand gating, for example, can hold don't-care values. If an old value is a don't-care, the
+register's value does not count as state. A wire replaces a register with don't-care values, and a free input replaces
+the register's old value. In a comparison of two circuits, each circuit has separate free inputs, because the old values
+may differ.
 
     D = new or X     Q = D     X: anything
 """

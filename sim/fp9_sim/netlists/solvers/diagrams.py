@@ -1,9 +1,9 @@
 """Proofs about additions of many terms, by ABC's binary decision diagrams.
 
 SAT solvers do not finish on sums of many terms, because sums in different orders share no internal nodes. A decision
-diagram of a sum stays small if its variables are ordered by bit weight. In such a diagram, only carries connect the
-variables of one bit weight to the variables of the next. Signs and other single bits are the last variables of the
-diagram.
+diagram of a sum stays small if its variables are ordered by bit weight. In a diagram ordered by bit weight, only
+carries connect the variables of one bit weight to the variables of the next. Signs and other single bits are the last
+variables of the diagram.
 """
 
 from __future__ import annotations

@@ -1,16 +1,16 @@
 """Equivalence checking of a mutant and the original circuit, by several methods.
 
 Both circuits are in one netlist, and a select input chooses between them. Five methods run in a fixed order until one
-of them decides. First, a SAT solver decides most mutants at once. Second, ABC tries SAT, SAT for two sets of inputs,
-and merging of equal internal nodes. Third, simulation finds the nets at which the effect of the mutation ends. The
-effect ends at a net with the same values in both circuits, driven by a gate with an input that differs. The circuits
-are equivalent if SAT proves for all inputs that each net at which the effect ends is equal in both circuits. A
-counterexample becomes a new simulation pattern. Fourth, the proof is repeated with arbitrary values at the nodes of a
-minimum cut. Fifth, a proof by case split covers the logic after the mutation (module `cases`).
+of them decides. First, a SAT solver decides most mutants at once. Second, ABC tries SAT for all inputs together, SAT
+for two sets of inputs, and merging of equal internal nodes. Third, simulation finds the nets at which the effect of the
+mutation ends. The effect ends at a net with the same values in both circuits, driven by a gate with an input that
+differs. The circuits are equivalent if SAT proves for all inputs that each net at which the effect ends is equal in
+both circuits. A counterexample becomes a new simulation pattern. Fourth, the proof is repeated with arbitrary values at
+the nodes of a minimum cut. Fifth, a proof by case split covers the logic after the mutation (module `cases`).
 
 The first of the two sets of inputs holds the inputs for which a difference propagates far, such as special operands. In
-the first set of inputs, some input bits are constant (module `reach`), which simplifies the circuits. For the second
-set, all other inputs, SAT only has to prove that the effect of the mutation ends early.
+the first set of inputs, some input bits are constant (module `reach`), which simplifies the circuits. The second set
+holds all other inputs, for which SAT only has to prove that the effect of the mutation ends early.
 
 Two circuits count as equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof
 for all states fails, only reachable states are compared (module `sequential`). Two kinds of register bits may differ:
@@ -76,8 +76,8 @@ class Comparison:
 
         `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by case split may take up to
         `timeout` seconds in addition. Bias values that the unit does not accept are excluded. A counterexample maps the
-        unit's inputs and the inputs of module `pair` to values. A counterexample from reset maps the inputs of each
-        operation, such as `a@0`, to values.
+        unit's inputs and the inputs of module `pair` to values. A counterexample that starts from reset maps the inputs
+        of each operation, such as `a@0`, to values.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)

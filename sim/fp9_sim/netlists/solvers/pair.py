@@ -105,7 +105,7 @@ class Pair:
     def differing(self, number: int) -> Planes:
         """Return a bit plane for every net.
 
-        A bit is 1 if, for this simulation pattern, the net differs between the two circuits.
+        A bit is 1 if the net differs between the two circuits for a simulation pattern.
         """
         differs: Planes = self.simulated(0, 0) ^ self.simulated(number, 1)
         return differs
