@@ -5,7 +5,7 @@
 
 The two registers are the last two register stages of the unit. The new value of each register depends on the current
 value, in a loop of one clock cycle. The first register adds the products to the open chunk. The second register adds a
-finished chunk to the total. Operations keep their order, so no operation waits for another operation.
+finished chunk to the total. No operation waits for another operation, and all operations keep their order.
 """
 
 from __future__ import annotations

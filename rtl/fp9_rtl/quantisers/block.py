@@ -1,9 +1,9 @@
 """Buffer for a block that arrives in several operations, until the block's scale is known.
 
 The stored block and the next block share one set of registers. A register becomes free when the operation that it holds
-leaves the buffer. In the same clock cycle, the register can receive an operation of the next block. A block therefore
-takes as many clock cycles as it has operations. The last operation of a new block is accepted when the last operation
-of the stored block leaves. At the same time, the scale of the new block replaces the stored scale.
+leaves the buffer. A register can receive an operation of the next block in the clock cycle in which its old operation
+leaves. A block therefore takes as many clock cycles as it has operations. When the last operation of the stored block
+leaves, the buffer stores the last operation and the scale of the new block.
 
     | register of the next operation | operation that leaves next | stored                                 |
     |--------------------------------|----------------------------|----------------------------------------|
@@ -71,7 +71,7 @@ class Block(StreamComponent):
         return m
 
     def _count(self, m: Module, lead: Signal, enters: Value, leaves: Value, ends: Value) -> None:
-        """Count how many operations the output of the buffer is ahead of the input.
+        """Count by how many operations the buffer's output is ahead of the buffer's input.
 
         `ends` is 1 for the last operation of a block.
         """

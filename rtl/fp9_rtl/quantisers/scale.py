@@ -21,7 +21,10 @@ _HALFWAY = Fraction(3, 2)
 
 
 def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> Value:
-    """Return the scale code for a finite amax without its sign. A negative code means the smallest scale."""
+    """Return the scale code for a finite amax, which is given as a code without its sign bit.
+
+    A negative code means the smallest scale.
+    """
     exponent, fraction = _fields(m, amax, source, block, rule)
     divisor = block.divisor(rule)
     power = floor_log2(divisor)

@@ -27,7 +27,7 @@ def block_names(unit: Dot, size: int) -> tuple[str, ...]:
 def sum_bits(unit: Dot, size: int) -> int:
     """Return the number of magnitude bits in the exact sum of `size` products.
 
-    The lowest bit of the magnitude is the products' lowest bit position.
+    Bit 0 of the magnitude has the weight of the products' lowest bit position.
     """
     return product_range(unit.a, unit.b, unit.bias_port).signed_bits(size) - 1
 

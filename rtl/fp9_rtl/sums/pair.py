@@ -54,7 +54,7 @@ class AlignPair(Step):
     """Find the term with the largest exponent, and shift the two other terms right.
 
     The lost bits of each shifted term become one sticky bit. The output `cut` is 1 if a shifted term lost bits, and
-    `cut_term` holds the term with all its bits. The output `both_cut` is 1 if both shifted terms lost bits and do not
+    `cut_term` holds this term before the shift. The output `both_cut` is 1 if both shifted terms lost bits and do not
     cancel each other. The significand of the first product may be longer than the significand of the second only if the
     second product is zero. A term that can cancel loses no bits if its width is at most two thirds of the addition
     window's width.

@@ -185,7 +185,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 class SumProducts(Step):
     """Form the exact sum of the products as magnitude and sign.
 
-    The lowest bit of the magnitude is the products' lowest bit position.
+    Bit 0 of the magnitude has the weight of the products' lowest bit position.
     """
 
     name = "sum"

@@ -84,7 +84,7 @@ class ScaleFields:
         """Return the range of exponents that the first bit of a scaled sum with `bits` bits can have.
 
         The product of the two smallest scales has the smallest exponent, and the product of the two largest scales has
-        the largest. The exponents have the result's bias.
+        the largest exponent. The exponents have the result's bias.
         """
         ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
         at_zero = ulp + bits - 1 + 2 * (self.offset - self.precision + 1) + unit.engine.result.format.bias

@@ -103,7 +103,7 @@ def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
 class NormaliseSum(Step):
     """Shift the leading 1 of a sum to the top, and convert the bits below to guard, round and sticky bits.
 
-    The input `exponent` belongs to the bit position that is `headroom` positions below the sum's first bit.
+    The input `exponent` is the exponent of the bit position that is `headroom` positions below the sum's first bit.
     """
 
     name = "normalise"

@@ -12,7 +12,7 @@ slightly wider than the field holds the sum of the field and the addend:
 * If the addend reaches above `highest`, the products' sum is below a quarter of the addend's last place.
   A distant addend is placed at `highest` with its exponent unchanged, because its distance does not affect rounding.
 * Addend bits below `lowest` are worth less than half of the products' last place, and become one sticky bit.
-  The lost addend bits move the leading bit of the products' sum by at most one position.
+  The lost addend bits can move the leading bit of the products' sum by at most one position.
   If the products cancel, the result is the addend with all its bits.
 
 The adder covers only the products' field. All signs are relative to the addend's sign, so the adder inverts products
@@ -53,9 +53,10 @@ def placed_product(
 
     A negative product is inverted.
 
-    Bit 0 of the signal is the products' lowest bit position. A shifter moves the product by its exponent modulo 2^fine,
-    where 2^fine is at least the width of the significand. A selector after the shifter moves the product by a multiple
-    of 2^fine. A product with a short exponent field needs no selector. Product bits outside the signal are always 0.
+    Bit 0 of the signal has the weight of the products' lowest bit position. A shifter moves the product by its exponent
+    modulo 2^fine, where 2^fine is at least the width of the significand. A selector after the shifter moves the product
+    by a multiple of 2^fine. A product with a short exponent field needs no selector. Product bits outside the signal
+    are always 0.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
@@ -238,8 +239,8 @@ class Add(Step):
 class Normalise(Step):
     """Shift the leading 1 of a sum to the top, and convert the bits below to guard, round and sticky bits.
 
-    Bit 0 of the input `sum` is the addition window's lowest bit position. If `alone` is 1, the products have cancelled
-    and the sum is the field `addend`.
+    Bit 0 of the input `sum` has the weight of the addition window's lowest bit position. If `alone` is 1, the products
+    have cancelled and the sum is the field `addend`.
     """
 
     name = "normalise"

@@ -67,7 +67,7 @@ def carry_places(unit: Dot) -> int:
 class Term(NamedTuple):
     """A number that is aligned in an addition window.
 
-    The field `exponent` belongs to the highest bit position, and has no meaning if the number is zero.
+    The field `exponent` is the exponent of the highest bit position, and has no meaning if the number is zero.
     """
 
     value: Value

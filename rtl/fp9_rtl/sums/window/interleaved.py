@@ -7,8 +7,8 @@
     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
 Floor truncation subtracts one unit from a negative number that loses bits. One extra operand of the next adder
-subtracts the floor units. The products do not depend on the addend, so an accumulator's loop begins after the sum of
-all products.
+subtracts the units of floor truncation. The products do not depend on the addend, so an accumulator's loop begins after
+the sum of all products.
 """
 
 from __future__ import annotations
@@ -219,7 +219,7 @@ class AddAddend(Step):
 
 
 class NormaliseFloor(NormaliseSum):
-    """Normalise the sum as `NormaliseSum` does, then floor the sum after `fraction_bits` bits.
+    """Normalise the sum as `NormaliseSum` does, then round the sum down (floor) after `fraction_bits` bits.
 
     If a negative sum loses bits, floor increases its magnitude: one unit is added to the rounding bits. Rounding bits
     that are all 1 stay unchanged, because they round up in any case.
