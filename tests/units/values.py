@@ -273,6 +273,11 @@ def _formats_of_fpu(rng: Random, fields: Table) -> object:
     return sorted(offered, key=lambda name: format(name).bits) if rng.random() > _ODD else list(offered)
 
 
+def _has_halves(fields: Table) -> bool:
+    """Whether the formats of an FPU have 16 bits and 32 bits, so that a word has 16-bit lanes."""
+    return {16, 32} <= {format(name).bits for name in fields["formats"]}
+
+
 _GROUPS = [group.value for group in FpuGroup]
 _FPU_ROUNDINGS = ["rne", "rtz", "rdn", "rup", "rna", "rto", "sr", "hybrid"]
 
@@ -294,6 +299,7 @@ BY_FIELD: dict[str, Draw] = {
     "MultiFpu.roundings": lambda rng, _: rng.sample(_FPU_ROUNDINGS, rng.randint(1, 6)),
     "MultiFpu.overflow": lambda rng, _: rng.sample(["saturate", "inf", "directed"], rng.randint(1, 3)),
     "MultiFpu.lanes": _sometimes(_offers(1, 2, 4), 0.4),
+    "MultiFpu.half_lanes": _sometimes(lambda rng, fields: _has_halves(fields), 0.5),
     "MultiFpu.random_bits": _sometimes(_offers(1, 2, 3, 8, 16, 23, 24), 0.5),
     "MultiFpu.tag": _sometimes(_offers(0, 1, 5), 0.3),
     "Dot.scale": scale,

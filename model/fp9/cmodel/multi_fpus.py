@@ -6,7 +6,7 @@ exactly, in words of 64 bits, and rounds once. `parts/fpu.h` holds the C code th
 
 from __future__ import annotations
 
-from collections.abc import Container, Iterator, Sequence
+from collections.abc import Callable, Container, Iterator, Sequence
 
 from fp9.cmodel.model_text import ModelText
 from fp9.cmodel.operands import c_type, reader, signed
@@ -26,9 +26,8 @@ def multi_fpu(unit: MultiFpu) -> ModelText:
         "flags": "    out->flags = (uint8_t)flags;\n" if unit.flags else "",
         "tag": "    out->result_tag = in->tag;\n" if unit.tag else "",
         "type": c_type(unit.word),
-        "mask": f"0x{(1 << NARROW_BITS) - 1:X}",
-        "narrow": NARROW_BITS,
-        "lanes": unit.lanes,
+        "word": unit.word,
+        "width": chosen("in->vector", map(str, (unit.word, *unit.lane_widths))),
     }
     functions = [
         filled("enum {\n    @{operations}\n};\n\n", words),
@@ -37,8 +36,7 @@ def multi_fpu(unit: MultiFpu) -> ModelText:
         _sum(unit),
         _operation(unit),
     ]
-    body = filled(_BODY, words | {"lanes": filled(_LANES, words) if unit.lanes > 1 else ""})
-    return ModelText(unit.formats, ("sums", "wide", "fpu"), "".join(functions), body)
+    return ModelText(unit.formats, ("sums", "wide", "fpu"), "".join(functions), filled(_BODY, words))
 
 
 def _formats(unit: MultiFpu) -> str:
@@ -95,22 +93,22 @@ def _sum(unit: MultiFpu) -> str:
 
 def _selected(unit: MultiFpu, ports: Container[str]) -> Iterator[str]:
     """Yield the C statements that read the select ports. A select value that is too large selects the last choice."""
-    lane = unit.lane_unit if unit.lanes > 1 else unit
-    selects = [("op", "op", len(unit.operations), len(lane.operations))]
+    counts: list[tuple[str, str, Callable[[MultiFpu], int]]] = [("op", "op", lambda lane: len(lane.operations))]
     for name in (*unit.operands, "result"):
-        selects.append((f"{name}_format", unit.format_port(name), len(unit.formats), len(lane.formats)))
+        counts.append((f"{name}_format", unit.format_port(name), lambda lane: len(lane.formats)))
     if unit.integers:
-        selects.append(("integer", "integer_format", len(unit.integers), len(lane.integers)))
-    for variable, port, count, in_lane in selects:
-        last = f"lane < 0 ? {count - 1} : {in_lane - 1}" if unit.lanes > 1 else f"{count - 1}"
+        counts.append(("integer", "integer_format", lambda lane: len(lane.integers)))
+    for variable, port, count in counts:
+        in_lanes = (f"width == {width} ? {count(lane) - 1} : " for width, lane in unit.lane_units.items())
+        last = "".join(in_lanes) + f"{count(unit) - 1}"
         yield f"    int {variable} = {f'fp9_at_most(in->{port}, {last})' if port in ports else '0'};"
 
 
 def _random(unit: MultiFpu) -> str:
     """Return the C statements that read the random bits of a lane."""
     words = [f"in->{name}" for name in unit.random_ports]
-    drawn = chosen("(lane < 0 ? 0 : lane)", words) if words else ""
-    return f"    p.random = {drawn};\n    p.random_bits = {unit.random_bits};\n" if words else ""
+    drawn = "".join(f"low == {low} ? {word} : " for word, (low, _) in zip(words, unit.lane_places[:-1], strict=False))
+    return f"    p.random = {drawn}{words[-1]};\n    p.random_bits = {unit.random_bits};\n" if words else ""
 
 
 def _threshold(unit: MultiFpu) -> str:
@@ -152,7 +150,7 @@ def _operation(unit: MultiFpu) -> str:
         "locals": (_NUMBER if rounded else "") + (filled(_TERMS, {"terms": _terms(unit)}) if _sums(unit) else ""),
         "names": ", ".join(unit.operands),
         "operands": "\n".join(
-            f"    {x} = {unit.name}_operand((uint32_t)in->{x} >> shift, {x}_format, 1);" for x in unit.operands
+            f"    {x} = {unit.name}_operand((uint32_t)in->{x} >> low, {x}_format, 1);" for x in unit.operands
         ),
         "scale": f"        x.exponent += {signed('in->scale', SCALE_BITS)};\n" if unit.scale else "",
         "last_narrow": len(unit.narrow) - 1,
@@ -235,14 +233,14 @@ FP9_FN fp9_number @{name}_sum(const fp9_number *term, int count, int rounding)
 """
 
 _OPERATION = """\
-/* An operation on the whole word (lane -1) or in one lane. */
-FP9_FN uint32_t @{name}_operation(const @{name}_in *in, int lane, uint32_t *flags)
+/* An operation on codes of `width` bits, the lowest of which is bit `low` of the word. */
+FP9_FN uint32_t @{name}_operation(const @{name}_in *in, int low, int width, uint32_t *flags)
 {
 @{loads}
-@{choices}@{keeps}    int shift = lane < 0 ? 0 : lane * @{narrow};
-@{locals}    fp9_operand @{names};
+@{choices}@{keeps}@{locals}    fp9_operand @{names};
 @{same_format}@{operands}
 @{threshold}    *flags = 0;
+    (void)width;
     switch (op) {
 @{cases}    }
 @{tail}}
@@ -317,7 +315,7 @@ _CASES = {
 """,
     FpuGroup.INTCONV: """\
     case @{name}_to_integer: return fp9_to_integer(a.number, @{bits}, @{signed}, p, flags);
-    case @{name}_from_integer: x = fp9_from_integer(in->a >> shift, @{bits}, @{signed}); break;
+    case @{name}_from_integer: x = fp9_from_integer(in->a >> low, @{bits}, @{signed}); break;
 """,
     FpuGroup.DIVSQRT: """\
     case @{name}_div:
@@ -345,20 +343,12 @@ _CASES = {
 """C cases of each operation group. A case returns a code, leaves terms to be summed, or leaves a number to be rounded.
 """
 
-_LANES = """\
-    uint32_t raised;
-    int lane;
-    if (in->vector) {
-        code = flags = 0;
-        for (lane = 0; lane < @{lanes}; ++lane) {
-            code |= (@{name}_operation(in, lane, &raised) & @{mask}) << (@{narrow} * lane);
-            flags |= raised;
-        }
-    }
-"""
-
 _BODY = """\
-    uint32_t flags, code = @{name}_operation(in, -1, &flags);
-@{lanes}    out->result = (@{type})code;
-    (void)flags;
+    uint32_t flags = 0, code = 0, raised;
+    int low, width = @{width};
+    for (low = 0; low < @{word}; low += width) {
+        code |= (@{name}_operation(in, low, width, &raised) & ((uint32_t)0xFFFFFFFF >> (32 - width))) << low;
+        flags |= raised;
+    }
+    out->result = (@{type})code;
 @{flags}@{tag}"""

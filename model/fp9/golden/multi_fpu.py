@@ -32,6 +32,8 @@ from fp9.units.multi_fpu import (
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from numpy.typing import NDArray
 
     from fp9.formats import Format
@@ -44,27 +46,34 @@ if TYPE_CHECKING:
     Codes = NDArray[np.uint32]
 
 _Op = MultiFpuOp
-_LANE_MASK = (1 << NARROW_BITS) - 1
 
 
 def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
     """Return the golden results of a `MultiFpu` unit."""
     result, flags = _scalar(unit, _with_random(unit, inputs, 0))
-    if unit.lanes > 1:
-        here = inputs["vector"] != 0
-        result[here], flags[here] = _vector(unit, {name: column[here] for name, column in inputs.items()})
+    for width, here in _vectors(unit, inputs):
+        result[here], flags[here] = _vector(unit, {name: column[here] for name, column in inputs.items()}, width)
     results: Results = {"result": result}
     if unit.flags:
         results["flags"] = flags
     return results | ({"result_tag": inputs["tag"]} if unit.tag else {})
 
 
-def _vector(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
+def _vectors(unit: MultiFpu, inputs: Columns) -> Iterator[tuple[int, Bools]]:
+    """Yield each lane width, and a mask of the operations that use lanes of this width."""
+    for value, width in enumerate(unit.lane_widths, 1):
+        yield width, np.minimum(inputs["vector"], len(unit.lane_widths)) == value
+
+
+def _vector(unit: MultiFpu, inputs: Columns, width: int) -> tuple[Codes, NDArray[np.uint8]]:
     result, flags = np.zeros(len(inputs["a"]), np.uint32), np.zeros(len(inputs["a"]), np.uint8)
-    for lane in range(unit.lanes):
-        codes = {name: inputs[name] >> NARROW_BITS * lane & _LANE_MASK for name in unit.operands}
-        part, raised = _scalar(unit.lane_unit, {**_with_random(unit, inputs, lane), **codes})
-        result |= (part & np.uint32(_LANE_MASK)) << np.uint32(NARROW_BITS * lane)
+    mask = np.uint32((1 << width) - 1)
+    for lane, (low, _) in enumerate(unit.lane_places):
+        if low % width:
+            continue
+        codes = {name: inputs[name] >> low & mask for name in unit.operands}
+        part, raised = _scalar(unit.lane_units[width], {**_with_random(unit, inputs, lane), **codes})
+        result |= (part & mask) << np.uint32(low)
         flags |= raised
     return result, flags
 

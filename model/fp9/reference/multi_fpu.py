@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fp9.units.multi_fpu import MultiFpu
 
 _LANE = 8
-_LANE_MASK = 0xFF
 _ROOT_BITS = 64
 """Fraction bits of a square root before it is rounded."""
 
@@ -42,18 +41,19 @@ _SIGNS = {  # whether the product and the addend are negated
 def multi_fpu(unit: MultiFpu, rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the result, flags and tag of each `MultiFpu` operation."""
     for row in rows:
-        vector = unit.lanes > 1 and bool(row["vector"])
-        code, flags = _lanes(unit, row) if vector else _compute(unit, _with_random(unit, row, 0))
+        width = chosen((0, *unit.lane_widths), row, "vector")
+        code, flags = _lanes(unit, row, width) if width else _compute(unit, _with_random(unit, row, 0))
         values = {"result": code, "flags": int(flags), "result_tag": row.get("tag", 0)}
         yield {port.name: values[port.name] for port in unit.outputs}
 
 
-def _lanes(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
+def _lanes(unit: MultiFpu, row: Row, width: int) -> tuple[int, Flags]:
     result, flags = 0, Flags(0)
-    for lane, shift in enumerate(range(0, unit.word, _LANE)):
-        bytes_ = {name: row[name] >> shift & _LANE_MASK for name in "abc" if name in row}
-        code, raised = _compute(unit.lane_unit, _with_random(unit, row, lane) | bytes_)
-        result, flags = result | (code & _LANE_MASK) << shift, flags | raised
+    lows, mask = [low for low, _ in unit.lane_places], (1 << width) - 1
+    for low in range(0, unit.word, width):
+        codes = {name: row[name] >> low & mask for name in "abc" if name in row}
+        code, raised = _compute(unit.lane_units[width], _with_random(unit, row, lows.index(low)) | codes)
+        result, flags = result | (code & mask) << low, flags | raised
     return result, flags
 
 

@@ -42,9 +42,10 @@ _BESIDE = np.array([0.0, 2.0**-30, -(2.0**-30), 0.25, -0.25])
 def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
     """Return the input columns of the corner suite."""
     whole = concatenated([*_blocks(unit, rng, BLOCKS, ROWS)])
-    if unit.lanes == 1:
+    if not unit.lane_widths:
         return whole
-    return concatenated([whole | {"vector": np.zeros_like(whole["vector"])}, _in_lanes(unit, rng)])
+    lanes = [_in_lanes(unit, width, value, rng) for value, width in enumerate(unit.lane_widths, 1)]
+    return concatenated([whole | {"vector": np.zeros_like(whole["vector"])}, *lanes])
 
 
 def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs:
@@ -56,15 +57,17 @@ def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs
     return {name: np.where(taken, corner[name][rows], column) for name, column in drawn.items()}
 
 
-def _in_lanes(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
+def _in_lanes(unit: MultiFpu, width: int, vector: int, rng: np.random.Generator) -> Inputs:
     """Return operations that fill all lanes of a word, each lane with the operands of a different operation."""
-    lane = concatenated([*_blocks(unit.lane_unit, rng, BLOCKS, ROWS)])
+    lane = concatenated([*_blocks(unit.lane_units[width], rng, BLOCKS, ROWS)])
     count = len(lane["a"])
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     columns |= {name: column for name, column in lane.items() if name in columns}
-    columns["vector"] = np.ones(count, np.uint32)
+    columns |= {name: _carries(unit, count, rng) for name in unit.random_ports}
+    columns["vector"] = np.full(count, vector, np.uint32)
     for name in unit.operands:
-        rolled = [np.roll(lane[name], number).astype(np.uint32) << NARROW_BITS * number for number in range(unit.lanes)]
+        lanes = range(unit.word // width)
+        rolled = [np.roll(lane[name], number).astype(np.uint32) << width * number for number in lanes]
         columns[name] = functools.reduce(np.bitwise_or, rolled)
     return columns
 

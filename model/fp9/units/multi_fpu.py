@@ -182,6 +182,9 @@ class MultiFpu(Unit):
     With `lanes`, the port `vector` selects either one operation on the whole word or one operation in each 8-bit
     lane. The flags then combine all lanes. A format select beyond the narrow formats selects the last narrow format.
 
+    With `half_lanes`, a 32-bit word also has two 16-bit lanes for formats of at most 16 bits. If the unit has lanes of
+    both widths, `vector` is 1 for 8-bit lanes and 2 for 16-bit lanes.
+
     With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above it are 1. Results have
     these bits set (RISC-V unprivileged specification, NaN boxing of narrower values).
 
@@ -208,6 +211,7 @@ class MultiFpu(Unit):
     flags: bool = True
     stages: int = 0
     lanes: int = field(default=1, metadata=OMIT_IF_DEFAULT)
+    half_lanes: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     nan_boxing: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     tag: int = field(default=0, metadata=OMIT_IF_DEFAULT)
     tiny_before_rounding: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
@@ -246,8 +250,7 @@ class MultiFpu(Unit):
             return
         if FpuGroup.CONV not in self.groups:
             raise ValueError(f"{self.name}: roundings=hybrid given without the group conv; add conv to groups")
-        lacks_source = self.word > NARROW_BITS and not self.hybrid_sources
-        if lacks_source or not any(fmt.offers(Rounding.HYBRID) for fmt in self.formats):
+        if not self.hybrid_sources or not any(fmt.offers(Rounding.HYBRID) for fmt in self.formats):
             raise ValueError(
                 f"{self.name}: roundings=hybrid given with formats={value_words(self.formats)}; give hif8, and fp32, "
                 "fp16 or bf16"
@@ -283,8 +286,18 @@ class MultiFpu(Unit):
         if self.nan_boxing and not all(fmt.has_nan for fmt in self.formats):
             finite = next(fmt.name for fmt in self.formats if not fmt.has_nan)
             raise ValueError(f"{self.name}: nan_boxing=true given with formats={finite}; give formats with a NaN")
-        if self.nan_boxing and self.lanes != 1:
-            raise ValueError(f"{self.name}: nan_boxing=true given with lanes={self.lanes}; give one of them")
+        if self.half_lanes and (
+            self.word != 4 * NARROW_BITS or all(fmt.bits != 2 * NARROW_BITS for fmt in self.formats)
+        ):
+            raise ValueError(
+                f"{self.name}: half_lanes=true given with formats={value_words(self.formats)}; give a format of 16 "
+                "bits and one of 32 bits"
+            )
+        given = f"lanes={self.lanes}" if self.lanes != 1 else "half_lanes=true"
+        if self.nan_boxing and self.lane_widths:
+            raise ValueError(f"{self.name}: nan_boxing=true given with {given}; give one of them")
+        if self.lane_widths and self.groups == (FpuGroup.DOT,):
+            raise ValueError(f"{self.name}: {given} given with groups=dot alone; leave it out")
 
     def _check_groups(self) -> None:
         if FpuGroup.DOT in self.groups and (not self.narrow or self.word < 2 * NARROW_BITS):
@@ -299,8 +312,6 @@ class MultiFpu(Unit):
             )
         if self.scale and FpuGroup.CONV not in self.groups:
             raise ValueError(f"{self.name}: scale=true given without the group conv; add conv to groups")
-        if self.lanes != 1 and self.groups == (FpuGroup.DOT,):
-            raise ValueError(f"{self.name}: lanes={self.lanes} given with groups=dot alone; give 1 lane")
 
     @property
     def word(self) -> int:
@@ -320,8 +331,22 @@ class MultiFpu(Unit):
     @property
     def random_ports(self) -> tuple[str, ...]:
         """Return the names of the ports for random bits, one for each lane."""
-        lanes = range(self.lanes if self.random_width else 0)
+        lanes = range(len(self.lane_places) if self.random_width else 0)
         return ("random",) if len(lanes) == 1 else tuple(f"random{lane}" for lane in lanes)
+
+    @property
+    def lane_widths(self) -> tuple[int, ...]:
+        """Return the lane widths in bits that the values 1 and 2 of the port `vector` select."""
+        return (*(NARROW_BITS for _ in range(self.lanes > 1)), *(2 * NARROW_BITS for _ in range(self.half_lanes)))
+
+    @property
+    def lane_places(self) -> tuple[tuple[int, int], ...]:
+        """Return the lowest bit and the width of each lane's codes in a word. The first lane has the whole word."""
+        step = min((*self.lane_widths, self.word))
+        widths = {
+            low: [width for width in self.lane_widths if low % width == 0] for low in range(step, self.word, step)
+        }
+        return ((0, self.word), *((low, max(found)) for low, found in widths.items()))
 
     @property
     def hybrid_sources(self) -> tuple[FixedFormat, ...]:
@@ -352,24 +377,28 @@ class MultiFpu(Unit):
         return tuple(i for i in INTEGERS if i.bits <= self.word) if FpuGroup.INTCONV in self.groups else ()
 
     @cached_property
-    def lane_unit(self) -> MultiFpu:
-        """Return the unit of one lane.
+    def lane_units(self) -> dict[int, MultiFpu]:
+        """Return the unit of one lane, by the lane's width.
 
-        This unit has the same operations without dot products, and only the narrow formats.
+        A lane's unit has the same operations without dot products, and only the formats that fit into the lane.
         """
         groups = tuple(group for group in self.groups if group is not FpuGroup.DOT)
-        return MultiFpu(
-            f"{self.name}_lane",
-            self.narrow,
-            groups,
-            self.roundings,
-            self.overflow,
-            self.mixed,
-            self.flags,
-            tiny_before_rounding=self.tiny_before_rounding,
-            scale=self.scale,
-            random_bits=self.random_bits,
-        )
+        formats = {width: tuple(fmt for fmt in self.formats if fmt.bits <= width) for width in self.lane_widths}
+        return {
+            width: _LaneUnit(
+                f"{self.name}_lane",
+                some,
+                groups,
+                self.roundings,
+                self.overflow,
+                self.mixed,
+                self.flags,
+                tiny_before_rounding=self.tiny_before_rounding,
+                scale=self.scale,
+                random_bits=self.random_bits,
+            )
+            for width, some in formats.items()
+        }
 
     @cached_property
     def narrow_unit(self) -> MultiFpu:
@@ -423,8 +452,11 @@ class MultiFpu(Unit):
         if self.scale:
             ports.append(Port("scale", SCALE_BITS, "`convert` multiplies its operand by 2^scale", signed=True))
         ports += [Port(name, self.random_bits, "random bits of sr") for name in self.random_ports]
-        if self.lanes > 1:
-            ports.append(Port("vector", 1, "1 for an operation in each 8-bit lane"))
+        if self.lane_widths:
+            doc = " and ".join(
+                f"{value} for an operation in each {width}-bit lane" for value, width in enumerate(self.lane_widths, 1)
+            )
+            ports.append(Port("vector", len(self.lane_widths), doc))
         if self.tag:
             ports.append(Port("tag", self.tag, "passed to the result's tag"))
         return tuple(ports)
@@ -439,6 +471,13 @@ class MultiFpu(Unit):
         if self.tag:
             ports.append(Port("result_tag", self.tag, "the operation's tag"))
         return tuple(ports)
+
+
+class _LaneUnit(MultiFpu):
+    """The unit of one lane of a `MultiFpu`. The whole unit checks the roundings."""
+
+    def _check_roundings(self) -> None:
+        """Accept hybrid rounding for a lane without source formats, in which hybrid rounding is `rna`."""
 
 
 def fixed_overflow(target: Format) -> Overflow | None:

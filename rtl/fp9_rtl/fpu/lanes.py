@@ -2,34 +2,45 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 from amaranth.hdl import Cat, Module, Mux, Value
 from amaranth.lib import data
 
 from fp9.units import MultiFpu
-from fp9.units.multi_fpu import NARROW_BITS
 from fp9_rtl.casts.lanes import EachLane, lane_name
 from fp9_rtl.fpu.multi import lane_steps
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.select import any_of, at_most
 from fp9_rtl.parts.step import Step, forward
 
-_BESIDE = {"vector": 1}
-
 
 def multi_steps(unit: MultiFpu) -> list[Step]:
     """Return the stages of a unit with all its lanes."""
-    if unit.lanes == 1:
+    if not unit.lane_widths:
         return lane_steps(unit)
     lanes = _lanes(unit)
     sections = zip(*map(lane_steps, lanes), strict=True)
-    return [Deal(unit), *(EachLane(section, _BESIDE) for section in sections), Collect(unit)]
+    return [Deal(unit), *(EachLane(section, _beside(unit)) for section in sections), Collect(unit)]
 
 
 def _lanes(unit: MultiFpu) -> list[MultiFpu]:
     """Return the unit of each lane. Only the first lane accepts every format."""
-    return [replace(unit, lanes=1), *(unit.lane_unit for _ in range(unit.lanes - 1))]
+    whole = replace(unit, lanes=1, half_lanes=False)
+    return [whole, *(unit.lane_units[width] for _, width in unit.lane_places[1:])]
+
+
+def _beside(unit: MultiFpu) -> dict[str, int]:
+    return {"vector": len(unit.lane_widths)}
+
+
+def _by_vector(unit: MultiFpu, vector: Value, whole: Value, in_lanes: Sequence[Value]) -> Value:
+    """Return the value for the whole word, or the value for lanes of the width that `vector` selects."""
+    *before, last = in_lanes
+    for number, value in reversed([*enumerate(before, 1)]):
+        last = Mux(vector == number, value, last)
+    return Mux(vector if len(unit.lane_widths) == 1 else vector != 0, last, whole)
 
 
 class Deal(Step):
@@ -40,25 +51,34 @@ class Deal(Step):
     def __init__(self, unit: MultiFpu) -> None:
         self._unit = unit
         lanes = {lane_name(n): ports_layout(lane.inputs) for n, lane in enumerate(_lanes(unit))}
-        super().__init__(ports_layout(unit.inputs), data.StructLayout({**lanes, **_BESIDE}))
+        super().__init__(ports_layout(unit.inputs), data.StructLayout({**lanes, **_beside(unit)}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
         unit, i = self._unit, self.i
-        choices = {port.name: len(port.choices) for port in unit.lane_unit.inputs}
         random = dict(enumerate(unit.random_ports))
-        for number in range(unit.lanes):
+        for number, (low, width) in enumerate(unit.lane_places):
             lane = self.o[lane_name(number)]
             for name in lane.shape().members:
                 value: Value = i[random[number] if name == "random" else name]
                 if name in unit.operands and number:
-                    value = value.word_select(number, NARROW_BITS)
+                    value = value.word_select(low // width, width)
                 elif name.endswith("_format") or (name == "op" and unit.dot_products):
-                    narrow = at_most(value, choices.get(name, 1) - 1)
-                    value = narrow if number else Mux(i.vector, narrow, value)
+                    value = self._select(name, value, width)
                 m.d.comb += lane[name].eq(value)
-        forward(m, i, self.o, *_BESIDE)
+        forward(m, i, self.o, "vector")
         return m
+
+    def _select(self, name: str, value: Value, width: int) -> Value:
+        """Return a lane's select value, limited to the choices of the lane width that `vector` selects."""
+        unit, limited = self._unit, []
+        for lane_width in unit.lane_widths:
+            choices = {port.name: len(port.choices) for port in unit.lane_units[lane_width].inputs}
+            limited.append(at_most(value, choices.get(name, 1) - 1))
+        if width == unit.word:
+            return _by_vector(unit, self.i.vector, value, limited)
+        *narrower, own = limited[: unit.lane_widths.index(width) + 1]
+        return Mux(self.i.vector == 1, narrower[0], own) if narrower else own
 
 
 class Collect(Step):
@@ -69,15 +89,18 @@ class Collect(Step):
     def __init__(self, unit: MultiFpu) -> None:
         self._unit = unit
         lanes = {lane_name(n): ports_layout(lane.outputs) for n, lane in enumerate(_lanes(unit))}
-        super().__init__(data.StructLayout({**lanes, **_BESIDE}), ports_layout(unit.outputs))
+        super().__init__(data.StructLayout({**lanes, **_beside(unit)}), ports_layout(unit.outputs))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
-        i, o = self.i, self.o
-        lanes = [i[lane_name(number)] for number in range(self._unit.lanes)]
-        m.d.comb += o.result.eq(Mux(i.vector, Cat(lane.result[:NARROW_BITS] for lane in lanes), lanes[0].result))
-        if self._unit.flags:
-            m.d.comb += o.flags.eq(Mux(i.vector, any_of(lane.flags for lane in lanes), lanes[0].flags))
-        if self._unit.tag:
+        i, o, unit = self.i, self.o, self._unit
+        lanes = {low: i[lane_name(number)] for number, (low, _) in enumerate(unit.lane_places)}
+        used = {width: [lane for low, lane in lanes.items() if low % width == 0] for width in unit.lane_widths}
+        results = [Cat(lane.result[:width] for lane in some) for width, some in used.items()]
+        m.d.comb += o.result.eq(_by_vector(unit, i.vector, lanes[0].result, results))
+        if unit.flags:
+            flags = [any_of(lane.flags for lane in some) for some in used.values()]
+            m.d.comb += o.flags.eq(_by_vector(unit, i.vector, lanes[0].flags, flags))
+        if unit.tag:
             m.d.comb += o.result_tag.eq(lanes[0].result_tag)
         return m

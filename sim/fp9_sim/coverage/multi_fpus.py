@@ -41,8 +41,8 @@ def _choices(unit: MultiFpu) -> dict[str, tuple[Bin, ...]]:
     points: dict[str, tuple[Bin, ...]] = {
         port.name: port.choices for port in unit.inputs if port.choices and port.name != "op"
     }
-    if unit.lanes > 1:
-        points["vector"] = (0, 1)
+    if unit.lane_widths:
+        points["vector"] = tuple(range(len(unit.lane_widths) + 1))
     if unit.flags and FpuGroup.ADDMUL in unit.groups:
         points["flags"] = FLAGS
     return points
@@ -67,7 +67,7 @@ def _facts(unit: MultiFpu, inputs: Columns, outputs: Columns) -> Iterator[Facts]
             name: offered[min(rows[name][row], len(offered) - 1)] for name, offered in choices.items()
         }
         op = MultiFpuOp(picked.pop("op", unit.operations[0].value))
-        vector = rows["vector"][row] if unit.lanes > 1 else 0
+        vector = min(rows["vector"][row], len(unit.lane_widths)) if unit.lane_widths else 0
         facts = {"operation": op.value, "flags": flags_of(flags[row]), **picked, "vector": vector}
         yield "", {name: fact for name, fact in facts.items() if name in _points(unit)}
         if not vector:

@@ -32,6 +32,15 @@ FPUS = [
         random_bits=11,
     ),
     MultiFpu("elements", tuple(map(format, ("e2m1", "e3m2", "e5m2", "bf16"))), tuple(FpuGroup), lanes=2),
+    MultiFpu(
+        "half_lanes",
+        tuple(map(format, ("e4m3", "fp16", "bf16", "fp32"))),
+        tuple(FpuGroup)[:4],
+        (Rounding.SR, Rounding.RNE),
+        lanes=4,
+        half_lanes=True,
+    ),
+    MultiFpu("halves", tuple(map(format, ("fp16", "fp32"))), half_lanes=True, mixed=False),
     MultiFpu("tiny_before", (format("e5m2"), format("fp16")), tuple(FpuGroup), tiny_before_rounding=True, scale=True),
 ]
 """Multi-format FPUs with groups and fields that the catalogue lacks."""

@@ -71,6 +71,16 @@ OTHERS = [
     ),
     MultiFpu("elements_4", (format("e2m1"),), tuple(FpuGroup)[:5], MODES, (Overflow.INF,), tiny_before_rounding=True),
     MultiFpu("elements_6", (format("e2m1"), format("e3m2"), format("bf16")), tuple(FpuGroup), mixed=False),
+    MultiFpu(
+        "half_lanes",
+        (format("e4m3"), format("hif8"), format("fp16"), format("dlfloat16"), format("fp32")),
+        (FpuGroup.ADDMUL, FpuGroup.NONCOMP, FpuGroup.CONV, FpuGroup.INTCONV, FpuGroup.DOT),
+        (Rounding.RNE, Rounding.SR, Rounding.HYBRID),
+        lanes=4,
+        half_lanes=True,
+        random_bits=3,
+    ),
+    MultiFpu("halves", (format("bf16"), format("fp32")), half_lanes=True, mixed=False, tag=2),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
 ]

@@ -31,6 +31,18 @@ from fp9.units.toml import load
             ["formats=binary6p3ue"],
             "formats=binary6p3ue given; give signed formats of at most 8 bits, and fp16, bf16, dlfloat16 or fp32",
         ),
+        (
+            ["half_lanes=true"],
+            "half_lanes=true given with formats=e4m3, e5m2, fp16; give a format of 16 bits and one of 32 bits",
+        ),
+        (
+            ["half_lanes=true", "formats=fp16,fp32", "nan_boxing=true"],
+            "nan_boxing=true given with half_lanes=true; give one of them",
+        ),
+        (
+            ["half_lanes=true", "formats=e4m3,fp16,fp32", "groups=dot"],
+            "half_lanes=true given with groups=dot alone; leave it out",
+        ),
         (["roundings=sr", "random_bits=25"], "random_bits=25 given; give 1 to 24"),
         (["roundings=sr", "groups=divsqrt"], "roundings=sr given with groups=divsqrt; give one of them"),
     ],
