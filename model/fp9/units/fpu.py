@@ -16,7 +16,7 @@ from fp9.units.operands import check_operands, operand_ports
 
 
 class FpuOp(IntEnum):
-    """Operations of an `fpu`. A 16-bit operand is in the engine's result format."""
+    """Operations of an `fpu` unit. 16-bit operands have the engine's result format."""
 
     FMMA = 0
     """result = round(a[7:0] * b[7:0] + a[15:8] * b[15:8] + c): two products of 8-bit operands"""
@@ -30,11 +30,11 @@ class FpuOp(IntEnum):
 
 @dataclass(frozen=True)
 class Fpu(Unit):
-    """An FPU with three kinds of operations in one datapath.
+    """Specification of a dual-format FPU with three kinds of operations in one datapath (HFP8 section 4, ISSCC21).
 
-    These are a multiply-add with two products of 8-bit operands, a multiply-add of 16-bit operands, and casts.
-    `engine` defines the step with two products. The 16-bit multiply-add uses the engine's result format and
-    rounding. Without `casts` the unit has FMMA and FMA only (HFP8 section 4, ISSCC21).
+    The FPU has a multiply-add with two products of 8-bit operands, a multiply-add of 16-bit operands, and casts. The
+    field `engine` defines the addition of two products. The 16-bit multiply-add uses the result format and the rounding
+    of the engine. Without `casts`, the unit has only the operations FMMA and FMA.
     """
 
     kind: ClassVar[str] = "fpu"
@@ -63,7 +63,7 @@ class Fpu(Unit):
         check_shared(self)
 
     def _check_step(self) -> None:
-        """Raise ValueError unless the engine is one exact step, as the 16-bit multiply-add requires."""
+        """Raise ValueError unless the engine adds both products and the addend in one exact step."""
         own = ("result", "rounding", "products", "addend", "scaling")
         for parameter in PARAMETERS.values():
             value = parameter.of(self.engine)

@@ -1,4 +1,4 @@
-"""The `multi_fpu` unit: a floating-point unit for several formats."""
+"""Specification of the `multi_fpu` unit, a floating-point unit for several formats."""
 
 from __future__ import annotations
 
@@ -63,7 +63,7 @@ INTEGERS = tuple(Integer(bits, signed) for bits in (8, 16, 32) for signed in (Tr
 
 
 class MultiFpuOp(Enum):
-    """Operations of a `multi_fpu`. The value is the operation's name in the list of choices of the port `op`."""
+    """Operations of a `multi_fpu` unit. The values are the choices of the port `op`."""
 
     FMADD = "fmadd"
     """result = round(a * b + c)"""
@@ -149,56 +149,56 @@ GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
 
 
 class ResultCast(Cast):
-    """A cast that rounds an exact sum to each result format. Only a `multi_fpu` uses this class."""
+    """A cast that rounds an exact sum to each result format of a `multi_fpu` unit."""
 
     def _check_targets(self) -> None:
-        """Accept every target, because each result format of a `multi_fpu` has a NaN."""
+        """Accept every target format, because `MultiFpu` checks the formats."""
 
 
 @dataclass(frozen=True)
 class MultiFpu(Unit):
-    """Arithmetic, conversions and comparisons on operands of several formats, in one datapath.
+    """Specification of an FPU for several formats: arithmetic, conversions and comparisons in one datapath.
 
-    Every operation rounds once. `a_format`, `b_format` and `c_format` select the formats of a, b and c;
-    `result_format` selects the result's format. Without `mixed`, `source_format` applies to a and b, and
-    `result_format` to c and the result. Sign injection, minimum and maximum read c in the format of a, and their
-    result has this format too. A code occupies the low bits of its port. The upper bits of a result are 0.
+    Every operation rounds once. The ports `a_format`, `b_format` and `c_format` select the formats of the operands a, b
+    and c. The port `result_format` selects the format of the result. Without the field `mixed`, the port
+    `source_format` selects the format of a and b, and `result_format` selects the format of c and the result. Sign
+    injections, minimum and maximum read operand c in the format of a, and their result has the format of a. A code
+    occupies the low bits of its port. All bits above a result are 0.
 
-    With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An
-    integer operand occupies the low bits of a. An integer result is extended to the word.
+    With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An integer
+    operand occupies the low bits of port a. An integer result is extended to the word with its sign or with zeros.
 
-    The group `dot` sums products of narrow operands exactly. `a_format` and `b_format` select the formats of the
-    operands. A select value beyond the narrow formats selects the last narrow format. The unit offers `dot4` if its
-    word has 32 bits.
+    The group `dot` sums products of narrow operands exactly. The ports `a_format` and `b_format` then select narrow
+    formats, and larger select values mean the last narrow format. The operation `dot4` needs a word of 32 bits.
 
     The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. The
-    result is infinity, or the value by which the overflow policy replaces infinity.
+    result of a division by zero is infinity, or the value by which the overflow policy replaces infinity.
 
-    `overflow` lists the policies for narrow results. The port `overflow` selects one. Wider results overflow as in
-    IEEE 754-2019 section 7.4. Results in formats without NaN saturate, and a NaN result becomes 0 and raises `invalid`.
-    NaN results are canonical and positive. In formats with IEEE 754's special codes, a
-    NaN whose first fraction bit is 0 is signalling.
+    The field `overflow` lists overflow policies for narrow results, and the port `overflow` selects a policy. Wider
+    results overflow as IEEE 754-2019 section 7.4 specifies. Results in formats without NaN saturate. A NaN result in a
+    format without NaN becomes 0 and raises `invalid`. Other NaN results are canonical and positive. In formats with the
+    special codes of IEEE 754, a NaN is signalling if its first fraction bit is 0.
 
-    With `lanes`, the port `vector` selects either one operation on the whole word or one operation in each 8-bit
-    lane. The flags then combine all lanes. A format select beyond the narrow formats selects the last narrow format.
+    With `lanes`, the port `vector` selects an operation on the whole word or an operation in each 8-bit lane. The flags
+    then combine the flags of all lanes. A format select value beyond the narrow formats means the last narrow format.
 
-    With `half_lanes`, a 32-bit word also has two 16-bit lanes for formats of at most 16 bits. If the unit has lanes of
-    both widths, `vector` is 1 for 8-bit lanes and 2 for 16-bit lanes.
+    With `half_lanes`, a 32-bit word also has two 16-bit lanes for formats of at most 16 bits. If a unit has lanes of
+    both widths, the port `vector` is 1 for 8-bit lanes and 2 for 16-bit lanes.
 
-    With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above it are 1. Results have
-    these bits set (RISC-V unprivileged specification, NaN boxing of narrower values).
+    With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above the code are 1. All bits above
+    a narrow result are then 1 (RISC-V unprivileged specification, NaN boxing of narrower values).
 
-    `sr` adds the port `random` with `random_bits` bits, or one such port for each lane. The bits are added below the
-    result's last bit. `hybrid` is HiFloat8's rounding of a conversion from FP32, FP16 or BF16 to HiFloat8. In all
-    other operations, `hybrid` is `rna`.
+    The rounding `sr` adds the port `random` with `random_bits` bits, or such a port for each lane. The rounder adds
+    random bits below the last bit of the result. The rounding `hybrid` applies to conversions from FP32, FP16 or BF16
+    to HiFloat8. In all other operations, `hybrid` means `rna`.
 
-    With `scale`, `convert` multiplies its operand by 2^scale exactly before the single rounding. The port `scale` is a
-    signed number. NaN and infinities are not scaled.
+    With `scale`, the operation `convert` multiplies its operand by 2^scale exactly before the single rounding. The port
+    `scale` is a signed number. NaN and infinities are not scaled.
 
-    `tag` is the number of bits that pass unchanged from input to output.
+    The field `tag` is the number of bits that pass unchanged from the port `tag` to the port `result_tag`.
 
-    With `tiny_before_rounding`, the flag `underflow` is raised by every inexact result whose exact value is below the
-    normal numbers. Otherwise the value is first rounded with unbounded exponent (IEEE 754-2019 section 7.5).
+    With `tiny_before_rounding`, an inexact result raises `underflow` if its exact value is below the normal numbers.
+    Otherwise, the value rounded with unbounded exponent decides (IEEE 754-2019 section 7.5).
     """
 
     kind: ClassVar[str] = "multi_fpu"
@@ -268,7 +268,7 @@ class MultiFpu(Unit):
         check_exponents(f"{self.name}: formats=", fmt, "")
 
     def _check_order(self) -> None:
-        """Raise ValueError if a wide format precedes a narrow format. Lanes select only among the first formats."""
+        """Raise ValueError if a wide format precedes a narrow format, because lanes select among the first formats."""
         widths = [fmt.bits for fmt in self.formats]
         if widths != sorted(widths):
             raise ValueError(f"{self.name}: formats={value_words(self.formats)} given; name narrower formats first")
@@ -315,7 +315,7 @@ class MultiFpu(Unit):
 
     @property
     def word(self) -> int:
-        """Return the number of bits of an operand's port."""
+        """Return the width of an operand port in bits."""
         return max(NARROW_BITS, *(fmt.bits for fmt in self.formats))
 
     @property
@@ -330,7 +330,7 @@ class MultiFpu(Unit):
 
     @property
     def random_ports(self) -> tuple[str, ...]:
-        """Return the names of the ports for random bits, one for each lane."""
+        """Return the names of the ports for random bits, one name for each lane."""
         lanes = range(len(self.lane_places) if self.random_width else 0)
         return ("random",) if len(lanes) == 1 else tuple(f"random{lane}" for lane in lanes)
 
@@ -341,7 +341,10 @@ class MultiFpu(Unit):
 
     @property
     def lane_places(self) -> tuple[tuple[int, int], ...]:
-        """Return the lowest bit and the width of each lane's codes in a word. The first lane has the whole word."""
+        """Return the lowest bit and the width of each lane's codes in a word.
+
+        The first lane has the whole word.
+        """
         step = min((*self.lane_widths, self.word))
         widths = {
             low: [width for width in self.lane_widths if low % width == 0] for low in range(step, self.word, step)
@@ -350,14 +353,14 @@ class MultiFpu(Unit):
 
     @property
     def hybrid_sources(self) -> tuple[FixedFormat, ...]:
-        """Return the source formats for which hybrid rounding uses the last bits of the operand."""
+        """Return the source formats from whose operands hybrid rounding takes a threshold."""
         offered = self.formats if Rounding.HYBRID in self.roundings else ()
         return tuple(
             fmt for fmt in offered if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS and fmt.native_dtype
         )
 
     def reads_source(self, op: MultiFpuOp, source: Format, target: Format) -> bool:
-        """Return whether hybrid rounding of an operation uses the last bits of its operand a."""
+        """Return whether hybrid rounding takes a threshold from operand a in an operation."""
         return op is _O.CONVERT and source in self.hybrid_sources and target.offers(Rounding.HYBRID)
 
     @property
@@ -378,9 +381,9 @@ class MultiFpu(Unit):
 
     @cached_property
     def lane_units(self) -> dict[int, MultiFpu]:
-        """Return the unit of one lane, by the lane's width.
+        """Return the unit of one lane for each lane width.
 
-        A lane's unit has the same operations without dot products, and only the formats that fit into the lane.
+        A lane's unit has all operations except dot products, and only the formats that fit into the lane.
         """
         groups = tuple(group for group in self.groups if group is not FpuGroup.DOT)
         formats = {width: tuple(fmt for fmt in self.formats if fmt.bits <= width) for width in self.lane_widths}
@@ -404,18 +407,21 @@ class MultiFpu(Unit):
     def narrow_unit(self) -> MultiFpu:
         """Return a unit with only the narrow formats and without NaN boxing.
 
-        It decodes the operands of dot products.
+        The golden model uses this unit to decode the operands of dot products.
         """
         return MultiFpu(f"{self.name}_narrow", self.narrow)
 
     def format_port(self, operand: str) -> str:
-        """Return the name of the port that selects the format of a, b, c or the result."""
+        """Return the name of the port that selects the format of an operand or of the result."""
         if self.mixed:
             return f"{operand}_format"
         return "source_format" if operand in "ab" else "result_format"
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
-        """Return the cast policy for results in the format `target`. A rounding that it does not offer is `rna`."""
+        """Return the cast policy for results in the format `target`.
+
+        The rounding `rna` replaces a rounding that the target format does not offer.
+        """
         offered = rounding if target.offers(rounding) else Rounding.RNA
         fixed = fixed_overflow(target) or overflow
         return CastPolicy(offered, fixed, nan_to_zero=not target.has_nan, nan_sign=NanSign.LOST)
@@ -474,10 +480,10 @@ class MultiFpu(Unit):
 
 
 class _LaneUnit(MultiFpu):
-    """The unit of one lane of a `MultiFpu`. The whole unit checks the roundings."""
+    """The unit of one lane of a multi-format FPU."""
 
     def _check_roundings(self) -> None:
-        """Accept hybrid rounding for a lane without source formats, in which hybrid rounding is `rna`."""
+        """Accept all roundings, because the specification of the whole unit checks them."""
 
 
 def fixed_overflow(target: Format) -> Overflow | None:

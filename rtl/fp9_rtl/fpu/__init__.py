@@ -1,4 +1,4 @@
-"""Dual-format FPU and multi-format FPU.
+"""RTL of the dual-format FPU and of the multi-format FPU.
 
-The dual-format FPU forms 16-bit and 8-bit products in one multiplier (`steps`). It has its own rounder (`round`).
+The modules `steps` and `round` hold the dual-format FPU. All other modules of this package hold the multi-format FPU.
 """

@@ -1,4 +1,4 @@
-"""Meaning of a multi-format FPU's select ports: operations, targets, and overflow policies for each result width."""
+"""Meaning of a multi-format FPU's select ports: operations and overflow policies."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ SUMS = (*ROUNDED, MultiFpuOp.TO_INTEGER)
 
 
 def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: MultiFpuOp) -> Value:
-    """Return whether the selected operation is one of `ops`. A select value that is too large means the last
-    operation.
+    """Return whether the port `op` selects one of the operations `ops`.
+
+    A value beyond the last operation selects the last operation.
     """
     offered = unit.operations
     found = [index for index, op in enumerate(offered) if op in ops]
@@ -28,14 +29,14 @@ def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: Mult
 
 
 def targets(unit: MultiFpu) -> int:
-    """Return the number of targets of the rounder: the formats, and then the integers as one target."""
+    """Return the number of rounding targets: all formats, and one target for all integer formats."""
     return len(unit.formats) + bool(unit.integers)
 
 
 def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
     """Return the overflow policies that the encoder supports, without duplicates.
 
-    The policies for 8-bit results come first. The policy for wider results follows.
+    The policies that the user can select come first. The fixed policies of result formats follow.
     """
     narrow = unit.overflow if unit.narrow else ()
     fixed = filter(None, map(fixed_overflow, unit.formats))
@@ -43,5 +44,5 @@ def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
 
 
 def threshold_bits(unit: MultiFpu) -> int:
-    """Return the number of bits of hybrid rounding's threshold, or 0 without source formats that it reads."""
+    """Return the width of hybrid rounding's threshold, or 0 if the unit has no source format for hybrid rounding."""
     return max((sum(HiFloat8.threshold_bits(fmt)) for fmt in unit.hybrid_sources), default=0)

@@ -1,7 +1,7 @@
-"""First stage of a multi-format FPU. The stage decodes the ports to the factors and the addend of an exact sum.
+"""First stage of a multi-format FPU: decode the input ports to the terms of an exact sum.
 
-Every operation is a sum a * b + c. If an operation has no operand b, b is 1. If an operation has no operand c, c is
-a zero with the product's sign. Comparison, minimum and maximum use a - c.
+Every operation computes a sum a * b + c. An operation without operand b sets b to 1. An operation without operand c
+sets c to a zero with the sign of the product. Comparisons, minimum and maximum compute the difference a - c.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ _NEGATED_ADDEND = (_Op.FMSUB, _Op.FNMADD, _Op.SUB, *EXTREMA, *COMPARISONS)
 
 
 class DecodeMulti(Step):
-    """Decode factors and addend, select the rounding mode, and form the results that need no rounding."""
+    """Decode factors and addend, select the rounding mode, and compute the results that need no rounding."""
 
     name = "decode"
 
@@ -86,9 +86,9 @@ class DecodeMulti(Step):
         return is_operation(self._unit, self.i, *ops)
 
     def _select(self, name: str) -> Value:
-        """Return the format selected for an operand.
+        """Return the format select value of an operand.
 
-        In sign injection, minimum and maximum, c has the format of a.
+        In sign injections, minimum and maximum, operand c has the format of operand a.
         """
         unit = self._unit
         if len(unit.formats) == 1:
@@ -110,7 +110,10 @@ class DecodeMulti(Step):
                 m.d.comb += self.o.b.exponent.eq(self.i.scale + self._scale.bias)
 
     def _factor_layout(self) -> data.StructLayout:
-        """Return the layout of b. Its exponent is also that of the power of two that scales a conversion."""
+        """Return the layout of factor b.
+
+        The exponent field of factor b can also hold the power of two that scales a conversion.
+        """
         layout, bias = self._scale.layout, self._scale.bias
         if not self._unit.scale:
             return layout
@@ -131,14 +134,14 @@ class DecodeMulti(Step):
         ]
 
     def _integer(self, m: Module) -> None:
-        """Replace product and addend by the two parts of an integer operand."""
+        """Replace product and addend by the upper and the lower part of an integer operand."""
         o = self.o
         upper, lower = integer_terms(m, self._unit, self._scale, self.i)
         with m.If(self._is(_Op.FROM_INTEGER)):
             m.d.comb += [o.a.eq(upper), o.c.eq(lower), o.single.eq(0)]
 
     def _threshold(self, m: Module) -> None:
-        """Drive hybrid rounding's threshold, whose first bits come from the source, and whether it is used."""
+        """Drive hybrid rounding's threshold, and whether the rounder uses the threshold."""
         unit, o = self._unit, self.o
         for fmt in switch(m, self._select("a"), unit.formats):
             if fmt in unit.hybrid_sources:
@@ -149,7 +152,7 @@ class DecodeMulti(Step):
                 ]
 
     def _target(self, m: Module) -> None:
-        """Drive the rounder's target. The last target represents all integer formats."""
+        """Drive the rounding target. The last target stands for all integer formats."""
         formats, o = self._unit.formats, self.o
         if "target" not in o.shape().members:
             return
@@ -159,7 +162,7 @@ class DecodeMulti(Step):
         m.d.comb += o.target.eq(result)
 
     def _overflow(self, m: Module) -> None:
-        """Drive the overflow policy: the selected policy, or the fixed policy of the result's format."""
+        """Drive the overflow policy: the policy that the user selects, or the fixed policy of the result format."""
         unit, policies = self._unit, overflows(self._unit)
         wide, chosen = Signal(name="result_is_wide"), Signal(range(len(policies)))
         finite = Signal(name="result_is_finite")

@@ -1,12 +1,13 @@
-"""Division and square root in a multi-format FPU. The result takes the place of the product in the exact sum.
+"""Division and square root in a multi-format FPU.
 
-One row computes one bit, by trial subtraction from the partial remainder w. Both operations share the rows:
+The quotient or the square root replaces the product in the exact sum. Each row of subtractors computes one bit of the
+result by trial subtraction from the partial remainder w. Both operations share the rows:
 
     row 0      w - b             w - 1
-    row j    2 w - b           2 w - (2 Q + 2^-j)      Q: the root so far
+    row j    2 w - b           2 w - (2 Q + 2^-j)      Q: the square root computed so far
 
-A row's bit is 1 if the difference is not negative. The difference is then the next remainder. A last bit says whether
-the final remainder is not zero.
+A result bit is 1 if the difference of its row is not negative. The difference then becomes the next partial remainder.
+The sticky bit is 1 if the final remainder is not zero.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ _INTEGER_BITS = 3
 
 
 def quotient_bits(precision: int) -> int:
-    """Return the number of bits of a quotient: the precision, one leading zero, guard and sticky bit."""
+    """Return the number of bits of a quotient: its precision, a leading zero, a guard bit and a sticky bit."""
     return precision + 3
 
 
@@ -36,7 +37,7 @@ def quotient_exponents(scale: Scale) -> range:
 
 
 def quotient_term(m: Module, i: View, scale: Scale) -> tuple[View, Value]:
-    """Return the quotient or square root as one product, and whether a finite number is divided by zero."""
+    """Return the quotient or the square root as a product term, and whether a finite number is divided by zero."""
     a, b, root = i.a, i.b, i.root
     precision = len(a.significand)
     exponent = Signal.like(a.exponent - scale.bias, name="root_exponent")
@@ -57,9 +58,9 @@ def quotient_term(m: Module, i: View, scale: Scale) -> tuple[View, Value]:
 
 
 def _digits(m: Module, a: Value, b: Value, root: Value, odd: Value) -> Value:
-    """Return the bits of the result, from the weight 1 downward, and a sticky bit. Both operands are normalised.
+    """Return the result bits from the weight 1 downward, followed by a sticky bit.
 
-    If the exponent of a radicand is odd, its significand is doubled.
+    Both operands must be normalised. The significand of a radicand with an odd exponent is doubled.
     """
     fraction = len(a) + 1
     width = fraction + _INTEGER_BITS

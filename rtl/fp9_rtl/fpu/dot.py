@@ -1,9 +1,7 @@
-"""Exact dot product of 8-bit operands in a multi-format FPU.
+"""Exact dot product of narrow operands in a multi-format FPU.
 
-The dot product takes the place of the product in the exact sum.
-
-The products are summed in a fixed-point field that covers their whole range. The sum is normalised, so that the
-addend can be aligned to it as to a single product.
+The dot product replaces the product in the exact sum. A fixed-point adder sums all products exactly. The normalised dot
+product is then aligned with the addend like a single product.
 """
 
 from __future__ import annotations
@@ -27,16 +25,16 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def dot_layout(unit: MultiFpu) -> data.StructLayout:
-    """Return the decoded operands of a dot product. `selected` is 1 if the operation is a dot product."""
+    """Return the layout of a dot product's decoded operands. The field `selected` is 1 in a dot product."""
     operand = Scale(unit.narrow).layout
     names = (f"{name}{lane}" for lane in range(unit.dot_products) for name in "ab")
     return data.StructLayout({"selected": 1, **dict.fromkeys(names, operand)})
 
 
 def dot_operands(m: Module, unit: MultiFpu, ports: View, o: View) -> None:
-    """Decode the operands of all lanes.
+    """Decode the operands of all lanes of a dot product.
 
-    A lane that the operation does not use has zeros with the first lane's signs.
+    An unused lane gets zeros that have the signs of the first lane's operands.
     """
     m.d.comb += o.selected.eq(is_operation(unit, ports, *DOTS))
     for name in "ab":
@@ -53,7 +51,7 @@ def dot_operands(m: Module, unit: MultiFpu, ports: View, o: View) -> None:
 
 
 class DotField:
-    """The fixed-point field of a unit's dot products: weights of its last and first bit, and its width."""
+    """The fixed-point field that holds the sum of all products: lowest weight, highest weight and width."""
 
     def __init__(self, unit: MultiFpu) -> None:
         self.scale, self.products = Scale(unit.narrow), unit.dot_products
@@ -63,16 +61,17 @@ class DotField:
         self.bits = self.highest - self.lowest + 1
 
     def exponents(self, bias: int) -> range:
-        """Return the range of the normalised sum's exponent, with a bias."""
+        """Return the range of the biased exponent of a normalised dot product."""
         return range(self.highest - (1 << (self.bits - 1).bit_length()) + bias, self.highest + bias + 1)
 
 
 def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) -> tuple[View, Value, Value]:
-    """Return the sum of the products as one product, and two flags: infinities of both signs, and a signalling NaN
-    operand.
+    """Return the sum of the products as a product term, and two flags.
+
+    The first flag is 1 if infinities of both signs occur. The second flag is 1 if an operand is a signalling NaN.
 
     The sign of a zero sum is chosen so that adding a zero addend gives the correct sign. If all products are zeros of
-    one sign, this sign is used. If products cancel, the opposite of the addend's sign is used.
+    one sign, the sum has this sign. If the products cancel each other, the sum has the opposite of the addend's sign.
     """
     field, lanes = DotField(unit), range(unit.dot_products)
     pairs = [(i[f"a{lane}"], i[f"b{lane}"]) for lane in lanes]
@@ -99,7 +98,7 @@ def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) 
 
 
 def _placed(m: Module, field: DotField, a: View, b: View, lane: int) -> Value:
-    """Return a product shifted to its bit position in the fixed-point field."""
+    """Return a product, shifted to its bit position in the fixed-point field."""
     scale = field.scale
     lowest = 2 * (scale.exponents.start - scale.precision + 1)  # weight of the product's last bit without a shift
     product = Signal(2 * scale.precision, name=f"product{lane}")

@@ -1,6 +1,6 @@
-"""Integer operands and results of a multi-format FPU.
+"""Integer operands and integer results of a multi-format FPU.
 
-An integer operand becomes two terms of the exact sum. An integer result is a sum rounded to a multiple of 1.
+An integer operand becomes two terms of the exact sum. An integer result is an exact sum, rounded to an integer.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple[View, View]:
-    """Return the upper and the lower part of an integer as operands. The lower part has no sign.
+    """Return the upper and the lower part of an integer operand as two terms. The lower part is never negative.
 
-    A negative integer has a negative upper part: -3 = -1 * 2^k + (2^k - 3). So only the upper part is negated.
+    A negative integer has a negative upper part: -3 = -1 * 2^k + (2^k - 3). So only the upper part needs a negation.
     """
     k, bits = scale.precision, scale.integer_bits
     extended = Signal(bits, name="integer")
@@ -52,9 +52,10 @@ def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple
 
 
 class IntegerTarget(CastTarget):
-    """The target of all integers. Every number below the limit has its last place at 1, like a subnormal number.
+    """The rounding target of all integer formats.
 
-    A number is called normal if its magnitude is too large for every integer format.
+    The last kept bit of every number within the limits has the weight 1. Rounding to integers is therefore like
+    rounding to subnormal numbers. A number counts as normal if its magnitude is too large for every integer format.
     """
 
     floor = -1
@@ -73,9 +74,9 @@ class IntegerTarget(CastTarget):
 
 
 class RoundIntegers(RoundKept):
-    """Round to a number, or to an integer in two's complement.
+    """Round an exact sum to a floating-point number or to an integer in two's complement.
 
-    A negative integer needs no second adder, as -(kept + up) = ~kept + (1 - up).
+    The rounding adder also negates integers, because -(kept + up) equals ~kept + (1 - up).
     """
 
     def __init__(self, unit: MultiFpu, cast: ResultCast, i: data.StructLayout) -> None:
@@ -88,10 +89,10 @@ class RoundIntegers(RoundKept):
 
 
 class EncodeIntegers(Step):
-    """Encode the result as a number or as an integer.
+    """Encode the rounded sum as a floating-point number or as an integer.
 
-    An integer beyond its format's limits becomes the nearest limit and raises only `invalid`. NaN becomes the
-    highest integer (RISC-V, F extension). The fields `beside` pass through, `integer_format` among them.
+    An integer beyond the limits of its format becomes the nearest limit and raises only the flag `invalid`. NaN becomes
+    the largest integer (RISC-V, F extension). The fields in `beside`, such as `integer_format`, pass through.
     """
 
     name = "encode"
@@ -113,7 +114,7 @@ class EncodeIntegers(Step):
         return m
 
     def _integer(self, m: Module) -> None:
-        """Drive the integer. The bits above its format are equal, and 0 if the format is unsigned."""
+        """Drive the integer result. The bits above the integer format are a sign extension or zeros."""
         i, o, word = self.i, self.o, self._unit.word
         limit, too_large, beyond = Signal(word, name="limit"), Signal(name="is_too_large"), Signal(name="is_beyond")
         for integer in switch(m, i.integer_format, self._unit.integers):

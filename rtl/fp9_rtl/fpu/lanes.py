@@ -1,4 +1,4 @@
-"""Lanes of a multi-format FPU. The first lane processes the whole word, the other lanes only 8-bit codes."""
+"""Lanes of a multi-format FPU. The first lane computes operations on the whole word."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fp9_rtl.parts.step import Step, forward
 
 
 def multi_steps(unit: MultiFpu) -> list[Step]:
-    """Return the stages of a unit with all its lanes."""
+    """Return the pipeline steps of a unit with all its lanes."""
     if not unit.lane_widths:
         return lane_steps(unit)
     lanes = _lanes(unit)
@@ -26,7 +26,7 @@ def multi_steps(unit: MultiFpu) -> list[Step]:
 
 
 def _lanes(unit: MultiFpu) -> list[MultiFpu]:
-    """Return the unit of each lane. Only the first lane accepts every format."""
+    """Return the specification of each lane. Only the first lane accepts every format."""
     whole = replace(unit, lanes=1, half_lanes=False)
     return [whole, *(unit.lane_units[width] for _, width in unit.lane_places[1:])]
 
@@ -36,7 +36,7 @@ def _beside(unit: MultiFpu) -> dict[str, int]:
 
 
 def _by_vector(unit: MultiFpu, vector: Value, whole: Value, in_lanes: Sequence[Value]) -> Value:
-    """Return the value for the whole word, or the value for lanes of the width that `vector` selects."""
+    """Return the value for the whole word or the value for lanes, as the port `vector` selects."""
     *before, last = in_lanes
     for number, value in reversed([*enumerate(before, 1)]):
         last = Mux(vector == number, value, last)
@@ -44,7 +44,7 @@ def _by_vector(unit: MultiFpu, vector: Value, whole: Value, in_lanes: Sequence[V
 
 
 class Deal(Step):
-    """Distribute the ports to the lanes. If `vector` is 1, each lane gets an 8-bit code and an 8-bit format."""
+    """Distribute the input ports to the lanes. The port `vector` selects the width of the lanes."""
 
     name = "deal"
 
@@ -82,7 +82,7 @@ class Deal(Step):
 
 
 class Collect(Step):
-    """Output the result and the flags. They come from the first lane, or from all lanes if `vector` is 1."""
+    """Output the result and the flags of the first lane, or of all lanes of the width that `vector` selects."""
 
     name = "collect"
 

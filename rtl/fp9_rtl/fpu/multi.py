@@ -1,7 +1,8 @@
-"""Datapath of a multi-format FPU: one decoder per operand, one multiplier, adder, normaliser and rounder.
+"""Datapath of a multi-format FPU: the pipeline steps of one lane.
 
-decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. The stages `place`, `round` and
-`encode` are the same as in a cast unit. The source number of these stages is the exact sum.
+Each operand has its own decoder. All operations share a multiplier, an adder, a normaliser and a rounder.
+The steps are: decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. A cast unit has
+the same steps `place`, `round` and `encode`. In an FPU, these steps round the exact sum.
 """
 
 from __future__ import annotations
@@ -28,7 +29,7 @@ from fp9_rtl.parts.step import Beside, Step
 
 
 def lane_steps(unit: MultiFpu) -> list[Step]:
-    """Return the stages of one lane."""
+    """Return the pipeline steps of one lane."""
     decode = DecodeMulti(unit)
     multiply = MultiplyMulti(unit, decode.o.shape())
     align = AlignMulti(unit, multiply.o.shape())
@@ -40,11 +41,11 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
 
 
 class PlaceMulti(Place):
-    """The stage `Place` with one subtraction for all targets of fixed fields, integers among them.
+    """Shift the exact sum to the rounding position. One subtractor serves all targets, also integers.
 
-    A subnormal number drops as many bits as its exponent is below a constant of the target. The same difference tells
-    normal numbers. With `tiny_before_rounding`, a number below the smallest normal number is tiny even if it rounds to
-    a normal number.
+    A subnormal result keeps fewer bits the further its exponent is below a limit of the target format. The difference
+    of limit and exponent also tells whether a result is normal. With `tiny_before_rounding`, every number below the
+    smallest normal number is tiny, even if the number rounds up to a normal number.
     """
 
     def __init__(self, unit: MultiFpu, cast: ResultCast, targets: list[CastTarget], i: data.StructLayout) -> None:
@@ -71,14 +72,17 @@ class PlaceMulti(Place):
                 m.d.comb += places.eq(unused)
 
     def _all_ones(self, m: Module, places: Signal) -> None:
-        """Drive whether the kept fraction is all ones. In fixed fields, only normal numbers use the exponent."""
+        """Drive whether all kept fraction bits are 1.
+
+        In formats with fixed fields, only normal numbers use the exponent after a carry.
+        """
         super()._all_ones(m, places)
         for target in self._each_target(m):
             if not isinstance(target, HiFloat8Target):
                 m.d.comb += self.o.all_ones.eq(self.o.kept[: target.fraction_bits].all())
 
     def _hybrid_zones(self, m: Module, target: CastTarget) -> None:
-        """Drive the zones of hybrid rounding. An operation that reads no bits of its source rounds to nearest."""
+        """Drive the zones of hybrid rounding. Operations without a threshold always round to nearest."""
         super()._hybrid_zones(m, target)
         with m.If(~self.i.reads_source):
             m.d.comb += self.o.hybrid.nearest.eq(1)
@@ -110,9 +114,9 @@ def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeL
 
 
 class Finish(Step):
-    """Select the rounded sum or the result that needs no rounding. Add flags and tag.
+    """Select the rounded sum or a result that needs no rounding. Output the flags and the tag.
 
-    A narrow code is NaN-boxed: the bits above it are 1.
+    With NaN boxing, all bits above a narrow result are 1.
     """
 
     name = "finish"

@@ -1,4 +1,7 @@
-"""Operands of a multi-format FPU. A code of any supported format becomes sign, biased exponent and significand."""
+"""Operand decoders of a multi-format FPU.
+
+A code of any format becomes a sign, a biased exponent and a significand.
+"""
 
 from __future__ import annotations
 
@@ -20,13 +23,13 @@ from fp9_rtl.sums.adder import EXTRA_BITS
 
 
 class Scale:
-    """Exponent range and precision that can represent every operand of several formats.
+    """Exponent range and precision that represent every operand of several formats.
 
-    The upper and the lower part of an integer operand are two terms. The upper part has its leading bit at the top of
-    the significand.
+    An integer operand is split into an upper and a lower term. The upper term has its leading bit at the top of the
+    significand.
 
-    Subnormal numbers keep their leading zeros if this costs no bit that a result needs (`_keeps_zeros`). Otherwise
-    they are normalised. Division needs normalised operands.
+    Subnormal operands keep their leading zeros if the adder then still has all bits that a result needs
+    (`_keeps_zeros`). Otherwise the decoder normalises subnormal operands. Division always needs normalised operands.
     """
 
     def __init__(
@@ -43,12 +46,15 @@ class Scale:
 
     @cached_property
     def normalised(self) -> frozenset[Format]:
-        """Return the formats whose subnormal numbers are normalised: the fewest, and all 8-bit formats or none."""
+        """Return the formats whose subnormal operands are normalised.
+
+        The set is as small as possible. It holds all narrow formats with subnormal numbers, or no narrow format.
+        """
         return self._subnormal - frozenset(self._kept)
 
     @cached_property
     def extra_bits(self) -> int:
-        """Return the number of bits of an aligned term below the last bit of a product. The last one is sticky."""
+        """Return how many bits an aligned term has below a product's last bit. The lowest is a sticky bit."""
         return next(bits for bits in range(1, self._most_extra_bits + 1) if self._keeps_zeros(self._kept, bits))
 
     @property
@@ -67,15 +73,16 @@ class Scale:
         return kept
 
     def _keeps_zeros(self, kept: Sequence[Format], extra_bits: int) -> bool:
-        """Return whether the subnormal numbers of some formats can keep their leading zeros.
+        """Return whether subnormal operands of the formats in `kept` can keep their leading zeros.
 
-        Bits of the smaller term are lost only below the last exact bit: 2 * precision + extra_bits - 2 places below
-        the larger exponent. The rounding reads `rounding_bits` bits below a result's last bit, and tininess reads the
-        bits one place further right. If the larger exponent is the exponent of a subnormal addend, or of a product of
-        two subnormal numbers, all these bits are exact down to the smallest number.
+        The adder is exact down to 2 * precision + extra_bits - 2 places below the larger exponent. Alignment loses only
+        bits further right. A rounding reads `rounding_bits` bits below a result's last bit. Detecting tininess reads
+        one more bit.
 
-        In all other products, a result has its first 1 at most zeros + 2 places below the exponent. Then the
-        precision of the result and the rounding bits are exact.
+        The larger exponent may belong to a subnormal addend or to a product of two subnormal numbers. The adder must
+        then be exact down to the last bit that the smallest result needs. In all other products, the leading 1 of a
+        result is at most zeros + 2 places below the larger exponent. The adder must then be exact for the precision and
+        the rounding bits.
         """
         exact = 2 * self.precision + extra_bits - 2
         quanta = [fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) for fmt in self._formats]
@@ -92,9 +99,9 @@ class Scale:
 
     @cached_property
     def exponents(self) -> range:
-        """Return the exponent range of all non-zero operands.
+        """Return the exponent range of all operands except zeros.
 
-        The range includes 0, the exponent of 1. This is the second factor of sums and conversions.
+        The range includes 0, because sums and conversions use the number 1 as second factor.
         """
         integers = max(0, self.integer_bits - 1)
         lowest, highest = zip((0, integers), *(self._range(fmt) for fmt in self._formats), strict=True)
@@ -108,12 +115,15 @@ class Scale:
 
     @property
     def bias(self) -> int:
-        """Return the bias with which the lowest exponent becomes 1."""
+        """Return the bias that maps the lowest exponent to 1."""
         return 1 - self.exponents.start
 
     @property
     def sum_bias(self) -> int:
-        """Return the bias of the exponents of products and sums. A product's first bit has twice the weight of 1."""
+        """Return the bias of the exponents of products and sums.
+
+        The first bit of a product of two significands has the weight 2.
+        """
         return 2 * self.bias - 1
 
     @property
@@ -123,13 +133,13 @@ class Scale:
 
     @property
     def layout(self) -> data.StructLayout:
-        """Return the layout of a decoded operand. `signaling` marks a signalling NaN."""
+        """Return the layout of a decoded operand. The flag `signaling` marks a signalling NaN."""
         flags = dict.fromkeys(("sign", "zero", "inf", "nan", "signaling"), 1)
         return data.StructLayout({"significand": self.precision, "exponent": self.field, **flags})
 
 
 def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> data.View[data.StructLayout]:
-    """Decode an operand's code in the selected format, and return its fields."""
+    """Decode an operand's code in the selected format. Return the fields of the operand."""
     scale = Scale.of(unit)
     operand = Signal(scale.layout, name=f"operand_{name}")
     narrow = _narrow(m, unit.narrow, scale, name, code, select) if unit.narrow else None
@@ -150,7 +160,10 @@ def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> 
 def unpack_narrow(
     m: Module, formats: Sequence[Format], name: str, code: Value, select: Value
 ) -> data.View[data.StructLayout]:
-    """Decode an 8-bit code on the scale of the 8-bit formats. A select that is too large means the last format."""
+    """Decode a narrow code to the exponent range and precision of the narrow formats.
+
+    A select value beyond the last format selects the last format.
+    """
     operand = _narrow(m, formats, Scale(formats), name, code, select)
     for fmt in switch(m, select, formats):
         m.d.comb += operand.signaling.eq(_signals(fmt, code))

@@ -1,7 +1,7 @@
-"""Results that need no rounding: sign injection, minimum and maximum, comparison, classification.
+"""Results of a multi-format FPU that need no rounding, such as comparisons.
 
-Each result is one of two words. The order of a and c selects the word. The adder computes a - c exactly, and the
-sign of the difference gives the order. If the order does not matter, the result is always the first word.
+Each result is one of two words. The order of operands a and c selects the word. The adder computes a - c exactly, and
+the sign of the difference gives the order. If the order does not matter, the result is always the first word.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def others_layout(unit: MultiFpu) -> data.StructLayout:
-    """Return the fields that select between the sum and two words. There are no fields if every operation rounds.
+    """Return the layout of the fields that select between the rounded sum and two words.
 
-    If `rounded` is 1, the sum is the result. Otherwise three flags select the result: `if_less`, `if_equal` and
-    `if_greater`. The order of a and c selects one of them. If this flag is 1, the result is `first`, otherwise
-    `second`.
+    The layout is empty if every operation rounds. The rounded sum is the result if the field `rounded` is 1. Otherwise
+    the fields `if_less`, `if_equal` and `if_greater` apply to a < c, a = c and a > c. The result is the word `first` if
+    the applicable field is 1, and the word `second` if the field is 0.
     """
     if all(op in SUMS for op in unit.operations):
         return data.StructLayout({})
@@ -36,15 +36,15 @@ def others_layout(unit: MultiFpu) -> data.StructLayout:
 
 
 class Others:
-    """Logic that drives `others_layout`. This logic is part of the decoding stage."""
+    """Logic that drives the fields of `others_layout` in the decoding step."""
 
     def __init__(self, m: Module, unit: MultiFpu, ports: View, a: View, c: View, o: View) -> None:
-        """Store the decoded operands a and c. If no operation reads c, pass a as c."""
+        """Store the decoded operands a and c. If no operation reads operand c, pass operand a as c."""
         self._m, self._unit, self._ports = m, unit, ports
         self._a, self._c, self._o = a, c, o
 
     def drive(self) -> None:
-        """Drive both words, and the conditions under which the result is the first word."""
+        """Drive both result words, and the conditions under which the first word is the result."""
         a, c, o = self._a, self._c, self._o
         first, second = Signal(self._unit.word, name="word_of_a"), Signal(self._unit.word, name="word_of_c")
         mask, nan = Signal(CLASS_BITS, name="class_mask"), Signal(self._unit.word, name="canonical_nan")
@@ -66,9 +66,10 @@ class Others:
         self._order()
 
     def _order(self) -> None:
-        """Drive the conditions on the order of a and c. A NaN operand is unordered.
+        """Drive the conditions on the order of operands a and c. A NaN operand is unordered.
 
-        The minimum of two zeros is a if a is -0. If a and c are equal and not zero, both words are correct.
+        If operand a is -0, a is the minimum of two zeros. If equal operands are not zeros, both words are correct
+        results.
         """
         a, c, o = self._a, self._c, self._o
         compares, extremum, smaller = self._is(*COMPARISONS), self._is(*EXTREMA), self._is(_Op.MIN)
@@ -104,7 +105,7 @@ class Others:
         ]
 
     def _code(self, fmt: Format, name: str) -> Value:
-        """Return the operand's code. Return the canonical NaN if a bit above the code is not 1 (NaN boxing)."""
+        """Return an operand's code. Without NaN boxing bits above the code, return the canonical NaN."""
         word = self._ports[name]
         code = word[: fmt.bits]
         if not self._unit.nan_boxing or fmt.bits == self._unit.word:
@@ -114,7 +115,7 @@ class Others:
         return boxed
 
     def _canonical(self, fmt: Format, code: Value, operand: View) -> Value:
-        """Return the code. A zero or NaN without a sign gets the code that the encoder uses."""
+        """Return a code. If zero or NaN has no sign in the format, return the only code of zero or NaN."""
         if not fmt.signed_zero:
             code = Mux(operand.zero, 0, code)[: fmt.bits]
         if fmt.has_nan and fmt.nan_code(True) == fmt.nan_code(False):
@@ -122,7 +123,7 @@ class Others:
         return code
 
     def _mask(self, fmt: Format) -> Value:
-        """Return the class of a as a one-hot mask with ten bits (RISC-V, FCLASS)."""
+        """Return the class of operand a as a one-hot mask with ten bits (RISC-V, FCLASS)."""
         a = self._a
         finite = ~(a.zero | a.inf | a.nan)
         tiny = finite & self._is_subnormal(fmt)
@@ -132,9 +133,9 @@ class Others:
         return Cat(*negative, *positive, a.signaling, a.nan & ~a.signaling)
 
     def _is_subnormal(self, fmt: Format) -> Value:
-        """Return whether a is subnormal, or denormal in HiFloat8.
+        """Return whether operand a is subnormal, or denormal in HiFloat8.
 
-        The result is valid only if a is finite and not zero.
+        The value is meaningful only if operand a is finite and not zero.
         """
         magnitude = self._ports.a[: fmt.bits - 1]
         if isinstance(fmt, FixedFormat):

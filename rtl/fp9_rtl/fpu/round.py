@@ -1,8 +1,7 @@
-"""Rounder of the dual-format FPU. One adder rounds a sum to the 16-bit format, or a downcast to its 8-bit target.
+"""Rounder of the dual-format FPU. One adder rounds sums to 16 bits and downcasts to 8 bits.
 
-Rounding to nearest with ties away adds half an ulp and drops the bits below the ulp. For a narrower target the
-adder
-adds at another bit position:
+Rounding to nearest with ties away adds half an ulp and drops all bits below the ulp. For a target with fewer fraction
+bits, the adder adds at a higher bit position:
 
     exponent|xxxxxxxxx|g      the 16-bit format: the guard bit is added to the last place
     exponent|xx1......|       a target with 2 fraction bits: 1 is added to the first dropped bit
@@ -27,9 +26,9 @@ CODE_BITS = 8
 
 
 class RoundFpu(Step):
-    """Round once. Then handle overflow, underflow and NaN-Inf as the result's format requires.
+    """Round once. Then handle overflow, underflow and NaN-Inf as the result format requires.
 
-    `downcast` selects the 8-bit target, which saturates. A downcast rounds a single number of the 16-bit format.
+    The input `downcast` selects the 8-bit target, which saturates. A downcast rounds one number of the 16-bit format.
     """
 
     name = "round"
@@ -93,9 +92,9 @@ class RoundFpu(Step):
                 ]
 
     def _pack(self, m: Module, rounded: Value, narrow: Value, kept: Value, overflow: Value) -> None:
-        """Drive the result. The magnitude is the rounded magnitude if `kept` is 1.
+        """Drive the result. If `kept` is 1, the magnitude of the result is the rounded magnitude.
 
-        Otherwise it is zero, the largest number, or NaN-Inf, whose bits are all 1.
+        If `kept` is 0, the magnitude is zero, the largest number, or NaN-Inf with all bits 1.
         """
         i, bits = self.i, self._format.bits - 1
         number, ones, sign = Signal(), Signal(), Signal()

@@ -1,9 +1,9 @@
-"""Dual-format FPU: two products of 8-bit operands or one of 16-bit operands, with one adder, normaliser and rounder.
+"""Datapath of the dual-format FPU: two 8-bit products or one 16-bit product, plus an addend.
 
-The 16-bit multiplier forms both 8-bit products: the first in the upper bits of its result, the second in the lower
-bits. A 16-bit product has twice the precision of an 8-bit product. The window for two products can hold it, and the
-second product is then zero. An upcast is a product with 1 plus zeros. A downcast is the addend alone, rounded at
-another bit position.
+The 16-bit multiplier forms two 8-bit products at once. The first product is in the upper bits of the multiplier's
+output, and the second product is in the lower bits. A 16-bit product has twice the precision of an 8-bit product. The
+adder for two products also adds a 16-bit product, with a zero as second product. An upcast multiplies by 1 and adds
+zeros. A downcast rounds the addend at another bit position.
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ LANES = 2
 
 
 def _is_merged(_: Fpu, fmt: Format) -> bool:
-    """Return whether a format has NaN-Inf and no subnormal numbers, and rounds ties away, as HFP8 formats do."""
+    """Return whether a format has NaN-Inf, no subnormal numbers, and rounding with ties away, like HFP8 formats."""
     return fmt.nan_is_inf and fmt.flushes and fmt.default_rounding is Rounding.RNA
 
 
@@ -56,7 +56,7 @@ CIRCUITS = Circuits(
 
 
 def fpu_steps(unit: Fpu) -> list[Step]:
-    """Return all stages of the unit."""
+    """Return all pipeline steps of the dual-format FPU."""
     decode = DecodeFpu(unit)
     multiply = MultiplyFpu(unit, decode.products)
     added = addition(unit.engine.result.format, multiply.o.shape())
@@ -69,10 +69,10 @@ def fpu_steps(unit: Fpu) -> list[Step]:
 
 
 def _factors(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of the factors that are decoded from port a or b. Exponents have the 16-bit format's bias.
+    """Return the layout of the factors decoded from port a or b. Exponents have the bias of the 16-bit format.
 
-    `wide` is the significand of a 16-bit number. `narrow0` and `narrow1` are the significands of the 8-bit numbers.
-    Unused significands are 0. The first product is either 16-bit or 8-bit.
+    The field `wide` is the significand of a 16-bit number. The fields `narrow0` and `narrow1` are significands of 8-bit
+    numbers. Unused significands are 0. The first product is a 16-bit product or an 8-bit product.
     """
     lanes: dict[str, data.ShapeLike] = {}
     for lane in range(LANES):
@@ -86,10 +86,10 @@ def _where(value: Value, taken: Value) -> Value:
 
 
 class DecodeFpu(Step):
-    """Decode the factors of both products. The operation selects them.
+    """Decode the factors of both products, as the operation requires.
 
-    A downcast has no factors. Its target passes through. Each format has its own decoder. One signal enables it if
-    both the format and the operation are selected.
+    A downcast has no factors, and its target passes through. Each format has its own decoder. A decoder is enabled if
+    the ports select its format and its operation.
     """
 
     name = "decode"
@@ -123,8 +123,8 @@ class DecodeFpu(Step):
     def _factors(self, m: Module, name: str, wide: Value, narrow: Sequence[Value], one: Value) -> None:
         """Drive the factors of one port.
 
-        `wide` selects the port's 16-bit number. `narrow[i]` selects the number of lane i. `one` selects the number
-        1.
+        The input `wide` selects the port's 16-bit number. The input `narrow[i]` selects the 8-bit number of lane i. The
+        input `one` selects the number 1.
         """
         fmt, o = self._format, self.o[name]
         number = unpack_addend(m, fmt, self.i[name], f"wide_{name}")
@@ -146,8 +146,9 @@ class DecodeFpu(Step):
         ]
 
     def _decoded(self, m: Module, name: str, lane: int, taken: Value) -> data.View[data.StructLayout]:
-        """Return the 8-bit operand of a lane. If `taken` is 0, the significand is 0. In the first lane the exponent is
-        then 0, too.
+        """Return the 8-bit operand of a lane.
+
+        If `taken` is 0, the significand is 0. The exponent of the first lane is then 0, too.
         """
         formats = {"a": self._unit.a, "b": self._unit.b}[name]
         bits = self._format.exponent_bits
@@ -175,8 +176,8 @@ class DecodeFpu(Step):
 class MultiplyFpu(Step):
     """Form both exact products with one multiplier and normalise them. Exponents have the result's bias.
 
-    The lower partial-product rows use the low 8-bit significand of a, the upper rows the high one. If the 16-bit
-    significand is 0, the result holds two products that do not overlap.
+    The lower rows of partial products use the second 8-bit significand of a. The upper rows use the first 8-bit
+    significand of a. If the 16-bit significands are 0, the output holds two products that do not overlap.
 
         bbbb......  x  aaaa......  ->  pppppppp............
         ......bbbb  x  ......aaaa  ->  ............pppppppp
@@ -215,8 +216,9 @@ class MultiplyFpu(Step):
         return m
 
     def _products(self, m: Module) -> tuple[Value, Value]:
-        """Return the second product and then the first product. If the operation has only one product, the second is
-        0.
+        """Return the second product, then the first product.
+
+        The second product is 0 if the operation has only one product.
         """
         a, b, pair = self.i.a, self.i.b, self.i.pair
         top = Const(0, self._wide - OPERAND_SIGNIFICAND_BITS)

@@ -1,11 +1,11 @@
 """Exact sum of a multi-format FPU: multiply, align, add, normalise.
 
-The term with the larger exponent stays in place. The other term is shifted right, as in `sums.adder`:
+The term with the larger exponent keeps its position. The other term is shifted right, as in `sums.adder`:
 
     larger    x.xxxxxxxxxxx|00|0
-    smaller       x.xxxxxxx|gr|s     s: OR of all bits further right; g and r where `Scale.extra_bits` asks for them
+    smaller       x.xxxxxxx|gr|s     s: OR of all bits further right; g and r if `Scale.extra_bits` includes them
 
-The rounder gets all bits of the normalised sum. The position of the last place depends on the format.
+The rounder gets all bits of the normalised sum, because the position of a result's last bit depends on the format.
 """
 
 from __future__ import annotations
@@ -35,14 +35,14 @@ CHOICES = (*ROUNDER_CHOICES, "integer_format", "by_zero", "tag", "others")
 
 
 def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
-    """Return the fields in `CHOICES` that layout `i` contains."""
+    """Return the fields of the layout `i` that are in `CHOICES`."""
     return {name: i[name].shape for name in CHOICES if name in i.members}
 
 
 class MultiplyMulti(Step):
-    """Form the exact product.
+    """Form the exact product of two factors. The addend passes through.
 
-    The product has one bit above the product of the leading bits. The addend passes through.
+    The first bit of the product has twice the weight of the product of both leading bits.
     """
 
     name = "multiply"
@@ -107,7 +107,7 @@ class MultiplyMulti(Step):
         ]
 
     def _dot(self, m: Module) -> None:
-        """Replace the product by the sum of several products."""
+        """Replace the product by the dot product."""
         o = self.o
         term, both_infinities, signaling = dot_term(m, self._unit, self.i.dot, o.c.sign, self._scale.sum_bias)
         self._replace(m, term)
@@ -118,9 +118,9 @@ class MultiplyMulti(Step):
 
 
 class AlignMulti(Step):
-    """Align both terms, and form the special results.
+    """Align product and addend, and compute the special results.
 
-    NaN has priority over infinity, and infinity over a finite sum.
+    A NaN result has priority over an infinite result. An infinite result has priority over a finite sum.
     """
 
     name = "align"
@@ -164,7 +164,7 @@ class AlignMulti(Step):
         return m
 
     def _classify(self, m: Module, product_larger: Value) -> None:
-        """Drive the special results. 0 x infinity is invalid even if the addend is a quiet NaN (RISC-V).
+        """Drive the special results. The product 0 x infinity is invalid even if the addend is a quiet NaN (RISC-V).
 
         The difference of two infinities is not invalid if an operand is a quiet NaN.
         """
@@ -183,7 +183,7 @@ class AlignMulti(Step):
 
 
 class AddMulti(Step):
-    """Add the two terms. The result is a magnitude and a sign."""
+    """Add product and addend. The sum has a magnitude and a sign."""
 
     name = "add"
 
@@ -204,7 +204,7 @@ class AddMulti(Step):
 
 
 class NormaliseMulti(Step):
-    """Normalise the sum and drop its leading 1, for the rounder. Select the result that needs no rounding."""
+    """Normalise the sum and drop its leading 1. Select the word of a result that needs no rounding."""
 
     name = "normalise"
 
