@@ -1,4 +1,4 @@
-"""Numba kernel for accumulator units, which run a sequence of operations (see `units.Mac`)."""
+"""Numba kernel for accumulator units, which process a sequence of operations."""
 
 from __future__ import annotations
 
@@ -16,8 +16,8 @@ _LOAD, _CLEAR, _FOLD = int(MacOp.LOAD), int(MacOp.CLEAR), int(MacOp.FOLD)
 def accumulate(result, output, s, op, terms, c, c_codes, limbs, codes, flags):
     """Run the operations `op` (n,) on an accumulator that starts at +0.
 
-    Write the accumulator's code and flags after each operation. Steps are rounded to the format of `result`, and
-    totals to the format of `output` (both `fused.Result`). The flat arrays of `terms` hold `s.products` operands for
+    After each operation, write the accumulator's code and flags. Steps are rounded to the format of `result`, and
+    totals to the format of `output`; both are `fused.Result`. The flat arrays in `terms` hold `s.products` operands for
     each operation. `c` (n,) holds the addends as float64 numbers, and `c_codes` (n,) holds the addends' codes. `limbs`
     is work space for exact sums.
     """

@@ -1,4 +1,4 @@
-"""Numba intrinsics that reinterpret floats as integers and integers as floats."""
+"""Numba intrinsics that convert the bits of a float to an integer and back."""
 
 from __future__ import annotations
 

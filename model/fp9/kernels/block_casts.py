@@ -1,9 +1,9 @@
 """Numba kernels for block casts.
 
-Each kernel computes the amax, the scale and the elements of a block while the block is in the cache. All kernels take
-float32 bit patterns as uint32 arrays of shape (blocks, length). Compared as integers, the patterns of magnitudes have
-the order of the numbers, with infinity and NaN last. The largest pattern of a block therefore shows whether the block
-has an infinity or a NaN.
+Each kernel computes a block's amax, scale and elements while the block is in the cache. All kernels take float32 bit
+patterns as uint32 arrays of shape (blocks, length). The bit patterns of magnitudes, read as integers, are in the order
+of the numbers, then infinity, then NaN. A block has an infinity or NaN if its largest bit pattern is an infinity or
+NaN.
 """
 
 from __future__ import annotations
@@ -25,10 +25,10 @@ _LIFT = 24
 
 
 class Steps(NamedTuple):
-    """Constants that give the scale code of a block with amax 2^e (1 + f / 2^23). All fields are int64.
+    """Constants from which a kernel computes the scale code of a block with amax 2^e (1 + f / 2^23).
 
-    The scale code is e + 127 + `offset`. An even code increases by 1 if f >= `from_even`, and an odd code if f >=
-    `from_odd`. The result is clamped to 0..`largest`. `nan` is the code of NaN.
+    All fields are int64. The scale code is e + 127 + `offset`. An even code is increased by 1 if f >= `from_even`, and
+    an odd code if f >= `from_odd`. The result is clamped to 0..`largest`. `nan` is the code of NaN.
     """
 
     offset: int
@@ -59,8 +59,8 @@ _ROW = 16
 def _tops(lanes, half, tops):
     """Write each block's largest magnitude to `tops`. The length of a block is a power of two.
 
-    `lanes` (n,) holds the patterns of all blocks one after another. Neighbouring patterns are compared in pairs until
-    one maximum for each block is left. `half` (n / 2,) is work space.
+    `lanes` (n,) holds the patterns of all blocks one after another. Neighbouring patterns are compared in pairs, again
+    and again, until each block has a single maximum. `half` (n / 2,) is work space.
     """
     count = lanes.size // 2
     for i in range(count):
@@ -111,7 +111,7 @@ def _shared(tops, s, scales, reciprocals):
 
 @called
 def _nearest_even(blocks, reciprocals, g, out):
-    """Multiply blocks (n, rows, 16) by reciprocals of the scales, and round the products to nearest even.
+    """Multiply rows of 16 numbers in blocks (n, rows, 16) by reciprocal scales, and round to nearest even.
 
     The element format must have subnormals.
     """
@@ -161,8 +161,8 @@ def _integers(blocks, reciprocals, unit, largest, out):
 def scaled_integers(patterns, s, unit, largest, scales, codes):
     """Cast blocks to two's complement integers with power-of-two scales.
 
-    An integer n in -largest..largest stands for the element n / unit. The length of a block is a power of two and at
-    least 16.
+    The integer n stands for the element n / unit, and is between -largest and largest. The length of a block is a power
+    of two and at least 16.
     """
     blocks, length = patterns.shape
     tile = max(1, _TILE // length)
@@ -183,7 +183,7 @@ def scaled_integers(patterns, s, unit, largest, scales, codes):
 class ScaleGrid(NamedTuple):
     """Constants for rounding positive float64 numbers to a scale format.
 
-    The format's codes from 0 upwards must be in the order of the numbers.
+    The format's codes must rise with the numbers, from code 0 upwards.
     """
 
     fraction_bits: int
@@ -206,9 +206,9 @@ def _rounded(tops, divisor, g, scales):
 
 @called
 def _counted(lanes, scales, limits, out):
-    """Encode rows of 16 patterns by a binary search in the limits for the row's scale code.
+    """Encode rows of 16 patterns by binary search. The row's scale code selects the limits.
 
-    The search selects limits instead of branching, so that LLVM can vectorise the loop.
+    The search uses select instructions instead of branches, so that LLVM vectorises the loop.
     """
     for row in range(lanes.shape[0]):
         of_scale = limits[scales[row]]
@@ -228,11 +228,11 @@ def _counted(lanes, scales, limits, out):
 
 @kernel
 def counted(patterns, g, divisor, limits, scales, codes):
-    """Cast blocks to FP4 elements, which have seven magnitudes above zero.
+    """Cast blocks to FP4 elements, which have seven nonzero magnitudes.
 
     The scale of a block is amax / `divisor`, rounded once. The length of a block is a power of two and at least 16.
-    For each scale code, `limits` (scales, 7) holds the lowest patterns that are encoded as 1 to 7, as int32. All
-    elements of a block with an infinity or a NaN are 0.
+    `limits` (scales, 7), int32, holds for each scale code the lowest patterns that become the magnitude codes 1 to 7.
+    In a block with an infinity or NaN, all elements become 0.
     """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)

@@ -1,7 +1,7 @@
 """Compilation of kernels and their cache on disk.
 
-Numba reuses cached code until the source file of the function changes. A kernel may also contain code and constants
-from other files. Therefore fp9 recompiles all kernels if any of the files changes.
+Numba reuses cached machine code until the source file of the kernel changes. However, a kernel may also contain code
+and constants from other files. Therefore fp9 recompiles all kernels if any of these files changes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOG = logging.getLogger("fp9")
 
 
 class _Announced(event.Listener):
-    """Listener that tells the user once that kernels are being compiled and that the first call is slow."""
+    """Listener that tells the user once that kernels are being compiled, which makes the first call slow."""
 
     def on_start(self, _: event.Event) -> None:
         if not self._said:
@@ -43,9 +43,9 @@ class _Announced(event.Listener):
 
 
 class _Undisturbed(event.Listener):
-    """Listener that delays Ctrl-C until a compilation ends.
+    """Listener that delays Ctrl-C until the compilation ends.
 
-    LLVM calls back into Python. An interrupt during a callback would be lost and would break the compilation.
+    LLVM calls back into Python. An interrupt during a callback of LLVM would be lost and would break the compilation.
     """
 
     def __init__(self) -> None:
@@ -116,7 +116,7 @@ def called(function: Callable[..., Any]) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Decorate a kernel. Kernels are compiled at their first call, cached on disk, and release the GIL.
+    """Decorate a kernel. Kernels are compiled at their first call, are cached on disk, and release the GIL.
 
     In a kernel, division by zero gives infinity instead of an error.
     """

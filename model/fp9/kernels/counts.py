@@ -1,7 +1,7 @@
 """Numba kernels that count zeros, overflows and underflows of a cast.
 
-The loops have no branches, so that LLVM can vectorise them. A counter is as wide as an array element, so that a
-vector register holds the most counters. Arrays are processed in blocks that fit the first-level cache.
+The loops have no branches, so that LLVM can vectorise them. A counter has the width of an array element, so that one
+vector register holds as many counters as elements. Arrays are processed in blocks that fit into the first-level cache.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ _ZERO, _ONE, _SHORT = U(0), U(1), np.uint16
 class Limits(NamedTuple):
     """Thresholds for counting zeros, overflows and underflows, as bit patterns.
 
-    `source_mask` and the overflow thresholds are for source patterns. All other fields are for target codes.
+    `source_mask` and the overflow thresholds apply to source patterns. All other fields are for target codes.
     """
 
     source_mask: Any  # takes the sign off a pattern
@@ -73,7 +73,7 @@ def _look(patterns, codes, limits):
 
 @kernel
 def count_all(patterns, codes, limits):
-    """Count zeros, overflows and underflows of source patterns (n,) and their codes (n,). Return `Found`."""
+    """Count zeros, overflows and underflows, from source patterns (n,) and their codes (n,). Return `Found`."""
     zeros, large, vanished, small, top = 0, 0, 0, 0, patterns.dtype.type(0)
     for start in range(0, patterns.size, BLOCK):
         found = _look(patterns[start : start + BLOCK], codes[start : start + BLOCK], limits)
@@ -86,7 +86,7 @@ def count_all(patterns, codes, limits):
 def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overflows):
     """Encode one block, and count zeros, overflows and underflows in the same loop.
 
-    If `overflows` is false, a second loop counts the overflows, but only if an overflow occurs.
+    If `overflows` is false, overflows are counted in a second loop, and only if the block has an overflow.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     nonzero, normal = U(limits.nonzero), U(limits.normal)
@@ -109,9 +109,9 @@ def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overfl
 
 @kernel
 def encode_nearest_even_counted(patterns, magic, offset, grid, edges, codes, limits):
-    """Encode float32 patterns as `encode_nearest_even` does, and return the counts `Found`.
+    """Encode float32 patterns like `encode_nearest_even`, and return the counts `Found`.
 
-    Overflow depends on the magnitude only, since the rounding is to nearest. The first loop over a block counts
+    In rounding to nearest, only the magnitude decides whether a number overflows. The first loop over a block counts
     overflows only if the previous block had an overflow.
     """
     zeros, large, vanished, small, top = 0, 0, 0, 0, _ZERO

@@ -1,8 +1,8 @@
-"""Numba kernels that compute dot products row by row, for every engine and option (see `engines.Engine`).
+"""Numba kernels that compute dot products row by row, for every accumulator model.
 
-Operands and accumulators are float64 numbers, which represent every code exactly. The unit of an alignment window is
-a power of two, so that scaling in float64 is exact. A sum that float64 cannot represent is rounded to odd (see
-`fused`).
+Operands and accumulators are float64 numbers, which represent every code exactly. The last bit of an alignment window
+has a power of two as weight, so that scaling in float64 is exact. A sum that float64 cannot represent is rounded to odd
+(see `fused`).
 """
 
 from __future__ import annotations
@@ -30,7 +30,7 @@ TRUNCATIONS = {Truncation.ZERO: _ZERO, Truncation.FLOOR: _FLOOR, Truncation.JAM:
 
 
 class Sums(NamedTuple):
-    """Parameters of an accumulator model (engine) for two operand formats, as numbers."""
+    """Parameters of an accumulator model for two operand formats, as numbers."""
 
     products: int
     chunk: int  # products between two roundings into the total; joins says whether there are such
@@ -52,7 +52,7 @@ class Sums(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Operands a and b of the products, and their powers of two for the alignment, as float64 arrays."""
+    """Factors a and b, and their powers of two for alignment, as float64 arrays."""
 
     a: Any
     b: Any
@@ -62,7 +62,7 @@ class Terms(NamedTuple):
 
 @inlined
 def power(x, lowest):
-    """Return the larger of 2^floor(log2|x|) and `lowest`. x is finite and not 0."""
+    """Return the larger of 2^floor(log2|x|) and `lowest`. `x` must be finite and nonzero."""
     return max(bits_float64(float64_bits(x) & INF_BITS), lowest)
 
 
@@ -74,7 +74,7 @@ def as_addend(c, floor):
 
 @inlined
 def _is_operand_nan(x):
-    """Return whether `x` is NaN, except the special NaN that infinity times a zero scale gives."""
+    """Return whether `x` is NaN, but not the special NaN that marks infinity times a zero scale."""
     return x != x and float64_bits(x) != _INVALID_NAN
 
 
@@ -91,7 +91,7 @@ def _product(s, a, b):
 
 @called
 def _exact_sum(s, mode, a, b, start, stop, c, limbs):
-    """Return c + sum of a[k] * b[k] as a float64 pattern rounded to odd, and whether an operand was NaN."""
+    """Return c + sum(a[k] * b[k]) as a float64 pattern rounded to odd, and whether an operand was NaN."""
     special, cancelled = 0.0, False
     quiet = c != c
     some = c != 0.0
@@ -144,7 +144,7 @@ def _largest(s, a, b, power_a, power_b, start, stop, stride):
 
 @inlined
 def cut(s, x):
-    """Return `x` truncated to an integer by the engine's truncation rule. |x| is far below 2^52."""
+    """Return `x` truncated to an integer by the accumulator model's truncation rule. |x| is far below 2^52."""
     if s.truncation == _FLOOR:
         return np.floor(x)
     kept = np.trunc(x)
@@ -166,7 +166,7 @@ def _cut_sum(s, a, b, scale, start, stop, stride):
 
 @called
 def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
-    """Return the aligned sum of the products and `c`, whether bits were dropped, and whether an operand was NaN.
+    """Return the aligned sum of the products and `c`, and whether bits were dropped, and whether an operand was NaN.
 
     The sum is a float64 pattern rounded to odd.
     """
@@ -194,10 +194,10 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
 
 @called
 def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
-    """Do the same as `_window_sum` for an engine that sums even and odd products separately.
+    """Do the same as `_window_sum`, but for an accumulator that adds even and odd products separately.
 
-    The even and the odd sum are added and rounded down. The addend `c` is then added, and the result is rounded down
-    again.
+    The even sum and the odd sum are added, and the result is rounded down. Then the addend `c` is added, and the result
+    is again rounded down.
     """
     top_even, _, special_even, quiet_even = _largest(s, a, b, power_a, power_b, start, stop, 2)
     top_odd, _, special_odd, quiet_odd = _largest(s, a, b, power_a, power_b, start + 1, stop, 2)
@@ -215,7 +215,7 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
 def join_halves(s, top_even, top_odd, even, odd, c):
     """Return the float64 pattern of even + odd + c, and whether bits were dropped.
 
-    `even` counts units of `top_even` * 2^-window, and `odd` counts units of `top_odd` * 2^-window.
+    `even` and `odd` are integers, in units of `top_even` * 2^-window and `top_odd` * 2^-window.
     """
     unit, wide = math.ldexp(1.0, s.window), math.ldexp(1.0, s.interleaved + 1)
     power_c = power(c, s.lowest_power) if c != 0.0 else s.lowest_power
@@ -247,9 +247,9 @@ def join_halves(s, top_even, top_odd, even, odd, c):
 
 @called
 def finish_aligned(t, bits, dropped, code, value, flags):
-    """Return the code and flags of a rounded sum, corrected for its alignment.
+    """Return the code and flags of a rounded sum, corrected for the effects of alignment.
 
-    A zero sum gets the code of +0. Dropped bits raise the inexact flag, and the underflow flag if the sum is tiny.
+    A zero sum gets the code of +0. Dropped bits raise the inexact flag, and also the underflow flag if the sum is tiny.
     """
     if value == 0.0:
         code = np.uint32(0)
@@ -320,9 +320,9 @@ def sum_rows(result, output, s, terms, c, scales, random_bits, limbs, codes, fla
     """Compute the dot product of each pair of rows, and write its code and flags.
 
     Steps are rounded to the format of `result`, and totals to the format of `output` (both `fused.Result`). The arrays
-    of `terms` have the shapes (m or 1, k) for a and (m, k) for b. `c` (m,) holds the addends as float64 numbers.
-    `scales` (m or 1, chunks) holds a factor for the sum of each chunk. `random_bits` holds random integers, shape (m or
-    1, roundings or 1), and their width in bits. `limbs` is work space for exact sums.
+    in `terms` have the shapes (m or 1, k) for `a`, and (m, k) for `b`. `c` (m,) holds the addends as float64 numbers.
+    `scales` (m or 1, chunks) holds the factors that multiply the sums of chunks. `random_bits` holds random integers (m
+    or 1, roundings or 1), and their width in bits. `limbs` is work space for exact sums.
     """
     randoms, width = random_bits
     a, b, power_a, power_b = terms

@@ -131,7 +131,7 @@ number_of: Any = intrinsic(_number_of)
 def largest(x):
     """Return the largest magnitude in an array. NaN is larger than all numbers.
 
-    Magnitudes are compared as integers, which LLVM vectorises.
+    Magnitudes are compared as integers, because LLVM vectorises integer comparisons.
     """
     found = magnitude_bits(x[0])
     for j in range(x.size):
@@ -141,7 +141,7 @@ def largest(x):
 
 @inlined
 def rounded_sum(x, y, t):
-    """Return round(x + y). Infinities, NaN and zeros are treated as in plain addition."""
+    """Return round(x + y). Infinities, NaN and zeros give the same results as in plain addition."""
     plain = x + y
     total = odd_sum(x, y)
     return round64(total if abs(plain) < np.inf else plain, t)
@@ -155,8 +155,8 @@ def _narrowed_sum(x, y, t):
 def joined(x: Any, y: Any, t: Any) -> Any:
     """Return round(x + y). If `t` is float32 instead of a `Rounder`, the sum is rounded to nearest even in float32.
 
-    For float32, the sum is rounded to float64 first. Rounding twice gives the same result as rounding once (Figueroa,
-    1995), since 53 bits are more than twice 24.
+    If `t` is float32, the sum is first rounded to float64. The double rounding is harmless, since float64's 53 bits are
+    more than twice float32's 24 bits (Figueroa, 1995).
     """
     raise NotImplementedError("a part of kernels")
 
@@ -178,7 +178,7 @@ def odd_sum_of_three(x, y, z):
 
 @inlined
 def rounded_sum_of_three(x, y, z, t):
-    """Return round(x + y + z). Infinities, NaN and zeros are treated as in `rounded_sum`."""
+    """Return round(x + y + z). Infinities, NaN and zeros give the same results as in `rounded_sum`."""
     total = odd_sum_of_three(x, y, z)
     plain = (x + y) + z
     return round64(total if abs(plain) < np.inf and total != 0.0 else plain, t)

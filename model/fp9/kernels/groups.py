@@ -1,6 +1,6 @@
-"""Numba kernels for dot products in which a group of products shares its scales (NVFP4).
+"""Numba kernels for dot products whose products share scales in groups (NVFP4).
 
-The integer products of a group are summed exactly. Each group's sum is then scaled and aligned.
+In each group, the integer products are added exactly. The sum of each group is then scaled and aligned.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fp9.kernels.round64 import INF_BITS
 
 
 class Groups(NamedTuple):
-    """Integer operands a and b, and for each group of products the scales and the scales' powers of two."""
+    """Integer factors a and b, and for each group of products the scales and their powers of two."""
 
     a: Any
     b: Any
@@ -46,7 +46,7 @@ def _at(row, group):
 
 @called
 def _step(s, group, unit, mode, groups, start, stop, c, terms):
-    """Return the aligned sum of the groups and `c`, whether bits were dropped, and whether a term was not finite.
+    """Return the aligned sum of the groups and `c`, and whether bits were dropped or a term was not finite.
 
     The sum is a float64 pattern rounded to odd.
     """
@@ -89,8 +89,8 @@ def _step(s, group, unit, mode, groups, start, stop, c, terms):
 def grouped_rows(result, s, group, unit, groups, c, random_bits, codes, flags):
     """Compute the dot products of rows a (m or 1, k) and b (m, k), and write codes and flags.
 
-    A group has `group` products. The operands of `groups` are int32, and the integer product 1 stands for `unit`. The
-    scales and powers of `groups` have the shape (m or 1, groups or 1). The sums start from the numbers `c` (m,).
+    A group has `group` products. `groups` holds int32 operands. An integer product of 1 represents the number `unit`.
+    Scales and powers in `groups` have the shape (m or 1, groups or 1). `c` (m,) holds the initial accumulators.
     `result` and `random_bits` are as in `engine_steps.sum_rows`.
     """
     binades, order, t, mode, table = result
@@ -120,7 +120,7 @@ def grouped_rows(result, s, group, unit, groups, c, random_bits, codes, flags):
 
 @inlined
 def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, t):
-    """Add scaled group sums to a row of accumulators, and round. Each term is truncated toward zero.
+    """Add scaled group sums to a row of accumulators, and round the accumulators. Each term is truncated toward zero.
 
     Accumulators may be infinite or NaN. All other numbers are finite.
     """
@@ -142,8 +142,8 @@ def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, p
 def grouped_columns(s, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, acc, t):
     """Do one step of `grouped_rows` for all accumulators `acc` (m, n), in float64.
 
-    `sums` (groups, m, n) holds the sum of each group's products. `magnitudes` holds the sum of the products'
-    magnitudes. Factors and powers have the shape (m or 1, groups) for a, and (groups, n) for b.
+    `sums` (groups, m, n) holds the sums of the products in each group. `magnitudes` holds, for each group, the sum of
+    the magnitudes of its products. Factors and powers have the shape (m or 1, groups) for a, and (groups, n) for b.
     """
     unit = math.ldexp(1.0, s.window)
     for i in range(acc.shape[0]):

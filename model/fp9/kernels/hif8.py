@@ -33,10 +33,10 @@ class HybridEdges(NamedTuple):
 
 @kernel
 def encode_hybrid(patterns, edges, codes):
-    """Write the hif8 codes of float32 patterns (uint32, shape (n,)), with hybrid rounding.
+    """Convert float32 patterns (uint32, shape (n,)) to hif8 codes, with hybrid rounding.
 
     A number with exponent E has 3 fraction bits if |E| < 4, 2 fraction bits if |E| < 8, and 1 fraction bit otherwise.
-    The variable `mirrored` is a float32 pattern with the exponent field 127 + |E|.
+    `mirrored` is the float32 pattern whose exponent field is 127 + |E| instead of 127 + E.
     """
     for i in range(patterns.size):
         pattern = patterns[i]

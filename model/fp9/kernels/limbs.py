@@ -1,6 +1,6 @@
 """Numba kernels for exact sums in fixed point.
 
-A fixed-point number is an array of 32-bit limbs. Limbs are stored as int64, with spare bits for carries.
+A fixed-point number is an array of 32-bit limbs. Limbs are stored in int64, so that carries have room.
 """
 
 from __future__ import annotations
@@ -48,7 +48,7 @@ def carry(limbs):
 
 @called
 def limbs_to_odd(limbs, base):
-    """Return the fixed-point number as float64, rounded to odd, and set the limbs to zero."""
+    """Return the fixed-point number as a float64 number rounded to odd, and set the limbs to zero."""
     carry(limbs)
     negative = limbs[-1] < 0
     if negative:

@@ -1,8 +1,8 @@
 """Numba kernels for matrix products, vectorised over columns. `fast` selects the kernel.
 
-All kernels take `a` (m, k) and `b` (k, n), which have the accumulators' type. Kernels add the products with the
-indices begin..end-1 to the accumulators `acc` (m, n). Loops run over slices of rows, so that LLVM sees plain pointers
-and vectorises.
+All kernels take factors a (m, k) and b (k, n), in the type of the accumulators. The products with indices begin..end-1
+are added to the accumulators `acc` (m, n). The loops run over slices of rows, because LLVM then sees plain pointers and
+vectorises.
 """
 
 from __future__ import annotations
@@ -36,9 +36,9 @@ cache.
 def rounded_chain(a, b, acc, begin, end, t):
     """Set acc = round(acc + a[:, k] * b[k]) for each k in order. `t` rounds to nearest inside float32.
 
-    The double rounding does no harm if products and accumulators have p bits with 2 p + 2 <= 24. If float32 cannot
-    represent a sum, the smaller term is less than 2^-(p+2) times the larger term. Single and double rounding then both
-    give the larger term.
+    If products and accumulators have p bits with 2 p + 2 <= 24, double rounding gives the same result as single
+    rounding. If a sum does not fit into float32, the smaller term is less than 2^-(p+2) times the larger term. Single
+    rounding and double rounding then both return the larger term.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -65,10 +65,10 @@ def _marked_sum(row, marks, a0, b0, lowest, t):
 
 @kernel
 def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
-    """Do the same as `rounded_chain`, and set flags in `marks` (int32).
+    """Do the same as `rounded_chain`, and also record flags in `marks` (int32).
 
-    A mark collects the flags of an accumulator's finite sums. DOUBTFUL says that a sum may have underflowed. `lowest`
-    is the smallest normal number.
+    A mark is the OR of the flags of an accumulator's finite sums. The bit DOUBTFUL of a mark means that a sum may have
+    underflowed. `lowest` is the smallest normal number.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -91,17 +91,17 @@ def _pair(row, a0, a1, b0, b1, t):
 
 @inlined
 def _narrow_pair(row, a0, a1, b0, b1, t):
-    """Do the same as `_pair` for two products whose sum is exact in float64."""
+    """Do the same as `_pair`, but for two products whose sum is exact in float64."""
     for j in range(row.size):
         row[j] = rounded_sum(a0 * b0[j] + a1 * b1[j], row[j], t)
 
 
 @kernel
 def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
-    """Repeat acc = round(acc + `step` products) in float64 for all products, where `step` is 1 or 2.
+    """Repeat acc = round(acc + `step` products) in float64 until all products are added; `step` is 1 or 2.
 
-    `neutral` is a row of -0, which changes no sum. `narrow` says that float64 represents the sum of two products
-    exactly.
+    `neutral` is a row of -0, because adding -0 changes no sum. `narrow` states whether float64 represents the sum of
+    any two products exactly.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -122,7 +122,7 @@ def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
 
 @inlined
 def _mark(marks, total, r, lowest):
-    """Return `marks` with the flags of a sum that was rounded from `total` to `r`. `total` is rounded to odd.
+    """Return `marks` with the flags added that a rounding from `total` to `r` raises. `total` is rounded to odd.
 
     DOUBTFUL is set if `r` is the smallest normal number and |total| < |r|.
     """
@@ -151,10 +151,10 @@ def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
 
 @kernel
 def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
-    """Do the same as `rounded_pairs`, and set flags in `marks` (int64).
+    """Do the same as `rounded_pairs`, and also record flags in `marks` (int64).
 
-    A mark collects the flags of an accumulator's finite sums. DOUBTFUL says that a sum may have underflowed. `lowest`
-    is the smallest normal number.
+    A mark is the OR of the flags of an accumulator's finite sums. The bit DOUBTFUL of a mark means that a sum may have
+    underflowed. `lowest` is the smallest normal number.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -189,7 +189,7 @@ def join(totals, parts, scale_a, scale_b, t):
 
 @kernel
 def join_flagged(totals, parts, scale_a, scale_b, t, lowest, marks):
-    """Do the same as `join`, and set marks as `rounded_pairs_flagged` does."""
+    """Do the same as `join`, and also record flags in marks, as `rounded_pairs_flagged` does."""
     for i in range(totals.shape[0]):
         row_scale = scale_a[i if scale_a.size > 1 else 0]
         row, part, own = totals[i], parts[i], marks[i]
@@ -216,9 +216,9 @@ def join_parts(totals, first, second, t):
 
 @kernel
 def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
-    """Do the same as `join_parts`, and set `inexact` for inexact sums.
+    """Do the same as `join_parts`, and also set `inexact` where a sum is inexact.
 
-    `tiny` is set for nonzero sums with magnitudes below `below`.
+    `tiny` is set where a sum is nonzero and its magnitude is below `below`.
     """
     for i in range(totals.shape[0]):
         row, x, met, small = totals[i], first[i], inexact[i], tiny[i]

@@ -1,12 +1,12 @@
 """Vectorised Numba kernels that convert float32 patterns to codes.
 
-All arithmetic is on 32-bit lanes without branches or table look-ups. One vector register holds 16 (AVX-512) or
-8 (AVX2) elements. Numba widens uint32 sums to 64 bits, so every step casts its result back to `U` (uint32). Shift
-amounts are masked to less than 32 for the same reason.
+All arithmetic is on 32-bit vector lanes, without branches or table look-ups. One vector register holds 16 (AVX-512) or
+8 (AVX2) elements. Numba would widen uint32 sums to 64 bits, so every step casts its result back to `U` (uint32). For
+the same reason, shift distances are masked to less than 32.
 
-The magnitude bits a = x & 0x7FFFFFFF of a float32 pattern x grow with the number. A format with p fraction bits keeps
-the upper bits of a. Subnormal results keep fewer bits of a. The `ordinal` of a magnitude is the magnitude's index in
-the format, counted from zero upwards:
+The magnitude bits a = x & 0x7FFFFFFF of a float32 pattern x rise with the magnitude of the number. A format with p
+fraction bits keeps only the upper bits of a. Subnormal results keep fewer bits of a. The `ordinal` of a magnitude is
+its index in the format's list of magnitudes, with 0 for zero:
 
     ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits round up.
 """
@@ -31,7 +31,7 @@ _ZERO, _ONE, _WORD, _WIDEST = U(0), U(1), U(32), U(31)
 
 
 class Grid(NamedTuple):
-    """Constants of a fixed-field target format, given as values of float32 fields."""
+    """Constants of a target format with fixed fields, given as values of float32 fields."""
 
     fraction_bits: np.uint32
     lowest: np.uint32  # exponent field of the lowest binade with full precision
@@ -40,7 +40,10 @@ class Grid(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Codes of zero, overflow, infinity and NaN. If bit 31 of a code is set, the result takes the source's sign."""
+    """Codes of zero, overflow, infinity and NaN.
+
+    If bit 31 of a code is set, the result code gets the sign of the source.
+    """
 
     max_ordinal: np.uint32
     sign_shift: np.uint32  # from float32's sign to the format's
@@ -67,7 +70,7 @@ QUIET_NAN, INVALID_NAN = U(BINARY32.quiet_nan), U(BINARY32.sign | BINARY32.quiet
 
 @inlined
 def code_of(ordinal, magnitude, pattern, e, complement):
-    """Return the signed code of a rounded magnitude. Overflow, infinity and NaN have their own codes."""
+    """Return the code of a rounded magnitude, with its sign. Overflow, infinity and NaN have separate codes."""
     code = e.zero if ordinal == _ZERO else U(ordinal | TAKES_SIGN)
     code = e.overflow if ordinal > e.max_ordinal else code
     code = e.infinite if magnitude == _INF else code
@@ -82,15 +85,15 @@ def code_of(ordinal, magnitude, pattern, e, complement):
 def narrowing(grid, magic):
     """Return the arguments `shift`, `lowest` and `magic_number` of `nearest_even`.
 
-    `shift` is the number of bits that normal results drop. `lowest` is the lowest normal pattern. `magic_number` is
-    `magic` as a float.
+    `shift` is the number of bits that are dropped for a normal result. `lowest` is the lowest normal pattern.
+    `magic_number` is `magic` as a float.
     """
     return U(U(_WIDTH - grid.fraction_bits) & _WIDEST), U(grid.lowest << _WIDTH), bits_float32(magic)
 
 
 @inlined
 def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
-    """Return the ordinal of a magnitude rounded to nearest even (see `encode_nearest_even`)."""
+    """Round a magnitude to nearest even, and return the ordinal of the result (see `encode_nearest_even`)."""
     normal = U(U(U(magnitude + offset) + U(U(magnitude >> shift) & _ONE)) >> shift)
     # Far above, the sum is no longer a count of quanta; such lanes take the other result.
     subnormal = U(float32_bits(bits_float32(magnitude) + magic_number) - magic)
@@ -99,12 +102,12 @@ def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
 
 @kernel
 def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
-    """Round float32 patterns (uint32, shape (n,)) to nearest even, and write the codes.
+    """Round float32 patterns (uint32, shape (n,)) to nearest even, and write the codes of the results.
 
-    The target format must have subnormals and at least one fraction bit. For subnormal results, the float32 number
-    `magic` is added to the magnitude. `magic` is 2^23 times the smallest subnormal, so that the last bit of the sum is
-    one smallest subnormal. The addition rounds to nearest even. For normal results, adding `offset` (mod 2^32)
-    subtracts the exponent field of the lowest binade and adds half an ulp less 1.
+    The target format must have subnormals and at least one fraction bit. To round to a subnormal result, the kernel
+    adds the float32 number `magic` to the magnitude. `magic` is 2^23 times the smallest subnormal, so the last bit of
+    the sum has the weight of the smallest subnormal. The addition rounds to nearest even. For a normal result, adding
+    `offset` (mod 2^32) subtracts the lowest binade's exponent field and adds half an ulp less 1.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     for i in range(patterns.size):
@@ -174,10 +177,10 @@ A key is the rounding, and whether codes are in two's complement. Only sr reads 
 
 @kernel
 def encode_upper(patterns, table, codes):
-    """Look up codes by the upper 16 bits of float32 patterns. Return whether a number was NaN.
+    """Look up codes in a table, indexed by the upper 16 bits of float32 patterns. Return whether a number was NaN.
 
-    Use this function if the lower 16 bits cannot change the rounded result. If a number was NaN, the codes are not
-    valid, because all nonzero fraction bits of a NaN may be in the lower half.
+    The function may be used only if the lower 16 bits cannot change a rounded result. If the function returns True, the
+    codes are not valid: a NaN whose fraction bits are all in the lower half looks infinite.
     """
     largest = _ZERO
     for i in range(patterns.size):
@@ -189,9 +192,9 @@ def encode_upper(patterns, table, codes):
 
 @kernel
 def encode_upper_sticky(patterns, table, codes):
-    """Look up codes by the upper 16 bits of float32 patterns, rounded to odd.
+    """Look up codes in a table, indexed by float32 patterns rounded to odd at 16 bits.
 
-    Rounding to odd sets the lowest of the 16 bits if a dropped bit is set.
+    Rounding to odd sets the last of the 16 bits if any dropped bit is set.
     """
     for i in range(patterns.size):
         pattern = patterns[i]
@@ -200,10 +203,10 @@ def encode_upper_sticky(patterns, table, codes):
 
 @kernel
 def look_up_flagged(patterns, table, shift, codes, flags):
-    """Look up codes and flags by the upper bits of patterns. A table entry holds the flags from bit 16 on.
+    """Look up codes and flags in a table, indexed by the upper bits of patterns.
 
-    Bit 0 of an index is also set if a dropped lower bit of the pattern is set (sticky bit). `shift` is 16 for float32
-    patterns, and 0 for 16-bit patterns.
+    In a table entry, the flags start at bit 16. Bit 0 of the index is a sticky bit: it is set if any dropped bit of the
+    pattern is set. `shift` is 16 for float32 patterns, and 0 for 16-bit patterns.
     """
     below = U((1 << shift) - 1)
     for i in range(patterns.size):
@@ -215,7 +218,7 @@ def look_up_flagged(patterns, table, shift, codes, flags):
 
 @kernel
 def look_up(codes, table, numbers):
-    """Write to `numbers` the table entry of each unsigned integer in `codes` (n,).
+    """For each unsigned integer in `codes` (n,), write the table entry with this index to `numbers`.
 
     The table must have an entry for each integer.
     """
@@ -241,11 +244,11 @@ def _narrowed(number):
 
 @kernel
 def narrow_to_odd(numbers, patterns):
-    """Write float64 numbers as float32 patterns, rounded to odd. Bit 0 of an inexact pattern is set.
+    """Convert float64 numbers to float32 patterns, rounded to odd.
 
-    A second rounding then gives the same result as a single rounding. Finite numbers outside the float32 range become
-    the largest finite or the smallest nonzero pattern. Source: Boldo and Melquiond, "When double rounding is odd",
-    IMACS 2005.
+    Bit 0 of the pattern is set if the conversion is inexact. A second rounding, to fewer bits, then gives the same
+    result as a single rounding of the float64 number. A finite number outside the float32 range becomes the largest
+    finite or the smallest nonzero pattern. Source: Boldo and Melquiond, "When double rounding is odd", IMACS 2005.
     """
     for i in range(numbers.size):
         patterns[i] = _narrowed(numbers[i])
@@ -253,9 +256,9 @@ def narrow_to_odd(numbers, patterns):
 
 @kernel
 def sums_to_odd(table_a, table_b, table_c, a, b, c, patterns):
-    """Compute a * b + c from the operands' codes, and write the sums as float32 patterns rounded to odd.
+    """Compute a * b + c from codes of the operands, and write the sums as float32 patterns rounded to odd.
 
-    A NaN sum becomes `QUIET_NAN` if an operand is NaN, else `INVALID_NAN`.
+    A NaN sum becomes `QUIET_NAN` if an operand is NaN, and otherwise `INVALID_NAN`.
     """
     for i in range(patterns.size):
         x, y, addend = table_a[a[i]], table_b[b[i]], table_c[c[i]]
@@ -275,7 +278,7 @@ _INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
 
 @kernel
 def raise_flags(patterns, grid, limits, flags):
-    """Write the flags of float32 patterns that are rounded to nearest or toward zero.
+    """Write the flags that rounding float32 patterns to nearest or toward zero raises.
 
     The pattern `INVALID_NAN` raises the invalid flag.
     """

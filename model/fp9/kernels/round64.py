@@ -1,4 +1,4 @@
-"""Numba kernels that round float64 patterns to codes by a format's rounding table (see `casts.tables`)."""
+"""Numba kernels that round float64 patterns to codes, with a format's rounding table."""
 
 from __future__ import annotations
 
@@ -37,7 +37,7 @@ _CERTAIN = int(np.float64(float(HiFloat8.CERTAIN_OVERFLOW)).view(np.int64))
 
 
 def switches_of(hybrid: Hybrid) -> int:
-    """Return the options of hybrid rounding as an integer with the kernels' switch bits."""
+    """Return the options of hybrid rounding as an integer, one bit per option, as the kernels expect."""
     return hybrid.strict * HYBRID_STRICT | hybrid.doc_overflow * HYBRID_DOC
 
 
@@ -115,7 +115,7 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
 
 @inlined
 def _biased(binades, t, mode, row, significand, random, width):
-    """Add random bits below the last bit of a normal number.
+    """Add random bits to the bits that the rounding of a normal number drops.
 
     Return the new exponent field (`row`), the new significand, and the dropped bits.
     """
@@ -130,7 +130,7 @@ def _biased(binades, t, mode, row, significand, random, width):
 
 @inlined
 def round_bits(binades, order, t, mode, bits, random, width, switches):
-    """Round one float64 pattern by a rounding table. Return the code and the flags."""
+    """Round one float64 pattern, with a rounding table. Return the code and the flags."""
     magnitude = bits & MAGNITUDE
     negative = bits < 0
     side = 1 if negative else 0
@@ -177,9 +177,10 @@ def _signed_code(order, t, ordinal, negative):
 
 @kernel
 def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
-    """Round float64 patterns (int64, shape (n,)). Write `codes`, and write `flags` unless `flags` is empty.
+    """Round float64 patterns (int64, shape (n,)).
 
-    `randoms` holds stochastic bits or hybrid thresholds: n integers, or one integer for all patterns.
+    `codes` receives the results, and `flags` receives the flags unless it is empty. `randoms` holds random bits or
+    hybrid thresholds: n integers, or one integer for all patterns.
     """
     for i in range(patterns.size):
         random = randoms[i] if randoms.size > 1 else randoms[0]

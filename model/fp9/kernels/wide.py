@@ -1,6 +1,6 @@
 """Numba kernels that round float32 or float64 numbers to fixed-field formats, with flags.
 
-The arithmetic is the same as in `round32`, but on 64-bit lanes. Lanes of 32 bits are too narrow for flags, and for
+The arithmetic is the same as in `round32`, but on 64-bit lanes. 32-bit lanes have too few bits for flags, and for
 formats wider than 16 bits.
 """
 
@@ -28,7 +28,7 @@ _OVERFLOW = U(Flags.INEXACT | Flags.OVERFLOW)
 class WideTarget(NamedTuple):
     """Constants of a target format and an overflow policy.
 
-    If bit 63 of a code is set, the result takes the source's sign.
+    If bit 63 of a code is set, the result code gets the sign of the source.
     """
 
     fraction_bits: np.uint64
@@ -50,7 +50,7 @@ class WideTarget(NamedTuple):
 class WideRounding(NamedTuple):
     """Constants of a rounding mode. `to_even` and `to_odd` are 1 or 0.
 
-    All fields except `to_even` and `to_odd` are masks: all ones or 0.
+    All fields but `to_even` and `to_odd` are masks: all ones or 0.
     """
 
     nearest: np.uint64
@@ -135,9 +135,9 @@ flags are written. A kernel for nearest even alone is a third faster.
 
 
 def wide_encoder(rounding: Rounding, complement: bool, flagged: bool) -> tuple[Any, WideRounding]:
-    """Return the kernel for a rounding mode, and the constants of the rounding mode.
+    """Return the kernel for a rounding mode, and the constants of this mode.
 
-    The rounding mode must not need random bits or bits of the source number.
+    The rounding mode must not need random bits or bits of the source.
     """
     # Beside flags it makes no difference that the rounding is known.
     return ENCODE_WIDE[rounding is Rounding.RNE and not flagged, complement, flagged], _words(rounding)

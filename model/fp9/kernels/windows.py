@@ -52,8 +52,8 @@ def _scales(scales, row, tops, inside, unit, lowest):
 def _close(row, totals, scales, tops, inside, aligned, floors, t):
     """Set row = round(row + totals / scales).
 
-    If `inside` is true, the accumulators are truncated like the products. If `aligned` is true, the accumulators are
-    also truncated, except in steps without products.
+    If `inside` is true, the accumulators are truncated in the same way as the products. If `aligned` is true, the
+    accumulators are also truncated, but not in steps without products.
     """
     for j in range(row.size):
         addend = row[j] * scales[j]
@@ -88,7 +88,7 @@ def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
 
 @kernel
 def interleaved(s, a, b, power_a, power_b, acc, begin, end, t):
-    """Do the same as `windowed`, but sum even and odd products separately (see `engine_steps.join_halves`)."""
+    """Do the same as `windowed`, but add even and odd products separately (see `engine_steps.join_halves`)."""
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty((2, width)), np.empty(width), np.empty((2, width))

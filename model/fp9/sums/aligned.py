@@ -1,4 +1,4 @@
-"""Strategies that compute matrix products with an alignment window in register tiles."""
+"""Strategies for matrix products with an alignment window, computed in register tiles."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fp9.system.scratch import scratch
 
 
 class Aligned(Tiled):
-    """Matrix product strategy for accumulators whose alignment window includes the addend.
+    """Strategy for matrix products whose accumulator aligns the addend in the same window as the products.
 
     Alignment truncates toward zero. The sums are computed in float64.
     """
@@ -77,15 +77,15 @@ class Aligned(Tiled):
     def has_flags(self) -> bool:
         """Return whether the strategy can compute exception flags.
 
-        To detect inexact sums, the kernels compare the lowest bit of every product with the alignment window. The
-        exponent byte of a zero product's lowest bit must lie above every alignment window.
+        A sum is inexact if the lowest bit of a product is below the alignment window. A product with a zero factor must
+        not count as inexact, so its lowest bit must lie above every alignment window.
         """
         zero = -NO_EXPONENT - 1
         return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)
 
 
 class AlignedNarrow(Aligned):
-    """The same strategy as `Aligned`, with sums in float32 instead of float64."""
+    """Same strategy as `Aligned`, but computed in float32 instead of float64."""
 
     carrier = np.float32
     _is_often_whole = False
@@ -102,7 +102,7 @@ class AlignedNarrow(Aligned):
 
 
 class Joined(Aligned):
-    """Matrix product strategy for accumulators that sum even and odd products separately."""
+    """Strategy for matrix products whose accumulator adds even and odd products separately."""
 
     _is_often_whole = False
 
@@ -144,9 +144,9 @@ class Joined(Aligned):
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether the kernels support an accumulator's alignment window and the exponent ranges of two operands.
+    """Return whether the kernels support the accumulator's alignment window and the operands' exponent ranges.
 
-    All exponents must fit in bytes. A product with a zero factor must have a lower exponent than all other products.
+    All exponents must fit in bytes. A product with a zero factor must have a lower exponent than every other product.
     """
     plain = engine.window.addend is Addend.INSIDE and engine.window.truncation is Truncation.ZERO
     if engine.window.width is None or engine.step.group is not None or not plain:
@@ -160,10 +160,10 @@ def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
 
 
 def _holds(engine: Engine, precision: int) -> bool:
-    """Return whether a float type with `precision` significand bits can align terms by floating-point addition.
+    """Return whether a float type with `precision` significand bits can align terms by ordinary float addition.
 
-    The last bit of a sum of magnitudes must be one unit of the alignment window. The sum starts at 2^(precision - 1)
-    units of the addition window, and must stay below 2^precision units.
+    The running sum of magnitudes must have its last bit at the last bit of the alignment window. The running sum
+    therefore starts at 2^(precision - 1) units of the window, and must stay below 2^precision units.
     """
     assert engine.window.width is not None
     return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)
@@ -171,7 +171,7 @@ def _holds(engine: Engine, precision: int) -> bool:
 
 @functools.lru_cache(maxsize=256)
 def _numbers(engine: Engine, carrier: type[np.floating[Any]], zero_exponent: int) -> Any:
-    """Return the parameters of an accumulator with an alignment window, in the form that the kernels need."""
+    """Return the parameters of an accumulator with an alignment window, as a record for the kernels."""
     assert isinstance(engine.result.format, FixedFormat) and engine.window.width is not None
     lowest, truncates = engine.result.format.lowest_exponent, engine.result.rounding is Rounding.RTZ
     safe = 2.0**-SAFE_EXPONENT if truncates or lowest < -SAFE_EXPONENT else 0.0

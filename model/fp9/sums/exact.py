@@ -1,4 +1,4 @@
-"""Strategy for matrix products that sum exactly over K and round once."""
+"""Strategy for matrix products with exact sums over K, rounded once."""
 
 from __future__ import annotations
 
@@ -23,10 +23,9 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Exact(FastSums):
-    """Strategy for matrix products whose sums over K are rounded only once.
+    """Strategy for matrix products with exact sums over K: each sum is rounded only once.
 
-    Each operand is split into ranges of exponents, so that float64 holds the sums of products of any two ranges
-    exactly.
+    Each operand is split by exponent into parts, so that float64 can add the products of any two parts exactly.
     """
 
     part = PRODUCTS_OF_TILES
@@ -51,7 +50,7 @@ class Exact(FastSums):
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         """Return whether the strategy is exact for two operands.
 
-        Operands that are split into exponent ranges must be finite.
+        An operand that is split into parts must be finite.
         """
         return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
 
@@ -109,10 +108,10 @@ MAX_PARTS = 4
 
 
 def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
-    """Return the number of exponent ranges into which each of two operands is split.
+    """Return two numbers: into how many exponent ranges each operand is split.
 
-    The two numbers of ranges have the smallest possible product. Return None if an operand needs more than `MAX_PARTS`
-    ranges.
+    Of all possible pairs of numbers, the pair with the smallest product is returned. Return None if more than
+    `MAX_PARTS` ranges are needed.
     """
     counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)
     for count_a, count_b in sorted(counts, key=math.prod):

@@ -74,7 +74,7 @@ class Chain(FastSums):
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
         """Return sums with their exception flags.
 
-        Sums do not underflow, because all terms are multiples of float32's smallest subnormal number.
+        No sum underflows, because all terms are multiples of float32's smallest subnormal number.
         """
         sums, inexact = scratch_copy(start, self.carrier), scratch(start.shape, np.bool_)
         a, b, *ends = some_of((self.a, self.b), rows, columns, 0, self.depth)
@@ -111,7 +111,7 @@ class _Marked(FastSums):
     def _mark(
         self, rows: Places, columns: Places, acc: NDArray[Any], marks: NDArray[Any], begin: int, end: int
     ) -> None:
-        """Add the products begin..end-1 to the accumulators `acc`, and record exception flags in `marks`."""
+        """Add the products with indices begin..end-1 to the accumulators `acc`, and record flags in `marks`."""
 
 
 class RoundedChain(_Marked):
@@ -149,7 +149,7 @@ class RoundedChain(_Marked):
 class RoundedPairs(_Marked):
     """Strategy for accumulators that add one or two products per step.
 
-    The sum of products and addend is rounded to odd in float64.
+    The sum of the products and the addend is rounded to odd in float64.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
@@ -188,11 +188,10 @@ class Windowed(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for an accumulator model (engine) and the exponent ranges of two
-        operands.
+        """Return whether the kernel is bit-exact for an accumulator model and two operands' exponent ranges.
 
-        The kernel ignores zeros in the search for the largest exponent of an accumulation step. The kernel is wrong for
-        an accumulator that aligns a zero with a higher exponent than a nonzero number.
+        The kernel ignores zeros when it searches the largest exponent of an accumulation step. The kernel is therefore
+        wrong for accumulators that may align a zero with a higher exponent than a nonzero term.
         """
         return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 
@@ -211,9 +210,7 @@ STRATEGIES: tuple[type[FastSums], ...] = (Chain, RoundedChain, RoundedPairs, Win
 def fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int
 ) -> tuple[type[FastSums], ...]:
-    """Return the strategies that are bit-exact for an accumulator model (engine) and the exponent ranges of two
-    operands.
-    """
+    """Return all strategies that are bit-exact for an accumulator model and the operands' exponent ranges."""
     bypasses = engine.nan.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.step.exact or can_round(engine.result.format, engine.result.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
@@ -231,7 +228,7 @@ def fitting(
 def first_fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Side, b: Side, joins: bool, flags: bool
 ) -> FastSums | None:
-    """Return the first strategy that is bit-exact for an accumulator model (engine) and two operands, or None.
+    """Return the first strategy that is bit-exact for an accumulator model and two operands, or None.
 
     With `flags`, the strategy must also compute exception flags.
     """

@@ -1,4 +1,4 @@
-"""Compute dot products with the general kernel, which supports every accumulator model (engine) and option."""
+"""Dot products by the general kernel, which supports every accumulator model."""
 
 from __future__ import annotations
 
@@ -34,11 +34,10 @@ HEADROOM_BITS = 32
 def rounding_of(
     fmt: Format, rounding: Rounding, overflow: Overflow = Overflow.INF
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
-    """Return the rounding to an accumulator format in the form that the kernels need: table arrays, a record, and the
-    mode.
+    """Return the arguments with which kernels round to an accumulator format: table arrays, a record and the mode.
 
     `overflow` selects the result of finite sums above the largest number. Infinite sums stay infinite. The returned
-    record holds two NaN codes: one code for NaN operands, and one code for invalid operations.
+    record holds two NaN codes: for a NaN operand, and for an invalid operation.
     """
     from fp9.kernels import round64 as kernels  # slow to load
 
@@ -55,13 +54,13 @@ def rounding_of(
 
 
 def step_rounding(engine: Engine) -> Result:
-    """Return the rounding after each accumulation step, and the table that decodes the rounded codes."""
+    """Return the kernel arguments for the rounding of a step, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, *engine.nans_of_steps)
     return _rounding(engine.result.format, engine.result.rounding, *ends)
 
 
 def output_rounding(engine: Engine) -> Result:
-    """Return the rounding of an accumulator's total, and the table that decodes the rounded codes."""
+    """Return the kernel arguments for the rounding of a total, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, engine.nan.code, engine.nan.invalid_code)
     return _rounding(engine.output, engine.output_rounding, *ends)
 
@@ -85,10 +84,10 @@ def _rounding(
 
 @functools.lru_cache(maxsize=256)
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
-    """Return the parameters of an accumulator model for the kernels, and the number of integer limbs of an exact sum.
+    """Return an accumulator model's parameters for the kernels, and the number of limbs (integers) of an exact sum.
 
-    `products` is the range of exponents that the bits of products can have. The parameters assume that the sum of each
-    chunk is added to a total, and that 0 * NaN gives NaN.
+    `products` is the range of exponents of the product bits. In the returned parameters, the sum of each chunk is added
+    to a total, and 0 * NaN gives NaN.
     """
     addend_lowest, addend_highest = bit_range(engine.addend_format)
     base = min(products.start, addend_lowest)
@@ -123,7 +122,7 @@ NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
 
 
 class GeneralSums:
-    """Dot products of the rows of two operands, computed by the general kernel."""
+    """Dot products of the rows of two operands, by the general kernel."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self._a, self._b = a, b
@@ -151,9 +150,9 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Compute dot products of rows of a and rows of b. Each sum starts from a number in `start`.
+        """Compute the dot products of rows of `a` with rows of `b`. `start` holds the initial accumulators.
 
-        The results are written to `codes` and `flags`. A single row of a is multiplied with every row of b.
+        `codes` and `flags` receive the results. If `a` has a single row, this row is multiplied by every row of `b`.
         """
         values = some_rows(self._a.values, rows_a), some_rows(self._b.values, rows_b)
         powers = some_rows(self._a.powers, rows_a), some_rows(self._b.powers, rows_b)
@@ -169,10 +168,10 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Compute dot products of rows of numbers. Each sum starts from a number in `start`.
+        """Compute dot products of rows of numbers. `start` holds the initial accumulators.
 
-        The results are written to `codes` and `flags`. The kernel takes seconds to compile, so it always writes 32-bit
-        codes and is compiled only once.
+        `codes` and `flags` receive the results. The kernel takes seconds to compile. To compile only one version, it
+        always writes 32-bit codes.
         """
         wide = np.empty(codes.shape, dtype=np.uint32)
         sum_kernels.sum_rows(
@@ -192,7 +191,7 @@ class GeneralSums:
 def rounded_addends(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return codes and flags of shape (n,) for sums without products in an exact accumulator.
+    """Return codes and flags (n,) of an exact accumulator for sums without products.
 
     Each result is the addend, rounded once.
     """
@@ -216,10 +215,10 @@ def rounded_addends(
 def stochastic_bits(
     engine: Engine, given: tuple[ArrayLike | None, int, Rng | None], shape: tuple[int, ...]
 ) -> RandomBits:
-    """Return random bits for stochastic rounding, in the given shape.
+    """Return random bits of the given shape for stochastic rounding.
 
-    The last axis of the array has one entry for each rounding of a result. Raises an error if the given bits do not fit
-    the shape or the width.
+    The last axis of the array has one entry for each rounding of a sum. Raises an error if the user's random bits do
+    not have the right shape or width.
     """
     bits, width, rng = given
     source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.result.rounding.value}")

@@ -1,6 +1,6 @@
-"""Compute sums in which each term is the scaled sum of a group of products, as in NVFP4.
+"""Compute sums whose terms are scaled sums of product groups, as in NVFP4.
 
-The elements of the operands are narrow, so the kernels compute with integers.
+The elements of the operands have few bits, so the kernels add their products as integers.
 """
 
 from __future__ import annotations
@@ -29,10 +29,10 @@ _ONE = np.ones((1, 1))
 
 
 class GroupedSums:
-    """Dot products of the rows of two operands, for an accumulator model that scales groups of products.
+    """Dot products of the rows of two operands, for an accumulator model with scaled groups of products.
 
-    Raises ValueError for formats with infinities or NaN. Raises ValueError also if float64 has too few bits for a
-    group's sum and the alignment window.
+    Raises ValueError for formats with infinities or NaN. Raises ValueError also if a group's sum or the alignment
+    window has too many bits for float64.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
@@ -57,9 +57,9 @@ class GroupedSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Compute dot products of rows as `GeneralSums.run` does.
+        """Compute dot products of rows, with the arguments of `GeneralSums.run`.
 
-        All `scales` must be 1, because group scales already multiply the groups.
+        All `scales` must be 1, because the scales of the groups are applied instead.
         """
         integers, factors, powers = (
             [some_rows(array, part) for array, part in zip(arrays, (rows_a, rows_b), strict=True)]
@@ -81,9 +81,10 @@ class GroupedSums:
 
 
 class GroupedTiles(FastSums):
-    """Strategy for matrix products whose steps add scaled groups of products.
+    """Strategy for matrix products whose accumulator adds scaled group sums in each step.
 
-    Register tiles sum the products of each group. A vectorised loop over columns then adds the scaled group sums.
+    Register tiles add the products of each group. A loop that is vectorised over columns then adds the scaled group
+    sums.
     """
 
     part = PRODUCTS_OF_TILES

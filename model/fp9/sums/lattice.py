@@ -1,6 +1,6 @@
-"""Find the rows and columns of a matrix product whose numbers have unusually low bits.
+"""Find rows and columns of a matrix product that contain numbers with unusually low bits.
 
-All products of the remaining rows and columns are multiples of a higher power of two.
+In all other rows and columns, the products are multiples of a higher power of two.
 """
 
 from __future__ import annotations
@@ -22,14 +22,14 @@ Masked rows are computed again at a third of the speed, so the second computatio
 
 
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Return a mask of rows of a, and a mask of rows of b, whose numbers have unusually low bits.
+    """Return two masks: the rows of `a` and the rows of `b` whose numbers have unusually low bits.
 
-    A mask has the shape (rows,). If no row needs a mask, both masks have the shape (1,) and hold False.
+    A mask has the shape (rows,). If no row of either operand has such numbers, both masks are arrays (1,) with False.
 
-    Products of unmasked rows are multiples of 2^lowest. For a chosen exponent x, a masked row of a contains a number
-    that is not a multiple of 2^x. A masked row of b contains a number that is not a multiple of 2^(lowest - x). The
-    function chooses the exponent x that masks the fewest rows. Returns None if the masked fraction of a plus the masked
-    fraction of b exceeds `_FEW`.
+    Products of two unmasked rows are multiples of 2^lowest. For an exponent x, a row of `a` is masked if it contains a
+    number that is not a multiple of 2^x. A row of `b` is masked if it contains a number that is not a multiple of
+    2^(lowest - x). The exponent x is chosen such that the fewest rows are masked. Return None if the masked fractions
+    of `a` and of `b` add up to more than `_FEW`.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Compute batches of matrix products: select the kernel, and divide the work for threads."""
+"""Compute batches of matrix products: choose the kernel, and distribute the work to threads."""
 
 from __future__ import annotations
 
@@ -34,7 +34,7 @@ _RATES = Rates()
 class Options(NamedTuple):
     """Options of `dot` and `matmul`.
 
-    If `joins` is true, the sums of chunks, or scaled sums, are added to a total.
+    If `joins` is true, each chunk's sum (or the scaled sum) is added to a total.
     """
 
     flags: bool
@@ -45,9 +45,9 @@ class Options(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """A factor of a batch of matrix products: an operand (..., rows, k) and scales (items, rows, blocks).
+    """Factor of a batch of matrix products: an operand (..., rows, k) and scales (items, rows, blocks).
 
-    `lead` is the shape of the batch's leading axes, or None if all matrices are stacked as one matrix.
+    `lead` is the shape of the leading (batch) axes, or None if all matrices are stacked to one matrix.
     """
 
     operand: Operand
@@ -56,7 +56,7 @@ class Factor(NamedTuple):
     lead: tuple[int, ...] | None
 
     def item(self, number: int, engine: Engine) -> Side:
-        """Return matrix `number` of the batch as a factor of a matrix product."""
+        """Return matrix `number` of the batch."""
         scale = None if self.scales is None else self.scales.each(lambda array: array[number])
         return side(self.operand, self._view(number), self.operand.shape[-1], engine, scale, self.block)
 
@@ -76,9 +76,9 @@ def _itself(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class Products:
-    """All matrix products of one call of `matmul`.
+    """All matrix products that one call of `matmul` computes.
 
-    `codes` has the shape (items, rows, columns). `flags` has size 0 if no flags are requested.
+    `codes` has the shape (items, rows, columns). `flags` is an empty array if no flags are requested.
     """
 
     def __init__(self, engine: Engine, a: Factor, b: Factor, start: NDArray[np.float64], options: Options) -> None:
@@ -168,7 +168,7 @@ class Products:
 def _slow_to_load() -> tuple[Any, Any]:
     """Return modules that only matrix products need.
 
-    The result is cached, because importing a loaded module again takes noticeable time in a small product.
+    The module is cached, because even a repeated import takes noticeable time in a small product.
     """
     from fp9.sums import codes, tiles  # slow to load
 
@@ -176,7 +176,7 @@ def _slow_to_load() -> tuple[Any, Any]:
 
 
 def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | GroupedSums:
-    """Return the general kernel for an accumulator model and the two factors of a product."""
+    """Return the general kernel for an accumulator model and two factors."""
     from fp9.sums.general import GeneralSums  # slow to load
     from fp9.sums.groups import GroupedSums  # slow to load
 
@@ -188,7 +188,7 @@ def outputs(
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Return arrays for result codes and exception flags.
 
-    If `depth` is 0, the arrays already hold the results. The flags array has size 0 if no flags are requested.
+    If `depth` is 0, the arrays already contain the results. The flags array is empty if no flags are requested.
     """
     if depth:
         return np.empty(start.shape, dtype=engine.output.dtype), np.zeros(start.shape if flags else 0, dtype=np.uint8)
@@ -199,10 +199,10 @@ def outputs(
 def _sums_of_no_products(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the addends of shape (n,) in the accumulator's output format, with their flags.
+    """Return the addends (n,) as codes of the accumulator's output format, with flags.
 
-    An addend with too many bits is truncated, or rounded if the accumulator sums exactly. NaN addends get the engine's
-    NaN code.
+    An addend with too many bits is truncated. If the accumulator sums exactly, the addend is rounded. NaN addends get
+    the engine's NaN code.
     """
     from fp9.sums.general import rounded_addends  # slow to load
 
@@ -215,6 +215,6 @@ def _sums_of_no_products(
 
 
 def is_one_product(a: Operand, b: Operand, scale_b: Any, block: int | None) -> bool:
-    """Return whether all matrices of `a` are multiplied by the same matrix, and can be stacked as one matrix."""
+    """Return whether all matrices of `a` have the same right factor, so that they can be stacked to one matrix."""
     scale_is_common = scale_b is None or np.ndim(scale_b) <= (2 if block else 1)
     return math.prod(b.shape[:-2]) == 1 and scale_is_common

@@ -1,8 +1,8 @@
 """Compute a * b + c with exception flags for formats of at most 16 bits.
 
-The exact sum is rounded to odd in float32, which has at least two bits more than the result format. The float32 sum is
-then rounded to the result format. The double rounding is correct by Boldo and Melquiond, "Emulation of a FMA and
-correctly rounded sums", IEEE ToC 2008.
+The exact sum is rounded to odd in float32, with at least two more bits than the result format. The float32 sum is then
+rounded to the result format. This double rounding is correct (Boldo and Melquiond, "Emulation of a FMA and correctly
+rounded sums", IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ _BY_MAGNITUDE = {mode for mode in Rounding if mode.is_nearest} | {Rounding.RTZ}
 
 
 class NarrowSums:
-    """Vectorised a * b + c, rounded to the format of c."""
+    """Vectorised a * b + c, rounded to the format of `c`."""
 
     def __init__(self, result: Format, rounding: Rounding, grid: Grid) -> None:
         self._grid, self._limits = grid, _limits(result, rounding)
@@ -49,7 +49,7 @@ class NarrowSums:
     def holds(self, factors: Sequence[Format], columns: Sequence[NDArray[Any]]) -> bool:
         """Return whether every integer of the columns' dtypes is a valid code.
 
-        The kernel looks up codes in tables without checking the codes.
+        The kernel looks up codes in tables without a range check.
         """
         return all(np.iinfo(x.dtype).max < t.size for x, t in zip(columns, self._tables(factors), strict=True))
 
@@ -60,9 +60,9 @@ class NarrowSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Compute a * b + c for columns of codes of shape (n,), and write the result's codes and flags.
+        """Compute a * b + c for columns of codes (n,), and write the codes and flags of the results.
 
-        `factors` holds the formats of a and b.
+        `factors` holds the formats of `a` and `b`.
         """
         from fp9.kernels import round32 as fast_kernels  # slow to load
 
@@ -82,7 +82,7 @@ class NarrowSums:
 def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
     """Return the kernel for a result format and a rounding mode.
 
-    Return None if float32 has too few bits, or if the rounding mode depends on the sign.
+    Return None if float32 has too few bits, or if the rounding mode treats the signs differently.
     """
     if not isinstance(result, FixedFormat) or rounding not in _BY_MAGNITUDE:
         return None
@@ -91,9 +91,9 @@ def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
 
 
 def _limits(result: Format, rounding: Rounding) -> Limits:
-    """Return the float32 bit patterns at which exception flags change.
+    """Return the float32 bit patterns that bound the ranges with and without each exception flag.
 
-    The patterns are found by bisection with the general rounding kernel.
+    A bisection with the general rounding kernel finds the bit patterns.
     """
     from fp9.kernels import round64 as kernels  # slow to load
     from fp9.kernels.round32 import Limits

@@ -1,6 +1,6 @@
 """Operands of dot products and matrix products.
 
-An operand holds codes, and caches the arrays that the kernels read.
+Operand of a product: an array of codes that caches all arrays for the kernels.
 """
 
 from __future__ import annotations
@@ -27,9 +27,9 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """A number format with bounds on the exponents of its scaled numbers.
+    """Number format with bounds on the exponents of its (scaled) numbers.
 
-    `lowest` and `highest` bound the exponents of all bits of all numbers. `precision` is the number of significand
+    `lowest` and `highest` bound the exponents of all bits in all numbers. `precision` is the number of significand
     bits.
     """
 
@@ -39,9 +39,9 @@ class Span(NamedTuple):
     precision: int
 
     def scaled(self, low: int, high: int, bits: int = 0) -> Span:
-        """Return the exponent range (span) of the numbers after multiplication by other factors.
+        """Return the exponent range (span) of the numbers after a multiplication by scales.
 
-        The bit exponents increase by `low` to `high`, and the significand becomes up to `bits` bits longer.
+        The scales increase exponents by `low` to `high`, and lengthen significands by up to `bits` bits.
         """
         return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 
@@ -54,7 +54,7 @@ def _span(fmt: Format) -> Span:
 class _Kept:
     """Codes, and cached arrays that are computed from the codes.
 
-    The last two axes of a cached array may be exchanged.
+    A cached array may be used with its last two axes exchanged.
     """
 
     def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
@@ -86,12 +86,12 @@ class _Kept:
 
 
 class Operand:
-    """Codes of a format, prepared for several products by `operand`.
+    """Codes of a format that `operand` has prepared for use in several products.
 
-    An operand can be the left or the right factor of a product, and can be transposed. Arrays that the kernels need are
-    computed on first use, and are cached while the operand or its transpose exists. A code takes 4 bytes in float32 or
-    8 bytes in float64, and 8 more bytes for accumulators with an alignment window. An operand that is used both
-    directly and transposed needs twice the memory.
+    An operand can be the left or the right factor of a product, and can be transposed. The arrays that kernels need are
+    computed on first use, and are cached as long as the operand or its transpose exists. The cached arrays take 4 bytes
+    (float32) or 8 bytes (float64) per code, and 8 more for an alignment window. If an operand is used both directly and
+    transposed, its cached arrays take twice the memory.
     """
 
     __slots__ = ("_kept", "_swapped")
@@ -106,7 +106,7 @@ class Operand:
 
     @property
     def span(self) -> Span:
-        """Return the exponent range (span) of all numbers in the operand's format."""
+        """Return the exponent range (span) of all numbers of the operand's format."""
         return self._kept.span
 
     @property
@@ -158,13 +158,13 @@ class Operand:
         return self.mT
 
     def array(self, what: str) -> NDArray[Any]:
-        """Return a contiguous array that the kernels read, in the shape of the codes.
+        """Return a contiguous array for the kernels, in the shape of the codes.
 
         Callers must not change the array. `what` is one of these:
 
         - "float32" or "float64": the numbers.
         - "integers": the numbers in units of the lowest bit, for formats without specials.
-        - "powers": the powers of two for alignment, with 0 for zeros, infinities and NaN.
+        - "powers": the powers of two that determine alignment, with 0 for zeros, infinities and NaN.
         - "exponents": the exponents for alignment, as bytes.
         - "lowest bits": the exponents of the lowest bits, as bytes, or as 16-bit integers for formats like BF16.
         - "finite": which codes are finite.
@@ -179,29 +179,29 @@ class Operand:
 
 
 def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
-    """Prepare codes for several products. `dot` and `matmul` accept the prepared operand in place of codes.
+    """Prepare codes for several products. `dot` and `matmul` accept the returned operand in place of codes.
 
-    `codes` holds unsigned integers of a format of at most 19 bits, in any shape that a product accepts. The codes are
-    copied. `fmt` is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
+    `codes` holds unsigned integers, which are codes of a format of at most 19 bits, in any shape of a factor. The codes
+    are copied. `fmt` is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
 
     >>> import fp9
     >>> w = operand(fp9.encode([[1.0, 2.0], [3.0, 4.0]], "e4m3"), "e4m3")
     >>> fp9.decode(fp9.matmul(w, w.T, engine="hopper"), "fp32").tolist()
     [[5.0, 11.0], [11.0, 25.0]]
 
-    Raises TypeError for codes that are not integers. Raises ValueError for codes outside the format and for formats of
-    more than 19 bits.
+    Raises TypeError for codes that are not integers. Raises ValueError for codes outside the format's range, and for
+    formats of more than 19 bits.
     """
     found = named_or_carried(codes, fmt)
     return Operand(_Kept(operand_codes(codes, found).copy(), found))
 
 
 def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
-    """Return an operand whose elements along an axis are in the order in which the accumulator adds products.
+    """Return an operand whose elements are permuted along an axis into the accumulator's order of addition.
 
-    If the accumulator does not interleave products, the given operand is returned unchanged. Missing elements of the
-    last chunk are filled with +0, or with the smallest number if the format has no zero. If an operand's format has no
-    zero, `check_filled` ensures that the other operand is filled with +0.
+    If the accumulator adds in the given order, the operand is returned unchanged. The last chunk is padded with +0, or
+    with the smallest number if the format has no zero. If one format has no zero, `check_filled` makes sure that the
+    other operand is padded with +0.
     """
     if engine.chunk.interleave is None or not x.codes.size:
         return x
@@ -215,7 +215,7 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
 
 
 def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
-    """Raise ValueError if the last chunk of products needs zeros as filling, and neither operand format has a zero."""
+    """Raise ValueError if the last chunk must be padded, but neither operand format has a zero."""
     if (
         engine.chunk.interleave is not None
         and engine.chunk.length
@@ -229,10 +229,11 @@ def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
 
 
 def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:
-    """Return `given` if `given` is already an operand. Otherwise, return an operand of the given codes, without a copy.
+    """Return `given` itself if it is an operand.
 
-    `side` is the name of the operand in error messages, "a" or "b". Raises TypeError for codes without a format, and
-    ValueError for an operand whose format differs from `fmt`.
+    Otherwise, return an operand that refers to the given codes without a copy. `side` is the operand's name in error
+    messages, "a" or "b". Raises TypeError for codes without a format, and ValueError for an operand whose format
+    differs from `fmt`.
     """
     if isinstance(given, Operand):
         if fmt is not None and format(fmt) != given.format:
@@ -257,9 +258,9 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def power_table(fmt: Format) -> NDArray[np.float64]:
-    """Return a table of 2^(alignment exponent) for every code of a format of at most `TABLE_BITS` bits.
+    """For a format of at most `TABLE_BITS` bits, return a table of 2^(alignment exponent) by code.
 
-    The table entries of zeros, infinities and NaN are 0.
+    Zeros, infinities and NaN have the table entry 0.
     """
     values = np.abs(fmt.table)
     finite = np.isfinite(values) & (values > 0)
@@ -272,9 +273,9 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def exponent_table(fmt: Format) -> NDArray[np.int8]:
-    """Return a table of the alignment exponent of every code, as bytes.
+    """Return a table of the alignment exponent by code, as bytes.
 
-    The table entries of zeros, infinities and NaN are `NO_EXPONENT`.
+    Zeros, infinities and NaN have the table entry `NO_EXPONENT`.
     """
     powers = power_table(fmt)
     exponents = np.frexp(powers)[1] - 1
@@ -282,7 +283,7 @@ def exponent_table(fmt: Format) -> NDArray[np.int8]:
 
 
 def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the exponent of the lowest set bit of each number. The numbers must be finite and nonzero."""
+    """Return the exponent of each number's lowest set bit. The numbers must be finite and nonzero."""
     significands, exponents = np.frexp(numbers)
     integers = np.abs(np.ldexp(significands, BINARY64.precision)).astype(np.int64)
     return np.frexp((integers & -integers).astype(np.float64))[1] - 1 + exponents - BINARY64.precision
@@ -290,9 +291,9 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
-    """Return a table of the exponent of the lowest set bit of every code, as bytes if all exponents fit.
+    """Return a table of the exponent of the lowest set bit by code, as bytes if all exponents fit.
 
-    The table entries of zeros, infinities and NaN are 127, the largest byte.
+    Zeros, infinities and NaN have the table entry 127, the largest byte.
     """
     some = power_table(fmt) > 0
     lowest = np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1)
@@ -301,16 +302,16 @@ def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
 
 @functools.lru_cache(maxsize=64)
 def _is_nonzero(fmt: Format) -> NDArray[np.bool_]:
-    """Return a mask of the codes that stand for finite nonzero numbers."""
+    """Return a mask of the codes that are finite nonzero numbers."""
     found: NDArray[np.bool_] = power_table(fmt) > 0
     return found
 
 
 @functools.lru_cache(maxsize=64)
 def _top_bit_table(fmt: Format) -> NDArray[np.int16]:
-    """Return a table of the exponent of the highest bit of every code.
+    """Return a table of the exponent of the highest bit by code.
 
-    The table entries of zeros, infinities and NaN have no meaning.
+    The entries for zeros, infinities and NaN are arbitrary.
     """
     values = np.where(_is_nonzero(fmt), np.abs(fmt.table), 1.0)
     return (np.frexp(values)[1] - 1).astype(np.int16)
@@ -318,20 +319,20 @@ def _top_bit_table(fmt: Format) -> NDArray[np.int16]:
 
 @functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
-    """Return a mask of the finite codes of a format of at most `TABLE_BITS` bits."""
+    """For a format of at most `TABLE_BITS` bits, return a mask of the finite codes."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
     return finite
 
 
 @functools.lru_cache(maxsize=64)
 def is_finite_format(fmt: Format) -> bool:
-    """Return whether every code of a format is finite. The format has at most `TABLE_BITS` bits."""
+    """Return whether all codes of a format are finite numbers. The format has at most `TABLE_BITS` bits."""
     return bool(finite_table(fmt).all())
 
 
 @functools.lru_cache(maxsize=64)
 def bit_range(fmt: Format) -> tuple[int, int]:
-    """Return the exponents of the lowest and the highest bit in any number of the format."""
+    """Return the exponents of the lowest and the highest bit in all numbers of the format."""
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code)))
     largest = fmt.max_magnitude
     if fmt.bits <= TABLE_BITS:  # a code that no cast produces may be larger, such as -128 in an integer format
@@ -341,7 +342,7 @@ def bit_range(fmt: Format) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=64)
 def integer_table(fmt: Format) -> NDArray[np.int32]:
-    """Return a table of every number of a narrow format as an integer, in units of the format's lowest bit.
+    """Return a table of a narrow format's numbers by code, as integer multiples of the format's lowest bit.
 
     The number format must have no infinities and no NaN.
     """

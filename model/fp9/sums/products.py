@@ -47,7 +47,7 @@ class SumOptions(TypedDict, total=False):
 
 
 class EngineKernel:
-    """The rounding table, rounding mode and decode table that kernels need for single accumulation steps."""
+    """Rounding table, rounding mode and decoding table, with which kernels compute single accumulation steps."""
 
     def __init__(self, engine: Engine) -> None:
         from fp9.sums.general import step_rounding  # slow to load
@@ -61,7 +61,7 @@ class EngineKernel:
         return decode_to(codes, self._addend, np.float64)
 
     def outputs(self, *shape: int) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-        """Return empty arrays for result codes and exception flags."""
+        """Return uninitialised arrays for result codes and exception flags."""
         return np.empty(shape, dtype=self._format.dtype), np.empty(shape, dtype=np.uint8)
 
 
@@ -114,25 +114,24 @@ def dot(
     format_c: Format | str | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Return dot products over the last axis, summed in order and starting from `c`.
+    """Return dot products over the last axis. The products are added in order, starting from `c`.
 
-    `a` and `b` hold codes of a format, in shapes that broadcast against each other and have equal last axes. Arrays
-    that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch) and operands (`fp9.operand`) need no format
-    argument. `c` holds codes of the accumulator's addend format (`Engine.addend_format`), in the operands' shape
-    without the last axis. The default of `c` is +0. `format_c` names the format of `c` if `c` is an array of plain
-    codes.
+    `a` and `b` hold codes. Their shapes must broadcast, and their last axes must have equal lengths. No format argument
+    is needed for operands (`fp9.operand`) and arrays that know their format (such as `fp9.Array`). `c` holds codes of
+    the accumulator's addend format (`Engine.addend_format`), in the shape of the result. The default of `c` is +0.
+    `format_c` names the format of `c` if `c` is an array of plain codes.
 
-    `scale_a` and `scale_b` hold exponents of powers of two, -127 to 127, which multiply an operand. A scale applies to
-    all vectors, or to one vector. With `block`, the last axis of the scales has one scale for every `block` products of
-    a vector. The field `scaling` of the accumulator model says where the scales are applied. With `scale_format` (e8m0,
-    ue4m3, ue5m3, e6m2) the scales are codes of the scale format. A NaN scale gives NaN.
+    `scale_a` and `scale_b` hold exponents, -127 to 127, of powers of two that multiply an operand. A scale multiplies
+    all vectors, or one vector. With `block`, the last axis of the scales holds one scale for every `block` products of
+    a vector. The accumulator model's field `scaling` states where the scales are applied. With `scale_format` (e8m0,
+    ue4m3, ue5m3, e6m2), the scales are codes of this format. A NaN scale gives NaN.
 
-    `random_bits` holds integers of `random_width` bits for stochastic rounding. The last axis of `random_bits` has an
-    integer for every rounding (`Engine.steps`), and one more if the whole sum is scaled.
+    For stochastic rounding, `random_bits` holds integers of `random_width` bits. The last axis of `random_bits` holds
+    one integer for every rounding (`Engine.steps`), and one more for a scaled sum.
 
-    Returns codes of the accumulator's output format (`engine.output`), in the operands' shape without the last axis.
-    The codes are written to `out` if `out` is given. With `flags`, also returns the exception flags (fp9.Flags bits,
-    OR-ed over the steps, uint8).
+    Returns codes of the accumulator's output format (`engine.output`), in the operands' shape without the last axis. If
+    `out` is given, the codes are written to `out`. With `flags`, also returns exception flags (uint8, bits of
+    fp9.Flags), which are OR-ed over all steps.
 
     >>> import fp9
     >>> x = fp9.encode([1.0, 2.0, 3.0], "e4m3")
@@ -140,7 +139,7 @@ def dot(
     14.0
 
     Raises ValueError for unsuitable shapes, scales, accumulator models and formats. Raises TypeError for codes that are
-    not integers or have no format, and for `flags` that is neither True nor False.
+    not integers or have no format, and if `flags` is not a bool.
     """
     check_switches(flags=flags)
     check_work(threads, progress)
@@ -213,14 +212,13 @@ def matmul(
     format_c: Format | str | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Return the matrix product a (..., M, K) x b (..., K, N) + c (..., M, N) as codes of the accumulator's output
-    format.
+    """Return the product a (..., M, K) x b (..., K, N) + c (..., M, N), as codes of the accumulator's output format.
 
-    Each sum adds its products in the order of K. Arguments and errors are the same as for `dot`. Leading axes of `a`
-    and `b` broadcast as in `numpy.matmul`. The leading axes of `c` and of the scales broadcast to the leading axes of
+    Each sum adds its products in the order of the axis K. Arguments and errors are the same as for `dot`. The leading
+    axes of `a` and `b` broadcast as in `numpy.matmul`. The leading axes of `c` and of the scales broadcast to those of
     the result. `scale_a` is a single scale or has the shape (..., M), or (..., M, blocks) with `block`. `scale_b` is a
     single scale or has the shape (..., N), or (..., blocks, N) with `block`. `threads` is the largest number of
-    threads. None uses a thread on every core. `progress` is called with the finished fraction of the work.
+    threads. None uses a thread on every core. `progress` is called with the fraction of the work that is done.
 
     >>> import fp9
     >>> one = fp9.encode([[1.0, 2.0]], "e4m3")
@@ -288,9 +286,9 @@ def _given(codes: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
 
 
 def _check_addend(c: ArrayLike, named: Format | str | None, fmt: Format) -> None:
-    """Raise ValueError if the addend's format is not the accumulator's addend format.
+    """Raise ValueError if the addend has another format than the accumulator's addend format.
 
-    Warn if the addend is given as plain codes whose width fits several formats.
+    Warn if the addend is an array of plain codes whose width fits several formats.
     """
     if named is not None and format(named) != fmt:
         raise ValueError(f"format_c {format(named).name} given, and the engine adds {fmt.name}; cast c to it first")
@@ -341,7 +339,7 @@ def _random(
 
 
 def _joins_once(engine: Engine, scaled: bool) -> bool:
-    """Return whether the products of all K form one chunk whose sum is scaled before the addend C is added."""
+    """Return whether all K products form one chunk, whose sum is scaled before C is added."""
     return scaled and engine.step.scaling is Scaling.SUMS and engine.chunk.length is None and not engine.step.exact
 
 

@@ -1,4 +1,4 @@
-"""Round float32 and float64 numbers to accumulator formats, for vector kernels."""
+"""Round float32 and float64 numbers to accumulator formats, in vectorised kernels."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fp9.kernels.floats import Rounder
 
 
 def can_round(result: Format, rounding: Rounding) -> bool:
-    """Return whether the vector kernels support a rounding mode for a result format.
+    """Return whether the vectorised kernels support a rounding mode for a result format.
 
-    Formats with subnormals support rounding toward zero (rtz) and to nearest even (rne). Formats without subnormals
-    support rounding to nearest, ties to even (rne) or away from zero (rna).
+    For formats with subnormals, the modes are toward zero (rtz) and to nearest, ties to even (rne). For formats without
+    subnormals, the modes are to nearest, with ties to even (rne) or away from zero (rna).
     """
     if not isinstance(result, FixedFormat):
         return False
@@ -25,9 +25,9 @@ def can_round(result: Format, rounding: Rounding) -> bool:
 
 
 def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
-    """Return whether a wider float type (the carrier) represents all numbers of a result format as normal numbers.
+    """Return whether all numbers of a result format are normal numbers of a wider float type (the carrier).
 
-    The carrier must also represent the constants for rounding to the result format.
+    The carrier must also represent the constants that the rounding uses.
     """
     assert isinstance(result, FixedFormat)
     range_of = np.finfo(carrier)
@@ -63,14 +63,14 @@ def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]])
 
 @functools.lru_cache(maxsize=128)
 def tiny_below(result: Format) -> float:
-    """Return the bound below which a rounded result may be tiny (IEEE 754 underflow)."""
+    """Return the bound below which a rounded result can be tiny (IEEE 754 underflow)."""
     return float(max(pow2(result.min_normal_exponent), result.value_of(result.smallest_code)))
 
 
 def _lowest_numbers(result: FixedFormat, to_even: bool, carrier: type[np.floating[Any]]) -> tuple[Any, Any, Any]:
-    """Return the constants `limit`, `magic` and `steps`, which round numbers in the lowest binades of a format.
+    """Return the constants `limit`, `magic` and `steps`, with which kernels round numbers in a format's lowest binades.
 
-    A magnitude below `limit` is rounded by adding and subtracting `magic`, or truncated to multiples of 1 / `steps`.
+    A magnitude below `limit` is rounded by adding and subtracting `magic`, or truncated to a multiple of 1 / `steps`.
     """
     if result.subnormals:
         quantum = result.quantum(result.lowest_exponent)

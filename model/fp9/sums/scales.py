@@ -1,7 +1,7 @@
 """Scales of operands.
 
-A scale is a power of two, given by its exponent, or a code of a scale format. A scale belongs to a whole vector or to a
-block of a vector.
+Scales of an operand: powers of two, given by exponents, or codes of a scale format. A scale multiplies a whole vector,
+or one block of a vector.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ SCALE_LIMIT = 127
 class Scales(NamedTuple):
     """Scales of an operand.
 
-    `factors` holds the scale factors in the shape (..., rows, blocks or 1). `powers` holds the powers of two that align
-    the factors, with 0 for zeros and NaN. If `format` is None, the factors are powers of two from 2^-127 to 2^127, and
-    `powers` is the same array as `factors`.
+    `factors` holds the scale factors in the shape (..., rows, blocks or 1). `powers` holds the factors' powers of two
+    for alignment, with 0 for zeros and NaN. If `format` is None, the factors are powers of two from 2^-127 to 2^127,
+    and `powers` is the array `factors` itself.
     """
 
     factors: NDArray[np.float64]
@@ -36,7 +36,7 @@ class Scales(NamedTuple):
     format: Format | None
 
     def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Scales:
-        """Apply a function to the arrays `factors` and `powers`, and return the results as new scales."""
+        """Apply a function to the arrays `factors` and `powers`, and return new scales with the results."""
         factors = change(self.factors)
         return Scales(factors, factors if self.powers is self.factors else change(self.powers), self.format)
 
@@ -56,7 +56,10 @@ class Scales(NamedTuple):
 
 
 def scaled(numbers: NDArray[Any], factors: NDArray[np.float64]) -> NDArray[Any]:
-    """Return numbers times factors, in the dtype of the numbers. The product of infinity and 0 is `invalid_nan`."""
+    """Multiply numbers by factors, and return the products in the dtype of the numbers.
+
+    The product of infinity and 0 is the NaN `invalid_nan`.
+    """
     some_zero = not factors.all()
     with np.errstate(invalid="ignore"):  # an infinity times a scale of zero
         products: NDArray[Any] = numbers * factors.astype(numbers.dtype)

@@ -1,4 +1,4 @@
-"""The two sides of a product. A side of a product consists of rows of an operand and the scales of the rows."""
+"""The two sides of a product. Side of a product: some rows of an operand, with their scales."""
 
 from __future__ import annotations
 
@@ -26,11 +26,11 @@ View = Callable[["NDArray[Any]"], "NDArray[Any]"]
 
 @dataclass(eq=False)
 class Side:
-    """Rows (rows, k) of an operand with their scales. The rows of the right side are columns of the right operand.
+    """Rows (rows, k) of an operand with their scales.
 
-    `scales` multiplies numbers and has the shape (rows, k or 1). `at_sums` multiplies the sums of chunks of products,
-    and has the shape (rows or 1, chunks or 1). `groups` multiplies the sums of groups of products, and has the shape
-    (rows or 1, groups or 1).
+    For the right operand of a product, the rows are its columns. `scales` (rows, k or 1) multiplies the numbers.
+    `at_sums` (rows or 1, chunks or 1) multiplies the sums of chunks. `groups` (rows or 1, groups or 1) multiplies the
+    sums of groups of products.
     """
 
     operand: Operand
@@ -43,11 +43,11 @@ class Side:
     groups: Scales | None
 
     def rows(self, what: str) -> NDArray[Any]:
-        """Return an array of `Operand.array` multiplied by the scales, as a contiguous array of shape (rows, k)."""
+        """Return an array of `Operand.array`, multiplied by the scales, as a contiguous array (rows, k)."""
         return self._multiplied(self.view(self.operand.array(what)), self._factors(what))
 
     def columns(self, what: str) -> NDArray[Any]:
-        """Return an array of `Operand.array` multiplied by the scales, in the shape (k, rows).
+        """Return an array of `Operand.array`, multiplied by the scales, in the shape (k, rows).
 
         The side must be a matrix.
         """
@@ -67,14 +67,14 @@ class Side:
 
     @functools.cached_property
     def values(self) -> NDArray[np.float64]:
-        """Return the scaled numbers of the side as float64, row by row."""
+        """Return the scaled numbers of the side as a float64 array, row by row."""
         return self.rows("float64")
 
     @functools.cached_property
     def powers(self) -> NDArray[np.float64]:
-        """Return the powers of two for alignment, row by row.
+        """Return the powers of two that determine alignment, row by row.
 
-        The shape is (1, 1) if the accumulator has no alignment window.
+        If the accumulator has no alignment window, the array has the shape (1, 1).
         """
         return self.rows("powers") if self.aligned else NO_POWERS
 
@@ -82,7 +82,7 @@ class Side:
     def met_span(self) -> Span:
         """Return the exponent range (span) of the numbers that occur in the operand.
 
-        If scales multiply the numbers, return the exponent range of all possible scaled numbers instead.
+        If scales multiply the numbers, return the exponent range of all numbers that are possible after scaling.
         """
         return self.span if self.scales is not None else self.operand.met_span
 
@@ -95,9 +95,9 @@ class Side:
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
-    """Return the side of a product that `view` selects from an operand, with `depth` products in each sum.
+    """Return the part of an operand that `view` selects as a side of a product, with `depth` products in each sum.
 
-    `scales` has the shape (rows or 1, blocks) and comes from `scale_rows`.
+    `scales` (rows or 1, blocks) comes from `scale_rows`.
     """
     made = Side(operand, view, depth, operand.span, None, _ONE, engine.window.width is not None, None)
     if scales is None:
@@ -110,7 +110,7 @@ def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scale
 
 
 def some_rows(array: NDArray[Any], rows: Places) -> NDArray[Any]:
-    """Return the selected rows of an array. If the array has only one row, return that row for every selection."""
+    """Return the selected rows of an array. If the array has only one row, all selections return this row."""
     return array if array.shape[0] == 1 else array[rows]
 
 

@@ -38,8 +38,8 @@ Pair = tuple["NDArray[Any]", "NDArray[Any]"]
 def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
     """Return selected rows of a matrix (rows, k), selected columns of a matrix (k, columns), and a range of products.
 
-    The range is begin..end-1. If the selection needs a copy, only the products in the range are copied, and the
-    returned range starts at 0.
+    The range is begin..end-1. If a copy is needed, only the products begin..end-1 are copied, and the returned range
+    starts at 0.
     """
     a, b = pair
     if isinstance(rows, slice) and columns is EVERY:
@@ -53,7 +53,7 @@ _NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
 
 
 class Flagged(NamedTuple):
-    """Sums as numbers, their exception flags, and a mask of sums with unknown flags, all of shape (rows, n).
+    """Sums as numbers, their exception flags, and a mask of sums whose flags are unknown, each of shape (rows, n).
 
     The flags of infinite and NaN sums are always unknown.
     """
@@ -73,7 +73,7 @@ class Flagged(NamedTuple):
 
 
 class FastSums(abc.ABC):
-    """Base class of strategies that compute matrix products of a (m, k) and b (n, k) for an accumulator model.
+    """Base class of strategies, which compute matrix products of a (m, k) and b (n, k) for an accumulator model.
 
     A strategy computes selected rows and columns of the result.
     """
@@ -90,7 +90,7 @@ class FastSums(abc.ABC):
     @staticmethod
     @abc.abstractmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for all numbers in the exponent ranges of two operands.
+        """Return whether the kernel is bit-exact for all numbers in two operands' exponent ranges.
 
         A sum has at most 2^depth_bits products.
         """
@@ -105,10 +105,10 @@ class FastSums(abc.ABC):
 
     @abc.abstractmethod
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        """Add the products begin..end-1 to accumulators (rows, columns), in place or in a new array."""
+        """Add the products with indices begin..end-1 to accumulators (rows, columns), in place or in a new array."""
 
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the sums of the selected rows as numbers. Each sum starts from a number in `start` (rows, n)."""
+        """Return the sums of the selected rows as float numbers. `start` (rows, n) holds the initial accumulators."""
         if not self.joins:
             return self.accumulate(rows, EVERY, scratch_copy(start, self.carrier), 0, self.depth)
         totals = scratch_copy(start, start.dtype)
@@ -127,7 +127,7 @@ class FastSums(abc.ABC):
         return totals
 
     def _chunks(self, rows: Places, columns: Places) -> Iterator[tuple[int, int, Pair]]:
-        """For each chunk of products, yield the range begin..end-1 of its products and the scales of its sum."""
+        """For each chunk, yield the index range begin..end-1 of its products, and the scales that multiply its sum."""
         length = self.engine.chunk.length or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
@@ -137,13 +137,13 @@ class FastSums(abc.ABC):
 
     @property
     def has_flags(self) -> bool:
-        """Return whether the strategy can compute exception flags with `flagged`."""
+        """Return whether the strategy has the method `flagged`, which computes exception flags."""
         return False
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
         """Return sums with exception flags for the selected rows and columns.
 
-        Each sum starts from a number in `start` (rows, columns).
+        `start` (rows, columns) holds the initial accumulators.
         """
         raise NotImplementedError(f"{type(self).__name__} has no flags")
 
@@ -157,19 +157,19 @@ _JOINED_ROWS = 128
 
 
 def depth_bits(depth: int) -> int:
-    """Return by how many bits a sum of `depth` numbers can be longer than one number."""
+    """Return how many more bits a sum of `depth` numbers can have than a single number."""
     return max(depth - 1, 0).bit_length()
 
 
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether a zero operand or addend can raise the largest exponent of a step.
+    """Return whether a zero operand or a zero addend can raise the largest exponent of a step.
 
-    A zero raises the largest exponent if the accumulator aligns zeros with a higher exponent than another term.
+    This is possible if the accumulator aligns zeros with an exponent that is higher than a term's exponent.
     """
     lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
     return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent
 
 
 def range_bits(x: Span) -> int:
-    """Return the number of bits of a fixed-point number that covers a range of exponents."""
+    """Return the number of bits of a fixed-point number that covers an exponent range."""
     return x.highest - x.lowest + 1

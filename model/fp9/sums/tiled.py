@@ -1,6 +1,6 @@
 """Base class of strategies with register tiles.
 
-If a sum leaves the exponent range of the tiles, another strategy computes the sum again.
+Another strategy repeats the sums that leave the exponent range of the tiles.
 """
 
 from __future__ import annotations
@@ -31,8 +31,8 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 class Chunks(NamedTuple):
     """Division of a sum's products into chunks.
 
-    `length` is the number of products in a chunk. `total` is the rounding of totals, or None if there is only one
-    chunk. `tiny` is the bound below which a total may be tiny.
+    `length` is the number of products in a chunk. `total` holds the constants for rounding totals, or is None if there
+    is only one chunk. `tiny` is the bound below which a total can be tiny.
     """
 
     length: int
@@ -41,7 +41,7 @@ class Chunks(NamedTuple):
 
     @property
     def join(self) -> tuple[Any, float] | None:
-        """Return the rounding of totals and the bound `tiny`, or None if there is only one chunk."""
+        """Return the constants for rounding totals and the bound `tiny`, or None if there is only one chunk."""
         return None if self.total is None else (self.total, self.tiny)
 
 
@@ -58,7 +58,7 @@ def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 class Tiled(FastSums):
-    """Strategy that computes finite sums in a safe exponent range with register tiles.
+    """Strategy that computes finite sums in register tiles, as long as no sum leaves a safe exponent range.
 
     Another strategy computes all other sums.
     """
@@ -87,10 +87,10 @@ class Tiled(FastSums):
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
-        """Return accumulators (rows, n) to which the products begin..end-1 have been added.
+        """Add the products with indices begin..end-1 to accumulators (rows, n), and return the accumulators.
 
-        `redo` (rows, panels) is set where accumulators are wrong. If flags are requested, `redo` is also set where a
-        flag other than inexact may be raised. Inexact steps set marks in `lost`.
+        `redo` (rows, panels) is set where the returned accumulators are wrong. If flags are requested, `redo` is also
+        set where a flag other than inexact may have to be raised. Inexact steps set marks in `lost`.
         """
 
     @functools.cached_property
@@ -131,7 +131,7 @@ class Tiled(FastSums):
     def has_flags(self) -> bool:
         """Return whether the strategy can compute exception flags.
 
-        If an accumulator has a window and chunks, the formats of steps and totals must have subnormals.
+        For accumulators with a window and chunks, the formats of steps and totals must have subnormals.
         """
         result, output = self.engine.result.format, self.engine.output
         stepped = self.engine.window.width is None or (result.subnormals and output.subnormals)
@@ -140,7 +140,7 @@ class Tiled(FastSums):
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
         """Return sums with exception flags, for all columns at once.
 
-        Another strategy computes the sums that the tiles cannot compute.
+        Sums that the tiles cannot compute are computed by another strategy.
         """
         redo = self._no_redo(rows, start)
         found, own = self._flagged(rows, start, redo), np.arange(self.a.shape[0])[rows]
@@ -156,7 +156,7 @@ class Tiled(FastSums):
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
         """Return sums with exception flags, computed by the register tiles.
 
-        `redo` is set where the sums or flags are wrong.
+        `redo` is set where the returned sums or flags are wrong.
         """
         lost = scratch_full(start.shape, 0, f"i{self.b.itemsize}")
         if self.joins:
@@ -209,9 +209,9 @@ class Tiled(FastSums):
         return sums
 
     def _cells(self, redo: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield the row and column indices of sums that must be computed again.
+        """Yield the row and column indices of sums that another strategy must compute.
 
-        If all panels of a row are wrong, the row's entries in `redo` are cleared.
+        If all panels of a row are wrong, the function clears the row in `redo` and yields the row once.
         """
         columns, width = self.b.shape[1], self._panel
         everywhere = redo.all(axis=1)
@@ -229,7 +229,7 @@ def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
 
 
 class Stepwise(FastSums):
-    """Strategy with the general kernel, which is slow but correct for all accumulator models and numbers."""
+    """Strategy that uses the general kernel: slow, but correct for all accumulator models and numbers."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -258,10 +258,10 @@ _ONE = np.ones((1, 1))
 
 
 def lowest_step(result: FixedFormat) -> int:
-    """Return the exponent of the last bit position in the lowest binade of a format.
+    """Return the exponent of the last bit of the numbers in a format's lowest binade.
 
-    For a format without subnormals, return the exponent of the smallest power of two that the format represents. If
-    2^lowest has the code of zero, the next power of two counts.
+    For a format without subnormals, return the exponent of the smallest power of two in the format. If the code of this
+    power of two means zero, return the next exponent.
     """
     if result.subnormals:
         return result.quantum(result.lowest_exponent)

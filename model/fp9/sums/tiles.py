@@ -1,6 +1,6 @@
 """Strategies with register tiles for accumulators without an alignment window.
 
-If a sum leaves the exponent range of the tiles, a general kernel computes the sum.
+The general kernel computes the sums that leave the exponent range of the tiles.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 class Rounded(Tiled):
     """Strategy for accumulators that add one or more products per step and round each step to nearest.
 
-    The wider float type (the carrier) holds the sum of each step exactly.
+    A wider float type (the carrier) holds the sum of each step exactly.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
@@ -60,7 +60,7 @@ class Rounded(Tiled):
         self._lowest_bits = self._lowest_bits_below(coarse)
 
     def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
-        """Return the exponents of the lowest bits of a (rows, k) and of b (k, columns).
+        """Return the exponents of the lowest bits in a (rows, k) and in b (k, columns).
 
         The arrays are empty if all products are multiples of 2^step.
         """
@@ -80,19 +80,19 @@ class Rounded(Tiled):
     def _step(self, exponent: int) -> chain_kernels.Step:
         """Return the step 2^exponent with its ceiling.
 
-        If |x| is below the ceiling, the carrier also represents 2^drop * x exactly.
+        Magnitudes below the ceiling can be multiplied by 2^drop in the carrier without overflow or rounding.
         """
         largest = min(float(self.engine.result.format.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
         exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf
         return chain_kernels.Step(exponent, self.carrier(2.0**exponent), self.carrier(min(largest, exact)))
 
     def _steps(self, a: Side, b: Side) -> tuple[int, int]:
-        """Return the exponents of two units, the coarse step and the fine step.
+        """Return the exponents of two powers of two: the coarse step and the fine step.
 
-        Sums of multiples of the coarse step never reach the lowest binades. All numbers are multiples of the fine step,
-        except in rows and columns that are marked as special. A small coarse step is better, because more addends are
-        multiples of the coarse step. The coarse step must be so large that float64 holds all sums of the largest
-        numbers.
+        Nonzero sums of multiples of the coarse step never reach the lowest binades. All numbers are multiples of the
+        fine step, except in the rows and columns marked as special. A small coarse step is better, because more addends
+        are then multiples of the coarse step. However, the coarse step must be so large that float64 holds all sums of
+        the largest products.
         """
         result = self.engine.result.format
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
@@ -109,7 +109,7 @@ class Rounded(Tiled):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether float64 can sum the products of most rows exactly."""
+        """Return whether float64 can add the products of most rows exactly."""
         usual = super().takes(engine, a, b, depth_bits)
         return usual and finer_rows(a, b, _fine_step(engine, a, b)) is not None
 
@@ -129,8 +129,8 @@ class Rounded(Tiled):
 class RoundedNarrow(Rounded):
     """Strategy for accumulators that add one product per step, computed in float32.
 
-    The result format has at most 11 significand bits. Double rounding through float32 changes no sum. If float32 cannot
-    hold the sum of two short terms, the sum is far from every midpoint between results. The same is true for subnormal
+    The result format has at most 11 significand bits. Double rounding through float32 changes no sum. If the sum of two
+    short terms does not fit into float32, it is far from every midpoint between results. The same is true for subnormal
     results.
     """
 
@@ -173,13 +173,13 @@ def _met_step(a: Side, b: Side) -> int:
 
 
 def _held_step(a: Side, b: Side, depth: int) -> int:
-    """Return the exponent of the smallest unit for which float64 holds a sum of `depth` products."""
+    """Return the exponent of the smallest unit with which float64 holds any sum of `depth` products."""
     longest = depth_bits(max(depth, BLOCK))
     return a.met_span.highest + b.met_span.highest + 2 + longest + 1 - BINARY64.precision
 
 
 def _fine_step(engine: Engine, a: Side, b: Side) -> int:
-    """Return the exponent of the fine step, a unit for which float64 holds the sum of a block of products.
+    """Return the exponent of the fine step: a unit with which float64 holds the sum of any block of products.
 
     Most products and accumulators are multiples of the fine step.
     """
@@ -203,7 +203,7 @@ TILED: tuple[type[FastSums], ...] = (
 
 
 def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
-    """Return the first vectorised strategy that is bit-exact for an accumulator model (engine) and two operands.
+    """Return the first vectorised strategy that is bit-exact for an accumulator model and two operands.
 
     Return None if only the general kernel is bit-exact. With `flags`, the strategy must also compute exception flags.
     """

@@ -1,1 +1,1 @@
-"""Numba kernels of matrix products in register tiles."""
+"""Numba kernels for matrix products in register tiles."""

@@ -70,10 +70,10 @@ class TileStep(NamedTuple):
 
 def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
-        """Run one step. The first arguments are the fields of a `TileStep`.
+        """Run one step. The arguments start with the fields of a `TileStep`.
 
-        If the fields of `Ends` follow, a step that fits the alignment window is summed without alignment. If the fields
-        of `Losses` follow, inexact steps are marked.
+        If the fields of `Ends` follow, steps whose bits all fit into the alignment window are added without alignment.
+        If the fields of `Losses` follow, inexact steps set marks.
         """
         own, others = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         count_of_ends = len(others) - len(Losses._fields) if len(others) >= len(Losses._fields) else len(others)
@@ -133,7 +133,7 @@ def _edges(s, row):
 def _steps(s, t, some, others, marks):
     """Run one accumulation step on all rows of a panel of accumulators.
 
-    `others` holds the fields of `Ends`, the fields of `Losses`, both, or nothing.
+    `others` holds the fields of `Ends`, the fields of `Losses`, both, or none.
     """
     a, power_a, values, powers, panel, first, last, redo = some
     numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, power_a, a.shape[1])
@@ -150,7 +150,7 @@ def _steps(s, t, some, others, marks):
 
 @inlined
 def _binades(products):
-    """Return by how many binades a sum of `products` numbers may exceed the largest number."""
+    """Return how many binades a sum of `products` numbers can lie above the largest number."""
     binades = 0
     while products >> binades:
         binades += 1
@@ -161,21 +161,21 @@ def _binades(products):
 def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     """Add products to accumulators in steps of `s.products` products, with an alignment window.
 
-    `sides` holds a (m, k), the alignment exponents of a (bytes), b (k, n), and the alignment exponents of b. All
-    numbers of a and b are finite. `sums` holds the initial accumulators (m, n) and the array for the final
-    accumulators. `products` holds the index of the first product, the end index, and the length of a chunk. `redo` (m,
-    panels) is set for wrong sums, where a number left the range of the kernels.
+    `sides` holds four arrays: `a` (m, k), its alignment exponents (bytes), `b` (k, n), and its alignment exponents. All
+    numbers of a and b are finite. `sums` is a pair of arrays, both (m, n): the initial accumulators, and the output for
+    the final accumulators. `products` is a triple: the index of the first product, the end index, and the length of a
+    chunk. `redo` (m, panels) is set where sums are wrong because a number left the exponent range of the kernels.
 
-    `lowest_bits` is None, or holds the exponents of the lowest bits of a and b. If exponents are given, a step whose
-    bits all fit the alignment window is summed without alignment. Use None for short windows, which rarely hold all
-    bits of a step.
+    `lowest_bits` is None, or holds two arrays: the exponents of the lowest bits of `a` and of `b`. If `lowest_bits` is
+    given, steps whose bits all fit into the alignment window are added without alignment. Use None for a short window,
+    into which the bits of a step rarely fit.
 
-    `join` is None, or holds the rounding of totals and a number above every tiny total. If `join` is not None, every
-    chunk is summed from zero, and then added to an accumulator in float64.
+    `join` is None, or a pair: the constants for rounding totals, and a bound above every tiny total. If `join` is
+    given, every chunk is summed from zero, and its sum is added to an accumulator in float64.
 
-    `lost` is None, or holds three arrays: the exponents of the lowest bits of a and of b, and marks. Marks are
-    integers with the accumulators' shape and width. A mark is set after an inexact step. A mark is negative if an
-    inexact total may be tiny.
+    `lost` is None, or holds three arrays: the exponents of the lowest bits of `a` and of `b`, and the marks. Marks are
+    integers, in the shape and width of the accumulators. A mark is set if a step of its accumulator was inexact. A mark
+    is negative if an inexact total can be tiny.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end, length) = sides, sums, products
     m, width = acc.shape[0], tile_columns(b.itemsize)

@@ -1,7 +1,6 @@
 """Vector code for matrix products in register tiles, without an alignment window.
 
-A sum is usually rounded to p bits in two or three instructions. In the lowest binades, rounding takes ten
-instructions.
+Usually, two or three instructions round a sum to p bits. In the lowest binades, rounding takes ten instructions.
 """
 
 from __future__ import annotations
@@ -20,10 +19,10 @@ def none(_code: Code, x: Any) -> Any:
 
 
 def to_even(code: Code, x: Any, scale: Any) -> Any:
-    """Round `x` to nearest even, to `drop` fewer fraction bits. `scale` is 2^drop.
+    """Round `x` to nearest even, and drop `drop` fraction bits. `scale` is 2^drop.
 
-    A number s is added and subtracted, where s is the power of two of `x` times 2^drop. The last bit of x + s is the
-    last bit of the result.
+    The function adds and subtracts a number s: 2^drop times the power of two of `x`. The last bit of x + s has the
+    weight of the last bit of the result.
     """
     sign_and_exponent = code.constant(-1 << code.fraction_bits)
     power = code.as_numbers(code.builder.and_(code.as_bits(x), sign_and_exponent))
@@ -31,9 +30,9 @@ def to_even(code: Code, x: Any, scale: Any) -> Any:
 
 
 def away(code: Code, x: Any, scale: Any) -> Any:
-    """Round `x` to nearest with ties away from zero, to `drop` fewer fraction bits. `scale` is 2^drop.
+    """Round `x` to nearest with ties away from zero, and drop `drop` fraction bits. `scale` is 2^drop.
 
-    Half an ulp is added to the magnitude, and the sum is truncated.
+    The function adds half an ulp to the magnitude, and truncates the sum.
     """
     one = code.constant(1)
     drop = code.builder.sub(
@@ -46,7 +45,7 @@ def away(code: Code, x: Any, scale: Any) -> Any:
 
 
 def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, magic: Any, *_: Any) -> Any:
-    """Round `x` with the constants of a `floats.Rounder`, including numbers in the lowest binades."""
+    """Round `x` with the constants of a `floats.Rounder`, also in the lowest binades."""
     builder, bits = code.builder, code.as_bits(x)
     odd = builder.and_(builder.lshr(bits, drop), tie)
     usual = builder.and_(builder.add(bits, builder.add(bias, odd)), mask)
@@ -57,14 +56,14 @@ def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit
 
 
 def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
-    """Return the bits in which the rounded sum differs from the exact sum."""
+    """Return the XOR of the rounded sum's bits and the exact sum's bits."""
     return code.builder.xor(code.as_bits(exact), code.as_bits(rounded))
 
 
 def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
-    """Return the bits in which the rounded sum differs from the exact sum, negated if the sum may be tiny.
+    """Return the XOR of the rounded sum's bits and the exact sum's bits, negated if the sum can be tiny.
 
-    `doubt` is 1 if the accumulators' type may have lost bits of a tiny sum.
+    `doubt` is 1 if the type of the accumulators may have lost bits of a tiny sum.
     """
     tiny, doubt = facts[-2:]
     size, bits = code.magnitude(exact), changed(code, exact, rounded)
@@ -109,10 +108,10 @@ def _cells(code: Code, rows: int, row: Any) -> list[Any]:
 
 
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
-    """Return a vector function that sets accumulators = round(accumulators + products) in a tile, step by step.
+    """Return a vector function that repeats accumulators = round(accumulators + products) for each step on a tile.
 
-    After the argument `products`, the function takes `facts` scalars for the rounding. If an array of marks follows,
-    inexact sums are marked.
+    After `products`, the vector function takes `facts` scalar arguments for the rounding. If an array of marks is the
+    last argument, inexact sums set marks.
     """
 
     def tile(
@@ -141,8 +140,8 @@ def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = Fals
 def watched_tile(rows: int) -> Any:
     """Return a vector function that adds products to a tile with fused multiply-adds.
 
-    The function reads accumulators from the panel `acc`, and writes results to the panel `out`. The function returns
-    whether a sum was inexact.
+    The vector function reads accumulators from the panel `acc`, and writes the results to the panel `out`. The vector
+    function returns whether any sum was inexact.
     """
 
     def tile(code: Code, a: Any, depth: Any, b: Any, acc: Any, out: Any, first: Any, row: Any, steps: Any) -> None:
@@ -155,8 +154,8 @@ def watched_tile(rows: int) -> Any:
 def directed_tiles(rows: int, mode: int) -> Any:
     """Return a vector function that adds products to several tiles with fused multiply-adds.
 
-    The function reads accumulators from the panel `acc`, and writes results to the panel `out`. `listed` holds the
-    first row of each tile. The processor rounds in the mode `mode`.
+    The vector function reads accumulators from the panel `acc`, and writes the results to the panel `out`. `listed`
+    holds the first row of each tile. The processor rounds in the mode `mode`.
     """
 
     def tiles(
@@ -172,7 +171,7 @@ def directed_tiles(rows: int, mode: int) -> Any:
 
 @inlined
 def pack(values, b, left):
-    """Copy columns of b, from column `left` on, to `values`. Further columns of `values` are unchanged."""
+    """Copy columns of `b`, starting at column `left`, to `values`. Further columns of `values` are unchanged."""
     count = min(values.shape[1], b.shape[1] - left)
     for k in range(b.shape[0]):
         own, x = values[k], b[k, left : left + count]

@@ -1,4 +1,4 @@
-"""Numba kernels for matrix products in register tiles, with the processor's fused multiply-add."""
+"""Numba kernels for matrix products with the processor's fused multiply-add."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _down_rows, _down_row = (directed_tiles(rows, DOWNWARD) for rows in (_ROWS, 1))
 
 @kernel
 def plain(a, b, acc, begin, end):
-    """Set acc = acc + a[:, k] * b[k] for each k in order. Each sum is rounded once, to the type of `acc`."""
+    """Repeat acc = acc + a[:, k] * b[k] for each k, in order. Each sum is rounded once, to the type of `acc`."""
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel, values = np.zeros((m, width), acc.dtype), np.zeros((BLOCK, width), acc.dtype)
     for left in range(0, acc.shape[1], width):
@@ -82,10 +82,10 @@ def _flagged(a, values, panels, first, products, found, every):
 
 @kernel
 def plain_flagged(a, b, acc, inexact, begin, end):
-    """Do the same as `plain`, and set `inexact` for each accumulator with an inexact sum.
+    """Do the same as `plain`, and also set `inexact` where an accumulator had an inexact sum.
 
-    If the processor reports an inexact operation, the sums are computed rounded down and rounded up. The two results of
-    an accumulator differ if a sum was inexact.
+    If the processor's inexact flag is raised, the sums are computed again with rounding down and with rounding up. An
+    accumulator had an inexact sum if these two results differ.
     """
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panels, values = np.zeros((4, m, width), acc.dtype), np.zeros((_LOOK, width), acc.dtype)

@@ -1,6 +1,6 @@
-"""Numba kernel for matrix products that sum even and odd products separately (CDNA3).
+"""Numba kernel for matrix products that add even and odd products separately (CDNA3).
 
-The even and the odd products are summed in separate steps with a window and no addend (see `window_tiles`).
+The even products and the odd products are added in separate steps, with a window but no addend (see `window_tiles`).
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ _BIAS, _FRACTION_BITS, _EXPONENT_FIELD = BINARY64.bias, BINARY64.fraction_bits, 
 
 
 class Halves(NamedTuple):
-    """Parameters of an accumulator model that sums even and odd products separately."""
+    """Parameters of an accumulator model that adds even and odd products separately."""
 
     products: int
     window: int
@@ -114,9 +114,9 @@ class TileStep(NamedTuple):
 
 def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
-        """Sum the even products and the odd products of one step.
+        """Add the even products of one step, and add its odd products.
 
-        The first arguments are the fields of a `TileStep`. The fields of `Losses` may follow.
+        The arguments start with the fields of a `TileStep`. The fields of `Losses` may follow.
         """
         own, lost = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
@@ -166,8 +166,8 @@ def _step(s, t, left_side, packed, panel, found, products, redo, losses, marks):
 def halves(s, t, sides, sums_of_steps, products, redo, lost):
     """Add products to accumulators in steps of `s.products` products, in float64.
 
-    The arrays of a step hold the even products before the odd products. The arguments are as in `aligned.aligned`, but
-    without chunks.
+    In the arrays, the even products of a step stand before its odd products. The arguments are those of
+    `aligned.aligned`, but without chunks.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end) = sides, sums_of_steps, products
     m, width = acc.shape[0], tile_columns(acc.itemsize)

@@ -1,8 +1,8 @@
-"""Numba kernels for matrix products in register tiles. Each step is followed by a rounding.
+"""Numba kernels for matrix products in register tiles, rounded after each step. Each step is followed by a rounding.
 
-Before a block of products, bounds show whether a sum can overflow or reach the lowest binades. The sum of the
-magnitudes is an upper bound. A power of two that divides all products is a lower bound for nonzero sums. If a tile may
-reach the lowest binades, the tile's rows are computed one by one with a slower rounding.
+Before a block of products is added, bounds show whether a sum can overflow or reach the lowest binades. The sum of the
+magnitudes is an upper bound for all sums. A power of two that divides all products is a lower bound for nonzero sums.
+If a tile may reach the lowest binades, its rows are computed one by one, with a slower rounding.
 """
 
 from __future__ import annotations
@@ -24,12 +24,12 @@ NEAREST_EVEN, NEAREST_AWAY = range(2)
 
 @inlined
 def block_of(products):
-    """Return the number of products in a block, a multiple of the products in a step."""
+    """Return the number of products in a block: a multiple of the number of products in a step."""
     return max(BLOCK // products, 1) * products
 
 
 class Step(NamedTuple):
-    """A power of two `unit`, the exponent of `unit`, and the limit `ceiling` for sums.
+    """Constants of a step size: the power of two `unit`, its exponent, and the limit `ceiling` for sums.
 
     A sum of multiples of `unit` is exact if all magnitudes stay below `ceiling`.
     """
@@ -40,7 +40,7 @@ class Step(NamedTuple):
 
 
 class Rounded(NamedTuple):
-    """Constants for rounding to nearest inside a wider float. Numbers have the wider float's type."""
+    """Constants for rounding to nearest within a wider float type. Numbers have the wider float's type."""
 
     products: int
     mode: int
@@ -138,11 +138,11 @@ def _marked_at_edge(edge, some, marks):
 
 @inlined
 def _steps(tile, edge, s, t, numbers, panel, step, single, marks, columns):
-    """Run accumulation steps on the rows of a register tile.
+    """Run several accumulation steps on the rows of a register tile.
 
     `step` holds the first product, the first row, the number of steps, and the number of products in a step. If
-    `single` is true, rows are computed one by one, as incomplete tiles and tiles in the lowest binades need. `marks` is
-    the panel of marks for inexact sums, or None. `columns` is the number of columns that have marks.
+    `single` is true, rows are computed one by one: for incomplete tiles, and for tiles in the lowest binades. `marks`
+    is the panel of marks for inexact sums, or None. `columns` is the number of columns for which marks exist.
     """
     (a, values), (first, row, steps, products) = numbers, step
     if single:
@@ -166,8 +166,9 @@ def _reach(low_a, low_b, lowest):
 def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
     """Add a block of products to all rows of a panel.
 
-    `packed` holds the numbers of b, the exponents of their lowest bits, the first product, and the end. `found` holds
-    two arrays that mark rows: rows to recompute, and rows with a number that is not a multiple of the coarse unit.
+    `packed` holds the numbers of `b`, the exponents of their lowest bits, and the range of products (first, end).
+    `found` holds two masks of rows: rows to compute again, and rows with a number that is not a multiple of the coarse
+    unit.
     """
     (a, low_a, bounds), (values, low_b, first, last), (redo, fine) = left_side, packed, found
     top = panel.dtype.type(0.0)
@@ -192,9 +193,9 @@ def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
 
 @inlined
 def _look(s, panel, redo, fine):
-    """Set `fine` for rows with a number that is -0 or not a multiple of the coarse unit.
+    """Set `fine` where a row has a number that is -0 or not a multiple of the coarse unit.
 
-    Set `redo` for rows with a number that is not a multiple of the fine unit.
+    Set `redo` where a row has a number that is not a multiple of the fine unit.
     """
     for i in range(panel.shape[0]):
         fine[i] = _is_finer(s.coarse.unit, panel[i]) or _has_minus_zero(panel[i])
@@ -260,24 +261,25 @@ def _blocks(tile, edge, s, t, sides, sums, products, redo, join, lost):
 
 @kernel
 def rounded(s, t, sides, sums, products, redo, join, lost):
-    """Add a[:, k] * b[k] to the accumulators for each k in order, and round. All numbers are finite.
+    """For each k in order, add a[:, k] * b[k] to the accumulators, and round the accumulators. All numbers are finite.
 
-    Sums are rounded to the accumulators' type, then by the `floats.Rounder` `t`. The first element of `sides` holds a,
-    the exponents of the lowest bits of a (bytes), and bounds (m,). The bound of a row is the largest sum of a's
-    magnitudes over `block_of` products. The second element holds b, and the exponents of the lowest bits of b. If no
-    product has bits below the coarse unit, the arrays of exponents are empty: (m, 0) and (0, n). `redo` (m, panels) is
-    set for sums that may be wrong, because a number overflowed or became too small.
+    Each sum is rounded first to the type of the accumulators, and then by `t`, a `floats.Rounder`. `sides[0]` holds
+    `a`, the exponents of its lowest bits (bytes), and a bound for each row (m,). The bound of a row is the largest sum
+    of magnitudes over any `block_of` consecutive numbers. `sides[1]` holds `b` and the exponents of its lowest bits. If
+    no product has bits below the coarse unit, both exponent arrays are empty: (m, 0) and (0, n). `redo` (m, panels) is
+    set where sums may be wrong, because a number overflowed or became too small.
 
-    The other arguments are as in `aligned.aligned`, with two differences for `lost`. No mark is set if only the
-    rounding to the accumulators' type was inexact. The mark of an inexact sum that may be tiny is negative.
+    All other arguments are those of `aligned.aligned`, except that `lost` has two differences. First, no mark is set if
+    only the rounding to the type of the accumulators was inexact. Second, the mark of an inexact sum is negative if the
+    sum can be tiny.
     """
     _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 
 
 @kernel
 def rounded_steps(s, t, sides, sums, products, redo, join, lost):
-    """Do the same as `rounded` with `s.products` products in a step.
+    """Do the same as `rounded`, but with `s.products` products in a step.
 
-    The products of a step and the accumulator are summed exactly, and rounded once.
+    In each step, the products and the accumulator are added exactly, and the sum is rounded once.
     """
     _blocks(_several_products, _several_at_edge, s, t, sides, sums, products, redo, join, lost)

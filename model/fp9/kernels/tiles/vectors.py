@@ -1,8 +1,8 @@
 """Builder of vector code in LLVM instructions.
 
-In a plain loop, LLVM uses half of each vector register, and stores the sums in every iteration. A function that
-`vector_function` returns uses whole registers and keeps the sums in registers. The Python body of the function runs
-once, at compile time, and emits the instructions.
+For a plain loop, LLVM uses only half of each vector register, and stores the sums in every iteration. A function from
+`vector_function` uses whole vector registers, and keeps the sums in registers. The Python body of this function runs
+once, at compile time, and emits LLVM instructions.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ VECTORS = 4
 
 @inlined
 def tile_columns(itemsize: int) -> int:
-    """Return the number of columns of a register tile."""
+    """Return the number of columns in a register tile."""
     return VECTORS * REGISTER_BYTES // itemsize
 
 
@@ -71,36 +71,36 @@ class Code:
     # Values
 
     def constant(self, value: float, vector: Any = None) -> Any:
-        """Return a vector with the same number in all lanes."""
+        """Return a vector with a given number in all lanes."""
         vector = vector or self.int
         return ir.Constant(vector, [value] * vector.count)
 
     def splat_integer(self, number: Any) -> Any:
-        """Return a vector whose lanes all hold a 64-bit integer, truncated to the lanes' width."""
+        """Return a vector with a 64-bit integer in all lanes, truncated to the lanes' width."""
         return self.splat(self.builder.trunc(number, self.int.element) if self.bits < 64 else number)
 
     def splat(self, scalar: Any, lanes: int | None = None) -> Any:
-        """Return a vector whose lanes all hold a scalar."""
+        """Return a vector with a scalar in all lanes."""
         vector = ir.VectorType(scalar.type, lanes or self.lanes)
         nothing, first = ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(_I32, vector.count), None)
         one = self.builder.insert_element(nothing, scalar, ir.Constant(_I32, 0))
         return self.builder.shuffle_vector(one, nothing, first)
 
     def part(self, vector: Any, number: int) -> Any:
-        """Return part `number` of a longer vector, which is divided into parts of `lanes` lanes.
+        """Divide a long vector into parts of `lanes` lanes, and return part `number`.
 
-        Integers are sign-extended to the width of the lanes.
+        The lanes of the part are sign-extended to the builder's lane width.
         """
         places = [number * self.lanes + lane for lane in range(self.lanes)]
         chosen = ir.Constant(ir.VectorType(_I32, self.lanes), places)
         return self.builder.sext(self.builder.shuffle_vector(vector, vector, chosen), self.int)
 
     def as_bits(self, numbers: Any) -> Any:
-        """Return the bit patterns of numbers, as integers."""
+        """Return the bit patterns of floats as integers."""
         return self.builder.bitcast(numbers, self.int)
 
     def as_numbers(self, bits: Any) -> Any:
-        """Return the numbers that have the given bit patterns."""
+        """Return the floats that have the given bit patterns."""
         return self.builder.bitcast(bits, self.float)
 
     def magnitude(self, numbers: Any) -> Any:
@@ -108,7 +108,7 @@ class Code:
         return self.as_numbers(self.builder.and_(self.as_bits(numbers), self.constant((1 << (self.bits - 1)) - 1)))
 
     def truncated(self, numbers: Any) -> Any:
-        """Return the numbers truncated toward zero to integral floats."""
+        """Return numbers truncated toward zero to integers, as floats."""
         return self._called(f"llvm.trunc.v{self.lanes}{self._suffix}", numbers)
 
     def fma(self, x: Any, y: Any, z: Any) -> Any:
@@ -137,11 +137,11 @@ class Code:
         return ir.Constant(_I64, value)
 
     def as_index(self, number: Any) -> Any:
-        """Return a signed integer of any width as an index."""
+        """Convert a signed integer of any width to an index."""
         return self.builder.sext(number, _I64) if self.bits < 64 else number
 
     def place(self, row: Any, stride: int | Any, offset: Any = 0) -> Any:
-        """Return row * stride + offset. Each argument is an index or a Python integer."""
+        """Return row * stride + offset. Each argument may be an index or a Python integer."""
         row, stride, offset = (self.index(x) if isinstance(x, int) else x for x in (row, stride, offset))
         return self.builder.add(self.builder.mul(row, stride), offset)
 
@@ -150,7 +150,7 @@ class Code:
         return self.builder.gep(pointer, [place], source_etype=scalar)
 
     def load(self, pointer: Any, place: Any, of: Any) -> Any:
-        """Load a scalar or vector that starts at element `place`."""
+        """Load a scalar or a vector from element `place` on."""
         scalar = getattr(of, "element", of)
         value = self.builder.load(self.behind(pointer, place, scalar), typ=of)
         value.align = _size(scalar)
@@ -163,18 +163,21 @@ class Code:
         stored.align = _size(scalar)
 
     def variable(self, value: Any) -> Variable:
-        """Return a variable, which may change inside loops."""
+        """Return a variable whose value can change inside loops."""
         return Variable(self.builder, value)
 
     @contextlib.contextmanager
     def loop(self, count: Any) -> Iterator[Any]:
-        """Emit a loop. The `with` block emits the loop body and gets the index, which runs from 0 to `count` - 1."""
+        """Emit a loop.
+
+        The `with` block emits the loop body, and its target is the index, which runs from 0 to `count` - 1.
+        """
         with cgutils.for_range(self.builder, count) as loop:
             yield loop.index
 
 
 class Variable:
-    """A variable that emitted code can read and set."""
+    """Variable that the emitted code can read and set."""
 
     def __init__(self, builder: Any, value: Any) -> None:
         self._builder, self._type = builder, value.type
@@ -198,12 +201,12 @@ Body = Callable[..., None]
 
 
 def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watched: bool = False) -> Any:
-    """Return a Numba function whose code `body(code, *arguments)` emits. Array arguments become pointers.
+    """Return a Numba function whose LLVM code is emitted by `body(code, *arguments)`. Array arguments become pointers.
 
-    `carrier` is the index of the array argument whose elements determine the lane width. `rounding` is the processor's
-    rounding mode for sums and products. The code is a separate LLVM function, so that LLVM does not move instructions
-    across the change of the rounding mode. If `watched` is true, the function returns whether an operation was inexact.
-    On machines without an inexact flag, the function always returns True.
+    `carrier` is the index of an array argument, whose elements determine the width of the lanes. `rounding` is the
+    processor's rounding mode while the function runs. The code is a separate LLVM function, because LLVM must not move
+    instructions across the change of the rounding mode. If `watched` is true, the function returns whether any
+    operation was inexact. On machines without an inexact flag, the function always returns True.
     """
 
     def typed(_context: Any, arguments: Any) -> Any:
@@ -257,7 +260,7 @@ _INEXACT = 1 << 5
 
 
 def _watched(builder: Any, call: Callable[[], Any]) -> Any:
-    """Emit a call. Return whether an operation of the called function was inexact (the processor's status flag)."""
+    """Emit a call. Return whether any operation in the call was inexact, from the processor's status flag."""
     if not binding.get_process_triple().startswith("x86_64"):
         call()
         return ir.Constant(ir.IntType(1), 1)
@@ -283,10 +286,10 @@ def _set_rounding(builder: Any, mode: int) -> None:
 
 @inlined
 def take_panel(panel, acc, left):
-    """Copy columns of `acc`, from column `left` on, to a panel, an array for the columns of one tile.
+    """Copy columns of `acc`, starting at column `left`, to a panel. A panel holds the columns of one tile.
 
-    Further columns of the panel are set to zero. The loops use slices, because LLVM cannot know that an index such as
-    `left + j` is never negative. With the index `left + j`, LLVM would load numbers one by one.
+    The remaining columns of the panel are set to zero. The loops use slices, because LLVM does not know that an index
+    such as `left + j` is never negative. With such an index, LLVM would load numbers one by one.
     """
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
@@ -299,7 +302,7 @@ def take_panel(panel, acc, left):
 
 @inlined
 def give_panel(panel, acc, left):
-    """Copy a panel to the columns of `acc`, from column `left` on."""
+    """Copy a panel to the columns of `acc`, starting at column `left`."""
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
         own, x = panel[i], acc[i, left : left + count]
@@ -309,7 +312,7 @@ def give_panel(panel, acc, left):
 
 @inlined
 def join_panel(totals, parts, t, tiny, lost):
-    """Set totals = round(totals + parts) for two panels, and clear the parts. `joined` does the rounding.
+    """Set totals = round(totals + parts) for two panels, and set the parts to zero. `joined` does the rounding.
 
     `lost` is a result of `marks_of`.
     """
@@ -325,9 +328,9 @@ def join_panel(totals, parts, t, tiny, lost):
 
 @inlined
 def mark_joined(lost, row, part, t, tiny):
-    """Set a mark in `lost` for each inexact sum of `row` and `part`.
+    """Set a mark in `lost` where the sum of `row` and `part` is inexact.
 
-    A mark is negative if the magnitude of the sum is at most `tiny`.
+    A mark is negative if the sum's magnitude is at most `tiny`.
     """
     for j in range(row.size):
         total, error = two_sum(np.float64(part[j]), row[j])
@@ -336,9 +339,9 @@ def mark_joined(lost, row, part, t, tiny):
 
 
 def marks_of(lost: Any, panel: Any) -> Any:
-    """Return a panel of zero marks, or None if `lost` is None.
+    """Return a panel of marks that are all zero, or None if `lost` is None.
 
-    The last element of the tuple `lost` is the array of marks for all panels.
+    The last array of the tuple `lost` holds the marks of all panels.
     """
     raise NotImplementedError("a part of kernels")
 

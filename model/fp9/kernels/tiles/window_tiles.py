@@ -1,12 +1,12 @@
-"""Vector code for one step with an alignment window.
+"""Vector code for one accumulation step with an alignment window.
 
-An ordinary float addition aligns the products. Let p be the number of fraction bits of the accumulators' type, and let
-a unit be the lowest bit of the alignment window. A sum of magnitudes starts at 2^p units and stays below 2^(p+1) units,
-so that the last bit of the sum is one unit. With rounding toward zero, one fused multiply-add then multiplies, aligns,
-truncates and adds. Two sums give the result: the sum of all magnitudes, and the sum of the magnitudes of negative
-products. Exponents are bytes, so that one instruction compares a whole register of exponents.
+An ordinary float addition aligns the products. Let p be the number of fraction bits of the accumulators' type. Let the
+unit be the weight of the window's lowest bit. The running sum of magnitudes starts at 2^p units and stays below 2^(p+1)
+units, so its last bit is one unit. With rounding toward zero, a single fused multiply-add then multiplies, aligns,
+truncates and adds. The result comes from two sums: the sum of all magnitudes, and the sum of the negative products'
+magnitudes. Exponents are bytes, so that one instruction compares a whole vector register of exponents.
 
-If the alignment window holds all bits of a step's products and accumulators, nothing is truncated. The products are
+If all bits of a step's products and accumulators fit into the alignment window, nothing is truncated. The products are
 then summed directly.
 """
 
@@ -37,9 +37,7 @@ PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
 
 
 class Window(NamedTuple):
-    """Arguments of one step of a tile: the packed b, the first product, the number of products, and the alignment
-    window.
-    """
+    """Arguments of one step on a tile: the packed `b`, the range of products, and the width of the window."""
 
     b: Any
     power_b: Any
@@ -51,7 +49,7 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Exponents of the highest and the lowest bit in a step's products, for each row, or bounds for the exponents."""
+    """Exponents of the highest and lowest bit in a step's products, for each row. The exponents may be bounds."""
 
     highest: Any
     lowest: Any
@@ -60,7 +58,8 @@ class Ends(NamedTuple):
 class Losses(NamedTuple):
     """Arrays for marking truncated bits.
 
-    `low_a` (bytes, a's shape) and `low_b` (packed) are the exponents of the lowest bits. `marks` holds integers.
+    `low_a` (bytes, in the shape of `a`) and `low_b` (packed) are the exponents of the lowest bits. `marks` holds
+    integers.
     """
 
     low_a: Any
@@ -70,9 +69,9 @@ class Losses(NamedTuple):
 
 def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: Any, step: Window,
                 acc: Any, out: Any, losses: Losses | None = None) -> list[Any]:  # fmt: skip
-    """Write the sums of one step to `out` for `rows` rows. Return the products' largest exponents.
+    """Add the products of one step for `rows` rows, and write the sums to `out`.
 
-    `acc` holds the addends, or is None if the step has no addends.
+    Return the products' largest exponents. `acc` holds the addends, or is None if the step has no addends.
     """
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
@@ -123,7 +122,7 @@ def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: An
 def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window, acc: Any) -> None:
     """Add the products of one step to the accumulators of `rows` rows.
 
-    The alignment window holds all bits, so the sums are exact.
+    All bits fit into the alignment window, so the sums are exact.
     """
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
@@ -157,7 +156,7 @@ class _Exponents:
         return self._ends(-NO_EXPONENT - 1, self._code.smaller)
 
     def raise_to(self, tops: list[Variable], zero: Any) -> None:
-        """Raise the largest exponent to at least `zero` if a product is zero."""
+        """If a product is zero, raise the largest exponent to at least `zero`."""
         code, builder = self._code, self._code.builder
         with builder.if_then(builder.icmp_signed("!=", zero, code.index(NO_EXPONENT))):
             own = code.splat(builder.trunc(zero, BYTE), self._vector.count)
@@ -194,7 +193,7 @@ def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) ->
 
 
 def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends) -> Any:
-    """Return whether the alignment window holds all bits of a step's products and accumulators in `rows` rows."""
+    """Return whether all bits of a step's products and accumulators, in `rows` rows, fit into the alignment window."""
     builder, width = code.builder, VECTORS * code.lanes
     bias, fraction = code.index(code.exponent_field >> 1), code.index(code.fraction_bits)
 
@@ -222,9 +221,9 @@ def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends
 
 @inlined
 def pack(values, powers, b, power_b, left):
-    """Copy columns of b and their exponents, from column `left` on, to `values` and `powers`.
+    """Copy columns of `b` and their exponents, starting at column `left`, to `values` and `powers`.
 
-    Further columns of `values` and `powers` are unchanged.
+    The remaining columns of `values` and `powers` stay unchanged.
     """
     zero = b.dtype.type(0.0)
     count = min(values.shape[2], b.shape[1] - left)
@@ -240,7 +239,10 @@ def pack(values, powers, b, power_b, left):
 
 @inlined
 def pack_bytes(lows, low_b, left):
-    """Copy the exponents of b's lowest bits, from column `left` on, to `lows`. Further columns are unchanged."""
+    """Copy the exponents of the lowest bits of `b`, starting at column `left`, to `lows`.
+
+    Further columns are unchanged.
+    """
     count = min(lows.shape[1], low_b.shape[1] - left)
     for k in range(low_b.shape[0]):
         own, low = lows[k], low_b[k, left : left + count]
@@ -270,7 +272,7 @@ def _ends(powers, lows):
 
 @inlined
 def ends_of_steps(power_a, low_a, begin, end, length, products):
-    """Return the highest and the lowest exponent in each row of a for every step, shape (steps, 2, rows)."""
+    """Return the highest and the lowest exponent in each row of `a` for every step, shape (steps, 2, rows)."""
     steps = -(-length // products) * -(-(end - begin) // length)
     ends = np.empty((steps, 2, power_a.shape[0]), np.int64)
     step = 0
@@ -285,7 +287,7 @@ def ends_of_steps(power_a, low_a, begin, end, length, products):
 
 @inlined
 def ends_of_columns(ends, power_b, low_b):
-    """Write the highest and the lowest exponent of each row of b to `ends` (2, products), as bytes.
+    """Write the highest and the lowest exponent of each row of `b` to `ends` (2, products), as bytes.
 
     Return the highest and the lowest exponent of all rows.
     """
@@ -299,10 +301,10 @@ def ends_of_columns(ends, power_b, low_b):
 
 @inlined
 def ends_of_products(of_rows, power_a, low_a, of_columns, highest_b, lowest_b, near, highest, lowest):
-    """Write the highest and the lowest exponent of each row's products to `highest` and `lowest`.
+    """Write the highest and the lowest exponent among each row's products to `highest` and `lowest`.
 
-    The operand ranges give bounds. If the bounds are more than `near` apart, the exponents are computed product by
-    product.
+    The operand ranges give bounds. If the bounds differ by more than `near`, the exponents are computed from every
+    single product.
     """
     for i in range(highest.size):
         top, low = of_rows[0, i] + highest_b, of_rows[1, i] + lowest_b
