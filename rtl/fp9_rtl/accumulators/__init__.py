@@ -1,3 +1,2 @@
-"""Accumulator registers for one sum (`register`), for chunks and their total (`chunks`), and for an exact sum
-(`kulisch`).
+"""Accumulator registers: one sum (`register`), chunks (`chunks`), exact sum (`kulisch`).
 """

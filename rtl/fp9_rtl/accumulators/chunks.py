@@ -1,4 +1,4 @@
-"""Registers of a `mac` unit with chunks: a register for the open chunk, and a register for the total.
+"""Registers of a `mac` unit with chunks: one for the open chunk, one for the total.
 
     products -> (+) -> chunk ---> (+) -> total -> result
                  ^-------'         ^-------'

@@ -236,6 +236,6 @@ def losses(training: Mapping[str, Any]) -> dict[str, list[float]]:
 
 
 def _kept(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the fields of a measurement that are recorded, with numbers rounded to five significant digits."""
+    """Return the recorded fields of a measurement, with numbers rounded to five significant digits."""
     kept = {name: value for name, value in record.items() if name not in ("note", "by_step")}
     return {name: float(f"{value:.5g}") if isinstance(value, float) else value for name, value in kept.items()}

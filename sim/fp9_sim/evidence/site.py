@@ -55,7 +55,7 @@ def names() -> set[str]:
 
 
 def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each documentation page that the records in `folder` allow.
+    """Yield the path and the text of each documentation page for which `folder` holds the records.
 
     Without `units`, the pages cover all catalogue units. With `units`, only data sheets, verification results and the
     energy study are built. The energy study is left out if a unit of the study has no energy record. The energy study

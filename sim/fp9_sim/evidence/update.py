@@ -1,4 +1,4 @@
-"""Update records: compare circuits with certified circuits, then measure what is stale.
+"""Update records: compare circuits with certified circuits, then measure stale records.
 
 The caller limits the number of hours. A record is written only when the record is complete, so an interrupted update
 continues at the next call. Proofs, mutants, areas and energies are measured in parallel, on the local machine or on a

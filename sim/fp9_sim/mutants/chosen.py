@@ -1,4 +1,4 @@
-"""Insertion of mutants into a netlist (Yosys JSON), selected by a new input.
+"""Insertion of mutants into a netlist (Yosys JSON), with a new input that selects a mutant.
 
 Comparators and multiplexers activate the mutant whose number is applied to the new input.
 """

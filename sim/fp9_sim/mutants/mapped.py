@@ -125,7 +125,7 @@ def _stuck(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
 def _swapped(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
     """Return random mutants with two exchanged nets.
 
-    Both nets have the same depth, so that the exchange never creates a loop.
+    Two exchanged nets have the same depth, so that the exchange never creates a loop.
     """
     level: dict[int, list[Bit]] = defaultdict(list)
     for bit, depth in nets.depth.items():

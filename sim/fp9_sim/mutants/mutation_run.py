@@ -65,7 +65,7 @@ class MutationScore:
 
     `drawn` is the total number of mutants for all seeds. `unnoticed` holds the mutants that no suite killed, each with
     inputs that kill the mutant. `undecided` holds the mutants whose equivalence check did not finish. `reused` is the
-    number of mutants in `equivalent` that an earlier run proved. `seconds` is the duration of the run.
+    number of mutants in `equivalent` that an earlier run proved equivalent. `seconds` is the duration of the run.
     """
 
     unit: str

@@ -103,7 +103,7 @@ def _property(name: str, of: Callable[[Plan], bool], run: Regression) -> Check:
 def proof_checks(
     unit: Unit, verilog: str | None, seconds: float | None, sound: bool, *, values_only: bool = False
 ) -> tuple[list[Check], ProofRecord | None]:
-    """Prove a design within a time limit, and return a check for each claim and the proof record.
+    """Prove a design within a time limit, and return two results: a check for each claim, and the proof record.
 
     `seconds` is the time limit, or None if no proof was requested. `sound` says whether the simulation of the design
     passed. If the design failed in simulation, no proof is attempted.

@@ -61,7 +61,7 @@ def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: s
 def build_design(
     name: str, ports: Sequence[str], verilog: str, simulator: Simulator, folder: Path, waves: str | None = None
 ) -> Build:
-    """Build the Verilog module `name` for a simulator, or reuse an equal build in `folder`.
+    """Build the Verilog module `name` for a simulator, or reuse an existing build of the same design in `folder`.
 
     `ports` lists the ports that a test bench accesses. `waves` is the waveform format: "vcd", "fst" or None. Raises
     SimulatorError if the simulator rejects the design, and OSError if the folder cannot be written.

@@ -60,7 +60,7 @@ def sweep(
     The unit's record is in `folder`, by default `home()`. Finished shards are stored next to the record until the sweep
     is complete. The same call therefore continues a sweep that was killed. `verilog` replaces the generated Verilog.
     The shards run in `workers` local processes, by default one for each core. If `scheduler` is given, the shards run
-    on the workers of this Dask scheduler.
+    on the workers of the Dask scheduler at this address.
 
     Raises ValueError if the same sweep is already running, if the scheduler does not answer, or if a worker was killed.
     Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises OSError if the

@@ -1,4 +1,4 @@
-"""Write a GTKWave save file, with which GTKWave shows the codes at a unit's ports as numbers and names."""
+"""Write a GTKWave save file that shows codes at a unit's ports as numbers and names."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Specification of stochastic rounding: add random bits below the last kept bit, then truncate."""
+"""Specification of stochastic rounding: add random bits below the last place, then truncate."""
 
 from __future__ import annotations
 
