@@ -31,8 +31,8 @@ class Bundle:
 
     @property
     def stems(self) -> tuple[str, str]:
-        """Return two candidates for the name of the structure's type: the structure's name without numbers, and the
-        same name after the module's name.
+        """Return two candidates for the type's name: the structure's name without numbers, and the module's name
+        followed by it.
         """
         stem = re.sub("^[io]_|[0-9_]*$", "", clean(self.name.rpartition(".")[2]) or "fields")
         return stem, f"{self.place}_{stem}"

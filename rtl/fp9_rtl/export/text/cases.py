@@ -14,7 +14,7 @@ MIN_LABELS = 2
 
 @dataclass(frozen=True)
 class Case:
-    """A selection by the value of the word `subject`.
+    """A selection of a result by the value of the word `subject`.
 
     `arms` holds the result for some values of the word. `otherwise` is the result for all other values.
     """

@@ -106,6 +106,7 @@ class Types:
 
     def _taken(self, register: Cell, alone: Mapping[Bits, Cell]) -> Type | None:
         """Return the type of a register if all values that the register stores have this type.
+
         Return None otherwise.
         """
         found: set[Type | None] = set()
@@ -129,7 +130,7 @@ class Types:
     def struct(self, stems: Sequence[str], fields: Sequence[tuple[str, int]]) -> Struct:
         """Return the structure type with the given fields.
 
-        The name of a new structure type contains the first of the `stems` that is unused.
+        The name of a new structure type contains the first unused word of `stems`.
         """
         key = tuple(fields)
         if key not in self._structs:

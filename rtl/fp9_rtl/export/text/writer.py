@@ -1,4 +1,4 @@
-"""Write the Verilog text of a whole circuit, with the top module first. Each distinct module is written once."""
+"""Write the Verilog text of a whole circuit, each distinct module once, top module first."""
 
 from __future__ import annotations
 
