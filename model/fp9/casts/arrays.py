@@ -1,4 +1,4 @@
-"""Encode and cast whole arrays with one rounding per element (numerics.md, conversion)."""
+"""Encode and cast whole arrays, with one rounding per element (numerics.md, conversion)."""
 
 from __future__ import annotations
 
@@ -121,7 +121,7 @@ def encode(
     """Return the codes of x * 2**-scale in the shape of `x`, as uint8, uint16 or uint32 by the format's width.
 
     With `flags`, also return the exception flags of every element, a uint8 array of `fp9.Flags` bits. With `counts`,
-    also return an `fp9.Counts` with statistics, such as the number of overflowed elements and the largest magnitude.
+    also return an `fp9.Counts` of statistics, such as the number of overflows and the largest magnitude.
 
     - `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. An array that
       states its format (`fp9.Array`, ml_dtypes, en_dtypes, torch) is decoded first.
@@ -165,7 +165,7 @@ def encode(
 
 
 def _numbers(x: ArrayLike) -> NDArray[Any]:
-    """Return the source numbers of a cast, after decoding an array that states its format."""
+    """Return the source numbers of a cast. An array that states its format is decoded first."""
     held = None if isinstance(x, np.ndarray) and x.dtype.isbuiltin == 1 else carried(x)
     return as_numbers(x) if held is None or held.native_dtype else decode_native(as_codes(x, held), held)
 
@@ -180,10 +180,10 @@ def encode_numbers(
     flags: bool = False,
     scale: int | NDArray[np.int32] = 0,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the codes and the exception flags of numbers, which `as_numbers` has checked.
+    """Return the codes and exception flags of source numbers that `as_numbers` has checked.
 
-    The array of flags is empty unless `flags` is true. `scale` is one exponent for all elements, or an array from
-    `as_scale` with an exponent per element.
+    If `flags` is false, the array of flags is empty. `scale` is one exponent for all elements, or an array from
+    `as_scale` with one exponent per element.
     """
     random = None if random_bits is None else RandomBits(random_bits.reshape(-1), random_width)
     one, each = (scale, None) if isinstance(scale, int) else (None, scale)
@@ -297,8 +297,7 @@ def cast(
 ) -> Any:
     """Convert codes of one format to codes of another format with one rounding.
 
-    Options, shapes and errors are the same as for `encode`. If `source` is None, the array `codes` must state its
-    format.
+    Options, shapes and errors are those of `encode`. If `source` is None, the array `codes` must state its format.
 
     >>> cast([0x7E, 0x01], "e4m3", "e5m2").tolist()
     [95, 24]
@@ -315,7 +314,7 @@ def cast(
 def _give_payloads(
     sources: NDArray[Any], source: Format, codes: NDArray[Any], target: Format, details: Details
 ) -> None:
-    """Copy the payloads of NaN sources into `codes`, because decoded source numbers have no payloads."""
+    """Copy the NaN payloads of the source codes into `codes`, because a decoded NaN has no payload."""
     kept = NanSign(details.get("nan_sign", NanSign.KEPT)), Payload(details["payload"])
     policy = CastPolicy(nan_sign=kept[0], payload=kept[1])
     for code in np.unique(sources).tolist():

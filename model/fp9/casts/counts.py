@@ -1,8 +1,8 @@
-"""Count overflows, underflows, zeros and special values during a cast.
+"""Counts of overflows, underflows, zeros and special values during a cast.
 
-A scan of the source numbers finds zeros, overflows and the largest magnitude. A scan of the codes finds zeros and
-subnormal numbers. Sections of the array with an infinity, a NaN or an uncertain overflow are counted element by
-element. An overflow is uncertain if random bits decide whether the number overflows.
+Zeros, overflows and the largest magnitude are counted from the source numbers. Zero results and subnormal results are
+counted from the codes. If a section of the array has an infinity, a NaN or an uncertain overflow, its elements are
+counted one by one. An overflow is uncertain if it depends on the random bits of stochastic rounding.
 """
 
 from __future__ import annotations
@@ -75,7 +75,7 @@ _PIECE = 1 << 12
 
 
 class Tally:
-    """Thread-safe counter that adds up the statistics of all slices of an array in a cast."""
+    """Thread-safe counter that adds up the statistics of all slices of an array."""
 
     def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
         self._request = request
@@ -94,7 +94,7 @@ class Tally:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Encode a slice of the flattened source array with an encoding plan, and count the slice's statistics."""
+        """Encode a slice of the flattened source array by an encoding plan, and count its statistics."""
         found = None
         if plan.counted is None or self._limits is None:
             plan.encode(supplied, part, source, codes, flags)
@@ -164,10 +164,11 @@ def _magnitudes(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 
 
 class _SourceLimits(NamedTuple):
-    """Bit patterns of a source type: the magnitude mask, infinity, and the overflow limits of both signs.
+    """Limits of a source type as bit patterns: the magnitude mask, infinity, and the overflow limit of each sign.
 
-    Magnitudes below the overflow limit never overflow. If `is_sharp` is true, all magnitudes from the limit upwards
-    overflow. If `is_sharp` is false, random bits decide whether magnitudes from the limit upwards overflow.
+    Magnitudes below the overflow limit never overflow. If `is_sharp` is true, all magnitudes from the overflow limit
+    upwards overflow. If `is_sharp` is false, random bits decide whether a magnitude from the overflow limit upwards
+    overflows.
     """
 
     mask: Any
@@ -206,7 +207,7 @@ def _overflow(request: Request, dtype: np.dtype[Any]) -> Callable[[int], bool]:
 
 
 class _CodeLimits(NamedTuple):
-    """Limits of a format's codes: the magnitude mask, the first nonzero code and the first normal code."""
+    """Limits of a target format as codes: the magnitude mask, the first nonzero code, and the first normal code."""
 
     mask: Any
     nonzero: Any
@@ -223,7 +224,7 @@ def _limits(sources: _SourceLimits, results: _CodeLimits) -> Limits:
 
 @functools.lru_cache(maxsize=64)
 def _code_limits(fmt: Format) -> _CodeLimits | None:
-    """Return the limits of a format's codes, or None if zero and subnormal numbers do not have the lowest codes."""
+    """Return the limits of a format as codes, or None if zero and subnormal numbers do not have the lowest codes."""
     integer, sign = fmt.dtype.type, 1 << (fmt.bits - 1)
     if fmt.bits > 16:
         normal = fmt.code_of(Fraction(fmt.smallest_normal))

@@ -1,4 +1,4 @@
-"""Decode codes to numbers exactly, check codes, and allocate output arrays."""
+"""Decoding of codes to exact numbers, checks of codes, and allocation of output arrays."""
 
 from __future__ import annotations
 
@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
     """Return `codes` as an array of the format's unsigned integer dtype, without a copy if possible.
 
-    Raises TypeError if `codes` are not integers, or are unsigned integers narrower than a code of the format. Raises
-    ValueError for an integer that is not a code of the format, and for an array whose dtype belongs to another format.
+    Raises TypeError if `codes` are not integers, or are unsigned integers with fewer bits than the format. Raises
+    ValueError for an integer that is not a code of the format, and for an array with the dtype of another format.
     """
     array = stored_codes(codes, fmt)
     if array.dtype == fmt.dtype and fmt.bits == 8 * array.itemsize and not fmt.padding:
@@ -50,9 +50,9 @@ def decode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> NDArray[Any]:
-    """Return the numbers of codes times 2**scale, as float32 in the shape of `codes`.
+    """Decode `codes` and multiply by 2**scale. Return float32 numbers in the shape of `codes`.
 
-    The function returns float64 if float32 cannot hold the numbers.
+    If the numbers do not fit into float32, the function returns float64.
 
     - `fmt`: the format of the codes. Omit `fmt` for an array that states its format, such as an `fp9.Array`.
     - `scale`: integer exponents that broadcast to `codes`, as given to `encode`.
@@ -78,7 +78,7 @@ def decode(
 def decode_to(
     codes: NDArray[Any], fmt: Format, dtype: Any, threads: int | None = None, out: NDArray[Any] | None = None
 ) -> NDArray[Any]:
-    """Return the numbers of codes as an array of `dtype`. The codes must be valid."""
+    """Decode `codes`, and return the numbers as an array of `dtype`. The codes must be valid."""
     numbers = output_array(out, codes.shape, np.dtype(dtype))
     if fmt.bits > 16:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
@@ -93,9 +93,9 @@ def decode_to(
 
 
 def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the numbers of codes in the NumPy dtype with the format's bit layout, or in float32 or float64.
+    """Decode codes to the NumPy float type with the format's bit layout, or else to float32 or float64.
 
-    Hybrid rounding needs the bit layout because it computes a threshold from the lowest bits of the source.
+    Hybrid rounding needs the format's bit layout, because it takes a threshold from the lowest bits of the source.
     """
     if fmt.native_dtype is None:
         return decode_to(codes, fmt, smallest_dtype(fmt))
@@ -108,8 +108,8 @@ def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
 def output_array(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
     """Return `out`, or a new array if `out` is None.
 
-    Raises TypeError if `out` is not an array. Raises ValueError if `out` has another shape or dtype than requested, or
-    is not contiguous and writeable.
+    Raises TypeError if `out` is not an array. Raises ValueError if `out` does not have the requested shape and dtype,
+    or is not contiguous and writeable.
     """
     if out is None:
         return np.empty(shape, dtype=dtype)

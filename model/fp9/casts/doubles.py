@@ -1,4 +1,4 @@
-"""Vectorised casts from float64 bit patterns to fixed-field formats, with exception flags."""
+"""Vectorised casts from float64 to fixed-field formats, with exception flags."""
 
 from __future__ import annotations
 
@@ -23,9 +23,10 @@ if TYPE_CHECKING:
 
 
 def by_doubles(request: Request) -> Plan | None:
-    """Return a plan that encodes float64 patterns with a vector kernel, or None if the kernel cannot serve the cast.
+    """Return a plan that encodes float64 patterns with a vector kernel, or None if the kernel is unsuitable.
 
-    The kernel supports signed formats with fixed fields, and rounding modes that use neither random nor source bits.
+    The kernel supports signed formats with fixed fields, and rounding modes that need neither random bits nor source
+    bits.
     """
     if request.rounding.reads_source or request.rounding.needs_bits or request.random_width:
         return None
@@ -72,7 +73,10 @@ _MOST_BITS = BINARY64.precision - 1
 
 
 def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:
-    """Return the underflow limit of one sign as a float64 pattern. Inexact results of smaller magnitudes underflow."""
+    """Return, as a float64 pattern, the magnitude below which inexact results of one sign underflow.
+
+    Inexact results of smaller magnitudes underflow.
+    """
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(fmt), rounding_target(fmt, policy)

@@ -1,9 +1,9 @@
 """Casts by look-up tables over all 16-bit patterns.
 
-A table of 65,536 entries covers every 16-bit source. A float32 source is first rounded to odd in bfloat16, which keeps
-the upper half of the bit pattern, and sets bit 0 if the lower half is not 0. Rounding to odd first does not change the
-result of a rounding to nearest or a directed rounding, if bfloat16 has at least two significand bits more than the
-target format (Boldo and Melquiond, "When double rounding is odd", IMACS 2005).
+A table of 65,536 entries covers every 16-bit source. A float32 source is first rounded to odd in bfloat16: the upper 16
+bits are kept, and bit 0 is set if a lower bit is 1. Rounding to odd first does not change the result of a rounding to
+nearest or a directed rounding, if bfloat16 has at least two significand bits more than the target format (Boldo and
+Melquiond, "When double rounding is odd", IMACS 2005).
 """
 
 from __future__ import annotations
@@ -55,8 +55,8 @@ def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | N
 def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
     """Return a plan that encodes to hif8 with a look-up table, or None if the cast cannot use the table.
 
-    hif8 has at most 3 fraction bits, so bfloat16 rounded to odd has enough bits for every monotone rounding mode. The
-    table supports neither stochastic nor hybrid rounding.
+    hif8 has at most 3 fraction bits, so rounding to odd in bfloat16 first does not change the result of a monotone
+    mode. Stochastic rounding and hybrid rounding cannot use the table.
     """
     tapered = isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone
     if not tapered or size < TABLE_PAYS:
@@ -79,10 +79,10 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 
 
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan that looks up codes and exception flags in a table, or None if the cast cannot use the table.
+    """Return a plan that looks up codes and exception flags in a table, or None if the table cannot serve the cast.
 
-    The plan first rounds sources wider than 16 bits to odd in bfloat16. For wider sources, bfloat16 must have at least
-    two significand bits more than the target format.
+    The plan first rounds sources wider than 16 bits to odd in bfloat16. The target format must then have at least two
+    significand bits fewer than bfloat16.
     """
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
     if size < TABLE_PAYS or not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:
@@ -115,7 +115,7 @@ def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> 
 def _flagged_table(
     fmt: Format, policy: CastPolicy, hybrid: Hybrid, scale: int, dtype: np.dtype[Any]
 ) -> NDArray[np.uint32]:
-    """Return code + 2^16 * flags for each 16-bit source pattern, uint32 of shape (65536,)."""
+    """Return a table of code + 2^16 * flags for each 16-bit source pattern, uint32 of shape (65536,)."""
     codes, flags = np.empty(_HALVES, dtype=fmt.dtype), np.empty(_HALVES, dtype=np.uint8)
     whole = slice(0, _HALVES)
     universal(Request(fmt, policy, hybrid, scale, flags=True), dtype).encode(

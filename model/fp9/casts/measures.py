@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Finfo:
-    """Limits of a format under the names of `numpy.finfo`, and flags for the format's special values.
+    """Limits of a format under the names of `numpy.finfo`, and properties of the format's special values.
 
     `eps` is the distance from 1 to the next larger number. `epsneg` is the distance from 1 to the next smaller
     number. `nmant` is the maximum number of fraction bits. `minexp` is the exponent of `smallest_normal`. `maxexp` is
@@ -50,7 +50,7 @@ class Finfo:
 
 
 def finfo(fmt: Format | str | object) -> Finfo:
-    """Return the limits of a format, which is given as a name, a dtype, or an array that states a format.
+    """Return the limits of a format. The format is given as a name, a dtype, or an array that states a format.
 
     >>> finfo("e4m3").max, finfo("hif8").eps, finfo("e5m2").maxexp
     (448.0, 0.125, 16)
@@ -80,10 +80,11 @@ def finfo(fmt: Format | str | object) -> Finfo:
 
 
 def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions]) -> NDArray[Any]:
-    """Return numbers after a cast to a format and back, in the dtype of x, or in float32 if x holds integers.
+    """Cast numbers to a format and back. Return them in the dtype of `x`, or in float32 if `x` holds integers.
 
-    The options are the options of `encode`, except `out`. With a `scale`, the function divides x by 2**scale before
-    the cast and multiplies the result by 2**scale. A result that the dtype cannot hold is rounded to the dtype.
+    All options of `encode` except `out` are accepted. With a `scale`, the function divides x by 2**scale before the
+    cast and multiplies the result by 2**scale. A number that the dtype of `x` cannot represent is rounded to this
+    dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]
@@ -94,7 +95,7 @@ def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions
 
 
 def dtype_of_result(x: ArrayLike) -> np.dtype[Any]:
-    """Return the dtype of quantised numbers, which is the dtype of x, or float32 if x holds integers."""
+    """Return the dtype of quantised numbers: the dtype of `x`, or float32 if `x` holds integers."""
     dtype = as_numbers(np.asarray(x) if carried(x) else x).dtype
     return dtype if dtype.kind not in "iu" else np.dtype(np.float32)
 
@@ -104,11 +105,11 @@ def _doubles(x: ArrayLike) -> NDArray[np.float64]:
 
 
 def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | None = None) -> NDArray[np.int32]:
-    """Return the lowest scale exponents at which the numbers along `axis` fit the format without overflow.
+    """Return the lowest scale exponents with which no finite number along `axis` overflows in the format.
 
     Pass the exponents to `encode` as `scale`. Without `axis`, the function returns one exponent for the whole array.
-    With `axis`, the function returns an int32 array that broadcasts against x, with size 1 along `axis`. The function
-    ignores zeros, infinities and NaN. The exponent is 0 for a slice without finite nonzero numbers.
+    With `axis`, the function returns an int32 array that broadcasts to the shape of `x`, with size 1 along `axis`. The
+    function ignores zeros, infinities and NaN. The exponent is 0 for a slice without finite nonzero numbers.
 
     >>> x = np.float32([[1.0, 3.0], [1000.0, -4000.0]])
     >>> amax_scale(x, "e4m3", axis=1).tolist()
@@ -137,7 +138,7 @@ def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...] | None = None) 
     """Return the signal-to-quantisation-noise ratio in dB over `axis` or all elements, computed in float64.
 
     The ratio is 10 log10(sum x^2 / sum (x - y)^2). The ratio is infinity if x equals y. The ratio is minus infinity if
-    x is zero and y is not. The ratio is NaN if x or y contains an infinity or NaN.
+    x is all zeros and y is not. The ratio is NaN if x or y contains an infinity or NaN.
 
     >>> round(float(sqnr([1.0, 2.0], [1.0, 2.25])), 3)
     19.031

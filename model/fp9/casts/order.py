@@ -1,8 +1,9 @@
 """Compare, sort and classify codes, and find their neighbours and spacing, in every format.
 
-The functions use the signed ordinal of a code. Zero has the ordinal 0, and the k-th magnitude above zero has the
-ordinal +k or -k. Infinity has the ordinal after the largest number. In fixed-field formats, the ordinal's magnitude
-equals the code without sign and padding. Formats without fixed fields use a table with an ordinal for each code.
+All functions work on signed ordinals of codes. Zero has the ordinal 0. The k-th positive number has the ordinal k, and
+the k-th negative number has -k. The ordinal of infinity follows the ordinal of the largest number. In a fixed-field
+format, the ordinal's magnitude is the code without sign and padding bits. For a format without fixed fields, a table
+gives the ordinal of each code.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ UNORDERED = 2
 
 
 class Class(IntEnum):
-    """Number classes of IEEE 754-2019 section 5.7.2, with a single class for NaN."""
+    """Number classes of IEEE 754-2019 section 5.7.2, but with one class for all NaN."""
 
     NAN = 0
     NEGATIVE_INFINITY = 1
@@ -56,7 +57,7 @@ def order(codes: ArrayLike, fmt: Format | str) -> NDArray[np.int64]:
 def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
     """Return -1, 0 or 1 if a is less than, equal to or greater than b. Return `UNORDERED` if an operand is NaN.
 
-    The function treats -0 and +0 as equal. The arrays `a` and `b` broadcast against each other.
+    -0 and +0 compare as equal. The arrays `a` and `b` broadcast against each other.
     """
     found = format(fmt)
     (left, _), (right, _) = (_ordinals(as_codes(codes, found), found) for codes in (a, b))
@@ -65,7 +66,7 @@ def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
 
 
 def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray[Any]:
-    """Return the codes next to `codes` in the direction of `toward`. The two arrays broadcast against each other.
+    """Return the neighbour of each code in the direction of `toward`. The two arrays broadcast against each other.
 
     As in `numpy.nextafter`, equal operands give `toward`, and a NaN operand gives NaN. The successor of the largest
     number is infinity. In a format without infinity, the successor of the largest number is the largest number.
@@ -84,7 +85,7 @@ def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray
 def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
     """Return the ulp of each number as float64, in the shape of `codes`.
 
-    The ulp of a number is the distance between neighbours in the number's binade. Zero has the ulp of the lowest
+    The ulp of a number is the distance between two neighbouring numbers in its binade. Zero has the ulp of the lowest
     binade. NaN and infinities give NaN.
     """
     found = format(fmt)
@@ -98,9 +99,9 @@ def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
 
 
 def classify(codes: ArrayLike, fmt: Format | str) -> NDArray[np.uint8]:
-    """Return the `Class` of each code, in the shape of `codes`.
+    """Return the `Class` (number class) of each code, in the shape of `codes`.
 
-    A number is subnormal if its magnitude is below the smallest number that has full precision.
+    A number is subnormal if its magnitude is below the smallest number with full precision.
     """
     found = format(fmt)
     array = as_codes(codes, found)
@@ -125,7 +126,7 @@ def _max_ordinal(fmt: Format) -> int:
 
 
 def _ordinals(codes: NDArray[Any], fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the signed ordinals of codes, and a mask of negative codes, which includes -0.
+    """Return the signed ordinals of codes, and a mask of the codes with negative sign, including -0.
 
     The ordinals of NaN codes have magnitudes of at least `_NAN`.
     """
@@ -153,10 +154,10 @@ def _codes_at(ordinals: NDArray[np.int64], negative_zero: NDArray[np.bool_], fmt
 def _tables(
     fmt: Format,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Return four look-up tables of a format without fixed fields.
+    """Return four look-up tables for a format without fixed fields.
 
-    The first two tables give the ordinal and the sign of a code. The last two tables give the codes of positive and of
-    negative numbers by ordinal.
+    The first two tables give a code's ordinal and sign. The last two tables give, for an ordinal, the code of the
+    positive and of the negative number.
     """
     every = range(1 << fmt.bits)
     magnitudes = {fmt.value_of(int(code)): i for i, code in enumerate(fmt.ordered_magnitudes(), start=not fmt.has_zero)}

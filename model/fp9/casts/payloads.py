@@ -1,4 +1,4 @@
-"""Flush subnormal sources before a cast, and restore NaN payloads after the cast."""
+"""Flush of subnormal sources before a cast, and transfer of NaN payloads after the cast."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ if TYPE_CHECKING:
 
 
 def around(encode: Encode, request: Request, dtype: np.dtype[Any]) -> Encode:
-    """Return an encode function that flushes subnormal sources or restores NaN payloads, if the policy requires it.
+    """Return an encode function that also flushes subnormal sources or copies NaN payloads, as the policy requires.
 
-    The function `encode` is returned unchanged if the policy requires neither flushing nor payloads.
+    If the policy requires neither, `encode` is returned unchanged.
     """
     policy, fmt = request.policy, request.fmt
     flushes, keeps = policy.flush_source, policy.payload is not Payload.LOST

@@ -1,11 +1,11 @@
-"""Select the encoding kernel for a source type, a target format and a cast policy.
+"""Selection of the kernel that encodes, from source type, target format and cast policy.
 
 The kernels form four groups. Tests check that different kernels give the same codes.
 
-* Vector kernels on float32 patterns (`round32`, `hif8`) encode to every fixed-field format within float32's range.
-  The casts first round float64 numbers, integers and scaled numbers to odd in float32.
+* Vector kernels on float32 patterns (`round32`, `hif8`) encode to fixed-field formats within float32's range.
+  For these kernels, float64 numbers, integers and scaled numbers are first rounded to odd in float32.
 * Look-up tables with 65,536 entries encode 16-bit sources, and float32 sources to hif8.
-* Vector kernels on float64 patterns (`wide`) encode to wider fixed-field formats, and compute flags without a table.
+* Vector kernels on float64 patterns (`wide`) encode to wider fixed-field formats, and compute flags.
 * The universal kernel on float64 patterns (`round64`) performs all other casts.
 """
 
@@ -40,7 +40,7 @@ TOP_FIELD = BINARY32.top_field - 1
 
 
 def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
-    """Return the plan that encodes a flat source array of `size` elements. The function caches plans."""
+    """Return the plan for encoding a flat source array of `size` elements. The function caches plans."""
     return _encoder(request, dtype, TABLE_PAYS if size >= TABLE_PAYS else 0)
 
 
@@ -93,9 +93,9 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
 
 
 def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
-    """Return a float32 rounding kernel that also counts statistics, or None if no such kernel serves the cast.
+    """Return a kernel that encodes float32 patterns and counts statistics, or None if no kernel supports the cast.
 
-    The kernel encodes and counts in one pass over the array.
+    The kernel encodes and counts in a single pass over the array.
     """
     from fp9.kernels.counts import encode_nearest_even_counted  # slow to load
 
@@ -108,10 +108,9 @@ def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
 
 
 def odd_is_safe(grid: Grid) -> bool:
-    """Return whether rounding a source to odd in float32 before the cast leaves the result unchanged.
+    """Return whether the source may be rounded to odd in float32 first, without a change of the cast's result.
 
-    The float32 significand must have at least two bits more than the target's significand and the random bits
-    together.
+    Float32 must have at least two bits more than the target's significand plus the random bits.
     """
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits
@@ -148,10 +147,10 @@ def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
 
 
 def grid_of(request: Request, scale: int, top: int) -> Grid | None:
-    """Return the target format's parameters for the float32 kernels, with source numbers multiplied by 2**scale.
+    """Return the target format's constants for the float32 kernels, for source numbers that are multiplied by 2**scale.
 
-    Returns None if the format does not fit float32's exponent fields 1..top. The kernels need one float32 binade above
-    the format's range to detect overflow.
+    Returns None if the scaled format needs exponent fields outside float32's fields 1..`top`. One float32 binade must
+    remain above the format's range, so that the kernels can detect overflow.
     """
     from fp9.kernels.round32 import Grid  # slow to load
 
@@ -181,9 +180,9 @@ def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
 
 @functools.lru_cache(maxsize=256)
 def edges_of(bits: int, target: Target) -> Edges | None:
-    """Return the codes that the vector kernels write for zeros, overflow, infinities and NaN.
+    """Return the codes that vector kernels write for zero, overflow, infinity and NaN.
 
-    Returns None if the codes for positive and negative sources differ in a bit other than the sign.
+    Returns None if the codes of the two signs differ in more than the sign bit.
     """
     from fp9.kernels.round32 import TAKES_SIGN, Edges  # slow to load
 

@@ -1,4 +1,4 @@
-"""Random bits for stochastic rounding, supplied by the caller or by a generator."""
+"""Random bits for stochastic rounding, from the caller or from a random generator."""
 
 from __future__ import annotations
 
@@ -26,7 +26,7 @@ _WORD = 32
 
 
 class Stochastic(Enum):
-    """Hardware instructions for stochastic rounding, which select the random bits of an element in different ways."""
+    """Hardware instructions for stochastic rounding, which differ in the random bits that an element gets."""
 
     NVIDIA_RS = "nvidia_rs"
     AMD_SR = "amd_sr"
@@ -37,14 +37,14 @@ class Stochastic(Enum):
 class RandomBits:
     """Random integers of `width` bits for stochastic rounding.
 
-    The first axis of `values` has one entry per source element or row. A single entry serves all elements.
+    The first axis of `values` has one entry for each source element or row. A single entry serves all elements.
     """
 
     values: NDArray[Any]
     width: int
 
     def part(self, part: slice) -> NDArray[Any]:
-        """Return the random integers for a slice of the source elements."""
+        """Return the random integers for a slice of source elements."""
         return self.values if self.values.shape[0] == 1 else self.values[part]
 
     def of(self, rows: slice) -> RandomBits:
@@ -61,13 +61,14 @@ def random_bits_of(
     fmt: Format,
     rng: Rng | None = None,
 ) -> RandomBits | None:
-    """Return the random bits for a source of `shape`, or None if the rounding mode uses no random bits.
+    """Return the random bits for a source of the given shape, or None if the rounding mode needs no random bits.
 
-    The bits are the integers `given`, or random integers from `rng`. `stochastic` selects an instruction's rule:
+    The random bits are the integers in `given`, or come from the generator `rng`. `stochastic` selects an instruction's
+    rule:
 
-    - `nvidia_rs`: every four elements share a 32-bit word, so the last axis of `given` has a quarter of the source's
-      length. In memory order (f, e, b, a in PTX), the first element uses word[15:0], and the third element uses
-      word[31:16]. The second element uses word[15:0] in reverse bit order, and the fourth element word[31:16].
+    - `nvidia_rs`: four elements share a 32-bit word, so the last axis of `given` is a quarter of the source's. In
+      memory order (f, e, b, a in PTX), the first element uses word[15:0] and the third element uses word[31:16]. The
+      second element uses word[15:0] with its bits reversed, and the fourth element word[31:16] with its bits reversed.
     - `amd_sr`: every element has a 32-bit seed. The cast uses the top 23 - p seed bits for a target with p fraction
       bits.
     - `intel_bias`: every element has 8 random bits.
@@ -98,10 +99,10 @@ def random_bits_of(
 
 
 def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> ArrayLike | np.random.Generator:
-    """Return the integers `given`, or a random generator that is created from `rng`.
+    """Return the integers `given`, or a random generator made from `rng`.
 
-    `what` names the rounding mode in error messages. Raises ValueError unless exactly one of `given` and `rng` is
-    given. Raises TypeError if `given` is a generator.
+    `what` is the name of the rounding mode in error messages. Raises ValueError if both or neither of `given` and `rng`
+    are given. Raises TypeError if `given` is a generator.
     """
     if given is not None and rng is not None:
         raise ValueError("random_bits and rng given; give the integers, or what draws them")

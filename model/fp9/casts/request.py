@@ -1,6 +1,6 @@
-"""Settings of a cast, and the encoding plan for float64 patterns, which serves every cast.
+"""Settings of a cast, and an encoding plan on float64 patterns that supports every cast.
 
-`Request` holds the settings that many calls of `encode` share, so that an encoding plan is built once. `Supplied`
+`Request` holds the settings that are shared by many calls of `encode`, so that a plan is built only once. `Supplied`
 holds the arguments that differ between calls of `encode`.
 """
 
@@ -45,7 +45,7 @@ Counted = Callable[["NDArray[Any]", "NDArray[Any]", "Limits"], "Found"]
 class Plan(NamedTuple):
     """Encoding plan: a function that encodes a slice of the source array, and the preferred length of a slice.
 
-    The arguments of `encode` are (supplied, slice, source[slice], codes[slice], flags[slice]).
+    `encode` has the arguments (supplied, slice, source[slice], codes[slice], flags[slice]).
     """
 
     encode: Encode
@@ -60,7 +60,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """Settings of a cast. If `scale` is None, every element of the array has a separate scale exponent."""
+    """Settings of a cast. If `scale` is None, every element has its own scale exponent."""
 
     fmt: Format
     policy: CastPolicy
@@ -76,7 +76,7 @@ class Request:
 
 
 def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.uint32]:
-    """Return the scaled numbers of a slice as float32 bit patterns, rounded to odd."""
+    """Scale the numbers of a slice, and return float32 bit patterns, rounded to odd."""
     from fp9.kernels.round32 import narrow_to_odd  # slow to load
 
     patterns = np.empty(source.size, dtype=np.uint32)
@@ -85,7 +85,7 @@ def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, par
 
 
 def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.float64]:
-    """Return the scaled numbers of a slice as float64."""
+    """Scale the numbers of a slice, and return float64 numbers."""
     numbers = widen(source)
     if request.scale is None:
         assert supplied.scales is not None, "a request without a scale has one for each element"
@@ -116,10 +116,10 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
 
 
 def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | np.uint8]:
-    """Replace the numbers that an unsigned format or a format without zero cannot round. Return numbers and flags.
+    """Replace source numbers that an unsigned format, or a format without zero, does not round like other numbers.
 
-    A negative number becomes NaN. In a format without zero, a positive number below the smallest number becomes the
-    smallest number, and zero becomes NaN.
+    Return numbers and flags. A negative number becomes NaN. In a format without zero, a positive number below the
+    smallest number becomes the smallest number, and zero becomes NaN.
     """
     if fmt.signed or fmt.ends_at_zero:
         return numbers, np.uint8(0)

@@ -1,4 +1,4 @@
-"""Check the source numbers and arguments of a cast, and widen and scale the numbers exactly."""
+"""Checks of a cast's source numbers and arguments, and exact scaling."""
 
 from __future__ import annotations
 
@@ -44,8 +44,8 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
 def widen(source: NDArray[Any]) -> NDArray[np.float64]:
     """Return source numbers as float64.
 
-    An integer that float64 cannot hold is rounded to odd. After rounding to odd, a second rounding to a narrower format
-    gives the same result as one rounding of the exact integer.
+    An integer with too many bits for float64 is rounded to odd. A second rounding, to a narrower format, then gives the
+    same result as one rounding of the exact integer.
     """
     if source.dtype.kind not in "iu" or source.dtype.itemsize < 8:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
@@ -61,8 +61,8 @@ def widen(source: NDArray[Any]) -> NDArray[np.float64]:
 def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> NDArray[np.float64]:
     """Return numbers * 2^exponents as float64, without rounding.
 
-    A result outside float64's normal range becomes the largest or the smallest normal number with the same sign.
-    The result rounds to the same code as the exact product, because the range of every target format is far smaller.
+    A product outside float64's normal range becomes the largest or the smallest normal number with the same sign. This
+    number is cast to the same code as the exact product, because the range of every target format is far smaller.
     """
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)
@@ -74,7 +74,7 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
 def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
     """Return read-only views of the arrays.
 
-    Numba treats writeable arrays as another type, and would compile every kernel twice.
+    Numba treats writeable arrays and read-only arrays as two types, and would compile every kernel twice.
     """
     return [_read_only(array) if array.flags.writeable else array for array in arrays]
 
@@ -106,7 +106,7 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
 
 
 def check_axes(axis: object, dimensions: int) -> None:
-    """Check that `axis` is None, an axis of an array with the given number of dimensions, or a tuple of axes."""
+    """Check that `axis` is None, an axis of an array with `dimensions` axes, or a tuple of such axes."""
     for one in axis if isinstance(axis, tuple) else () if axis is None else (axis,):
         check_integer("axis", one, -dimensions, dimensions - 1)
 
@@ -120,7 +120,7 @@ def check_work(threads: object, progress: object = None) -> None:
 
 
 def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
-    """Return a single scale exponent as an integer, or several as a flat int32 array after broadcasting to `shape`.
+    """Return a single scale exponent as an integer, and several exponents as a flat int32 array broadcast to `shape`.
 
     Raises TypeError if the exponents are not signed integers. Raises ValueError for a shape that does not broadcast
     and for exponents out of range.
@@ -145,7 +145,7 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
 
 
 def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
-    """Return a function that computes hybrid rounding's thresholds from source elements, and their width in bits.
+    """Return a function that computes hybrid rounding's thresholds from source elements, and the thresholds' width.
 
     The threshold of an FP32 source is its 14 lowest bits. The threshold of an FP16 or BF16 source is its lowest bit
     followed by a 1 (HiF8 section 3.2, CANN `Cast`). Raises TypeError for other source types.

@@ -1,13 +1,13 @@
-"""Rounding tables, which describe a target format and cast policy for the rounding kernels.
+"""Rounding tables: a target format and a cast policy in the form for kernels.
 
-A rounding table has one row per binade of float64. A kernel rounds a float64 magnitude, whose significand is a 53-bit
-integer, with the table row of the magnitude's binade:
+A rounding table has one row per binade of float64. The kernel looks up the row of a magnitude's binade. The magnitude's
+significand is a 53-bit integer:
 
     ordinal = base[row] + (significand >> shift[row])    plus 1 if the dropped bits require it
 
-The ordinal is the index of a magnitude in the format's rising list of magnitudes, which starts at zero. The code of a
-number in e8m13 is its ordinal followed by padding bits. A second table maps the ordinals of hif8 to codes. In the
-other signed formats, the code of a positive number equals its ordinal.
+The ordinal of a magnitude is its index in the format's rising list of magnitudes, which starts at zero. The code of an
+e8m13 number is its ordinal, followed by padding bits. A second table maps the ordinals of hif8 to codes. In all other
+signed formats, the code of a positive number is its ordinal.
 """
 
 from __future__ import annotations
@@ -33,16 +33,16 @@ FAR_BELOW = 127
 
 
 class Rows(NamedTuple):
-    """Arrays of a rounding table. `order` maps ordinals to codes, or is empty if no mapping is needed."""
+    """Arrays of a rounding table. `order` maps ordinals to codes, and is empty if ordinals are codes."""
 
     binades: NDArray[np.int64]  # shape (ROWS, 2): shift, base
     order: NDArray[np.uint32]
 
 
 class Target(NamedTuple):
-    """Scalars of a rounding table. A pair holds the values for positive and for negative source numbers.
+    """Scalars of a rounding table. A pair of values belongs to positive and to negative source numbers.
 
-    Scalars and arrays are in separate tuples because Numba counts references for every tuple that holds an array.
+    Scalars and arrays are in separate tuples, because Numba counts references for each tuple with an array.
     """
 
     max_ordinal: int
@@ -79,8 +79,8 @@ def rounding_rows(fmt: Format) -> Rows:
 def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
     """Return the scalars of a format's rounding table for a cast policy.
 
-    The slow exact reference computes the codes and flags for overflow, infinities and NaN of both signs. Raises
-    ValueError if the policy requires a code that the format does not have.
+    A slow exact reference computes the codes and flags of overflow, infinity and NaN, for both signs. Raises ValueError
+    if the policy requires a code that the format does not have.
     """
     infinite = _both_signs(Kind.INF, Fraction(0), fmt, policy)
     nan = _both_signs(Kind.NAN, Fraction(0), fmt, policy) if can_express_nan(fmt, policy) else [(0, Flags(0))] * 2
@@ -107,10 +107,10 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
 
 
 def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
-    """Return the codes of zero, overflow, infinity and NaN for the vector kernels, one code for both signs.
+    """Return the codes that vector kernels write for zero, overflow, infinity and NaN, for both signs.
 
-    The flag `takes_sign` is added to a code that differs between the signs, so that the kernel inserts the source's
-    sign bit. Returns None if positive and negative sources need codes that differ in a bit other than the sign.
+    If a code depends on the sign, `takes_sign` is added to the code, and the kernel then inserts the source's sign bit.
+    Returns None if the codes of the two signs differ in more than the sign bit.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)
@@ -120,7 +120,7 @@ def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
 
 
 def can_express_nan(fmt: Format, policy: CastPolicy) -> bool:
-    """Return whether the format has a NaN code or the policy replaces NaN by zero."""
+    """Return whether the format has a NaN code, or the policy replaces NaN by zero."""
     return policy.nan_to_zero or fmt.nan_code(False) is not None
 
 
@@ -159,17 +159,17 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
 
 @functools.lru_cache(maxsize=256)
 def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
-    """Return the numbers of all codes as an array of `dtype`.
+    """Return a table of the numbers of all codes, as an array of `dtype`.
 
-    The array has the shape (2**bits,). For a format wider than `TABLE_BITS`, the function returns one NaN, shape (1,).
+    The array has the shape (2**bits,). For a format wider than `TABLE_BITS`, the table has a single entry, NaN.
     """
     return fmt.table.astype(dtype) if fmt.bits <= TABLE_BITS else np.array([np.nan], dtype=dtype)
 
 
 def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
-    """Return float32 if every number of the format times 2**scale is exact in float32. Otherwise return float64.
+    """Return float32 if all numbers of the format, times 2**scale, are exact in float32.
 
-    `scales` gives the lowest and the highest scale.
+    Otherwise, return float64. Otherwise return float64. `scales` is the pair of the lowest and the highest scale.
     """
     low, high = scales
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) + low

@@ -1,14 +1,14 @@
 """Number formats, as frozen records that define widths, codes and limits.
 
 `NAMED` holds the named formats, and `FAMILIES` holds the families of formats with parameters. `format` finds a format
-by name, by description or by another package's dtype. A format's methods compute one value at a time in exact
+by name, by description or by another package's dtype. The methods of a format compute one value at a time, in exact
 arithmetic:
 
 - what a code means (`kind_of`, `value_of`),
 - how the representable numbers are spaced (`quantum`),
 - which code a representable number has (`code_of`).
 
-Encoders, kernels and RTL use the methods and fields of a format's record.
+Encoders, kernels and the RTL generator use a format's methods and fields.
 
 Sources, by the short names used in the table: FP8 (arXiv 2209.05433, OCP OFP8 v1.0), ONNX (operator `Cast`), GC
 (Noune et al., arXiv 2206.02915), HFP8 (Sun et al., NeurIPS 2019), ISSCC21 (Agrawal et al., 9.1), DLF (Agrawal
@@ -57,7 +57,7 @@ __all__ = [
 
 
 def every_format() -> tuple[Format, ...]:
-    """Return every named format, and every family with its default parameters."""
+    """Return all named formats, and all families of formats with their default parameters."""
     return (*NAMED.values(), *(build() for build in FAMILIES.values()))
 
 
@@ -65,7 +65,7 @@ class CallableModule(ModuleType):
     """The module `fp9.formats`. Calling it lists the formats."""
 
     def __call__(self) -> tuple[Format, ...]:
-        """Return every named format, and every family with its default parameters."""
+        """Return all named formats, and all families of formats with their default parameters."""
         return every_format()
 
 

@@ -22,7 +22,7 @@ TABLE_BITS = 19
 
 
 class Kind(Enum):
-    """Classes of codes: zero, finite number, infinity or NaN."""
+    """Classes of codes: zero, finite number, infinity and NaN."""
 
     ZERO = "zero"
     FINITE = "finite"
@@ -38,7 +38,7 @@ class Format(abc.ABC):
     source: str
 
     def __hash__(self) -> int:
-        """Return the hash of the name alone, which makes cache look-ups by format fast."""
+        """Return the hash of the format's name, because a hash of all fields would make cache look-ups slow."""
         return hash(self.name)
 
     # --- what a code means -------------------------------------------------------------------------------------
@@ -64,10 +64,10 @@ class Format(abc.ABC):
 
     @abc.abstractmethod
     def quantum(self, exponent: int) -> int:
-        """Return the base-2 logarithm of the ulp for magnitudes in [2^exponent, 2^(exponent+1)), for any exponent.
+        """Return log2 of the ulp of magnitudes in [2^exponent, 2^(exponent+1)), for any exponent.
 
-        The function extends the ulp above the largest number, so that overflow can be decided after rounding.
-        Below the smallest number, the ulp equals the ulp of the smallest binade.
+        Above the largest number, the function continues the ulp, because overflow is decided after rounding. Below the
+        smallest number, the ulp equals the ulp of the smallest binade.
         """
 
     @property
@@ -78,7 +78,7 @@ class Format(abc.ABC):
     @property
     @abc.abstractmethod
     def min_normal_exponent(self) -> int:
-        """Return the smallest normal exponent, below which a result is tiny (IEEE 754-2019 section 7.5)."""
+        """Return the smallest normal exponent. A result below this binade is tiny (IEEE 754-2019 section 7.5)."""
 
     @property
     @abc.abstractmethod
@@ -97,16 +97,17 @@ class Format(abc.ABC):
 
     @property
     def flushes(self) -> bool:
-        """Return whether the format has no subnormal numbers."""
+        """Return whether the format lacks subnormal numbers."""
         return False
 
     # --- which code a number or special has ------------------------------------------------------------------------
 
     @abc.abstractmethod
     def code_of(self, magnitude: Fraction, negative: bool = False) -> int:
-        """Return the code of a representable finite number.
+        """Return the code of a finite number that the format can represent.
 
-        `negative` gives the sign of the number. For a magnitude of 0, `negative` selects -0 if the format has a -0.
+        `negative` gives the sign of the number. If the magnitude is 0 and the format has a -0, `negative` selects the
+        code of -0.
         """
 
     @abc.abstractmethod
@@ -130,7 +131,7 @@ class Format(abc.ABC):
 
     @functools.cached_property
     def dtype(self) -> np.dtype[Any]:
-        """Return the smallest unsigned NumPy dtype that holds a code."""
+        """Return the smallest unsigned NumPy dtype that can hold a code."""
         return np.dtype(np.uint8 if self.bits <= 8 else np.uint16 if self.bits <= 16 else np.uint32)
 
     @property
@@ -175,7 +176,7 @@ class Format(abc.ABC):
 
     @property
     def padding(self) -> int:
-        """Return the number of padding bits, which are the lowest bits of every code and always 0."""
+        """Return the number of padding bits: the lowest bits of every code, which are always 0."""
         return 0
 
     @property
@@ -185,7 +186,7 @@ class Format(abc.ABC):
 
     @property
     def programmable_bias(self) -> bool:
-        """Return whether hardware can read the format's extra exponent bias from an input port."""
+        """Return whether a hardware unit can have an input port for the format's extra exponent bias."""
         return False
 
     @property
@@ -198,7 +199,7 @@ class Format(abc.ABC):
 
     @property
     def padded_dtype(self) -> str | None:
-        """Return the name of the host type with the format's bit layout, where padding bits count as fraction bits."""
+        """Return the name of the host type with the format's bit layout, if padding bits count as fraction bits."""
         return self.native_dtype
 
     def offers(self, rounding: Rounding) -> bool:
@@ -222,9 +223,9 @@ class Format(abc.ABC):
 
     @property
     def ends_at_zero(self) -> bool:
-        """Return whether casts of negative numbers to an unsigned format follow the overflow policy.
+        """Return whether a negative number that is cast to this unsigned format follows the overflow policy.
 
-        A cast of a negative number to other unsigned formats gives NaN.
+        In all other unsigned formats, the cast of a negative number gives NaN.
         """
         return False
 

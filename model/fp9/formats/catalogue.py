@@ -23,11 +23,11 @@ _NEAREST_UP = Rounding.RNA
 
 
 def p3109(bits: int, precision: int, signed: bool, extended: bool) -> Format:
-    """Return the IEEE P3109 format with a width and precision (v4.0, sections 3.1, 3.2 and 4.7.2).
+    """Return the IEEE P3109 format with the given width and precision (v4.0, sections 3.1, 3.2 and 4.7.2).
 
-    P3109 calls the format Binary{bits}p{precision}{s,u}{e,f}. The letters s and u mean signed and unsigned. The letters
-    e and f mean extended, with infinities, and finite. Raises ValueError for a width or precision that the P3109 draft
-    does not define.
+    P3109 calls the format Binary{bits}p{precision}{s,u}{e,f}. In a name, the letter s means signed, and u means
+    unsigned. The letter e means extended (with infinities), and f means finite. Raises ValueError for a width or
+    precision that the P3109 draft does not define.
     """
     name = f"binary{bits}p{precision}{'s' if signed else 'u'}{'e' if extended else 'f'}"
     if not 3 <= bits <= 8 or not 1 <= precision <= bits - signed:
@@ -117,13 +117,13 @@ _DESCRIPTION = re.compile(
 
 
 def format(name: str | Format | object) -> Format:
-    """Return the format of a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)" or "1.4.3,b=10".
+    """Return the format with a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)" or "1.4.3,b=10".
 
-    A `Format` is returned unchanged. A dtype of NumPy, ml_dtypes, en_dtypes or torch selects the format with the
-    dtype's name. The description "1.E.p,b=B" selects a Graphcore format with E exponent bits, p fraction bits and bias
-    B. Graphcore formats have subnormals, and their only NaN is 0x80. Append "specials=ieee" to a description to choose
-    other special codes, and "subnormals=false" to remove subnormals. The names for `specials` are ieee, nan_only,
-    negative_zero, merged, none, finite, p3109 and p3109_finite. Names such as "binary6p3uf" select IEEE P3109 formats.
+    A `Format` is returned unchanged. A dtype of NumPy, ml_dtypes, en_dtypes or torch is accepted in place of a name.
+    The description "1.E.p,b=B" selects a Graphcore format with E exponent bits, p fraction bits and bias B. Graphcore
+    formats have subnormals, and their only NaN is 0x80. A description may end in "specials=ieee" for other special
+    codes, or in "subnormals=false" for no subnormals. The names for `specials` are ieee, nan_only, negative_zero,
+    merged, none, finite, p3109 and p3109_finite. Names such as "binary6p3uf" select IEEE P3109 formats.
 
     Raises ValueError for an unknown name or parameter, and TypeError for an object that is not a name.
     """
@@ -136,7 +136,7 @@ def format(name: str | Format | object) -> Format:
 
 
 def fixed_format(name: str | Format | object) -> FixedFormat:
-    """Return the fixed-field format of a name. Raises ValueError if the format's fields have no fixed positions."""
+    """Return the fixed-field format of a name. Raises ValueError if the format has no fixed-position fields."""
     found = format(name)
     if not isinstance(found, FixedFormat):
         raise ValueError(f"{found.name} given; give a format of fixed fields, such as fp32 or e4m3")
@@ -144,7 +144,7 @@ def fixed_format(name: str | Format | object) -> FixedFormat:
 
 
 def dtype_name(dtype: object) -> str | None:
-    """Return the name of a NumPy, ml_dtypes, en_dtypes or torch dtype or scalar type. Return None for other objects."""
+    """Return the name of a dtype or scalar type of NumPy, ml_dtypes, en_dtypes or torch, or None for other objects."""
     kind = type(dtype)
     if kind.__module__ == "torch" and kind.__name__ == "dtype":
         return str(dtype).removeprefix("torch.")
@@ -212,7 +212,7 @@ def _described(name: str, given: dict[str, str | None]) -> Format:
 
 
 def with_bias(fmt: Format, bias: int) -> Format:
-    """Return the format of the same family with another `bias` parameter, which is the extra bias for hfp8_143.
+    """Return the same format with another value of the parameter `bias`. For hfp8_143, this is the extra bias.
 
     Raises ValueError if the format has no `bias` parameter or if the bias is out of range.
     """

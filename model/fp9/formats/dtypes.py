@@ -1,6 +1,6 @@
-"""Exchange arrays of codes with ml_dtypes, en_dtypes and torch, without a copy.
+"""Exchange of code arrays with ml_dtypes, en_dtypes and torch, without a copy.
 
-The module imports ml_dtypes, en_dtypes or torch only when an array of the package is given or requested.
+A package (ml_dtypes, en_dtypes or torch) is imported only when one of its arrays is given or requested.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ def _is_torch(thing: object, kind: str) -> bool:
 
 
 def tensor_numbers(x: Any) -> NDArray[Any]:
-    """Return numbers as a NumPy array that shares a torch tensor's memory.
+    """Return numbers as a NumPy array. A torch tensor is not copied.
 
     A bfloat16 tensor becomes an array of ml_dtypes' bfloat16.
     """
@@ -38,7 +38,7 @@ def tensor_numbers(x: Any) -> NDArray[Any]:
 
 
 def carried(codes: Any) -> Format | None:
-    """Return the format that an array states by its `format` attribute or its dtype.
+    """Return the format that an array states, by its attribute `format` or by its dtype.
 
     The array may be an fp9 array, an fp9 operand, or an array of another package. Return None for plain integers,
     float64 and objects that are not arrays.
@@ -62,9 +62,10 @@ def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") ->
 
 
 def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
-    """Return codes as an array of integers. An array of another package's 8-bit floats becomes an array of bytes.
+    """Return codes as an array of integers.
 
-    Raises ValueError if the array's dtype belongs to a format other than `fmt`.
+    An array of another package's 8-bit floats is returned as an array of bytes. Raises ValueError if the array's dtype
+    belongs to a format other than `fmt`.
     """
     array, name = codes, None
     if isinstance(getattr(codes, "format", None), Format):
@@ -101,7 +102,7 @@ def _check_named(name: str | None, fmt: Format) -> None:
 
 
 def as_dtype(codes: NDArray[Any], fmt: Format | str, package: str = "ml_dtypes") -> Any:
-    """Return codes as an array of an ml_dtypes or en_dtypes type, or as a torch tensor, in shared memory.
+    """Return codes as an ml_dtypes array, an en_dtypes array or a torch tensor, without a copy.
 
     Raises ValueError if the package is unknown or has no type for the format.
     """

@@ -1,4 +1,4 @@
-"""Formats whose sign, exponent and fraction have fixed bit positions."""
+"""Formats whose sign, exponent and fraction fields have fixed bit positions."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fp9.names import found_by
 
 
 class Specials(Enum):
-    """Rules that say which codes of a fixed-field format mean zero, infinity or NaN."""
+    """Rules for special codes: the codes of a fixed-field format that mean zero, infinity or NaN."""
 
     IEEE = "top exponent: infinity where the fraction is 0, NaN elsewhere"
     NAN_ONLY = "NaN where all bits but the sign are 1, no infinity"
@@ -32,13 +32,14 @@ class Specials(Enum):
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class FixedFormat(Format):
-    """A format with a sign bit, `exponent_bits`, `fraction_bits` and `padding` zero bits, from the top bit down.
+    """Format with the fields sign bit, `exponent_bits`, `fraction_bits` and `padding` zero bits, from the top bit down.
 
     A normal number with sign s, exponent field e and fraction m is (-1)^s 2^(e-bias) (1 + m/2^fraction_bits). With
     `subnormals`, a code with e = 0 means (-1)^s 2^(1-bias) (m/2^fraction_bits). Without `subnormals`, codes with
     e = 0 are normal numbers, except that m = 0 means zero.
 
-    Raises ValueError if a width or the bias is out of range, or if the special codes need more bits.
+    Raises ValueError if a width or the bias is out of range, or if the special codes need more bits than the format
+    has.
     """
 
     name: str
@@ -99,7 +100,7 @@ class FixedFormat(Format):
 
     @cached_property
     def magnitude_mask(self) -> int:
-        """Return the mask of the exponent and fraction bits."""
+        """Return the mask of the exponent bits and fraction bits."""
         return self.sign_mask - (1 << self.padding)
 
     @property
@@ -131,9 +132,9 @@ class FixedFormat(Format):
         return -magnitude if code & self.sign_mask else magnitude
 
     def numbers(self, codes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return the values of an array of codes, float64 of the same shape.
+        """Decode an array of codes, and return float64 numbers in the same shape.
 
-        A NaN keeps the sign of its code if the format has a signed zero.
+        A decoded NaN has the sign of its code if the format has a signed zero.
         """
         ordinals = (codes.astype(np.int64) & self.magnitude_mask) >> self.padding
         fields, fractions = ordinals >> self.fraction_bits, ordinals & ((1 << self.fraction_bits) - 1)

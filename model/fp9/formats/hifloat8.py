@@ -18,12 +18,12 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class HiFloat8(Format):
-    """HiFloat8: a sign bit, a prefix-coded dot field, a sign-magnitude exponent and a fraction (HiF8 section 2).
+    """HiFloat8: sign bit, prefix-coded dot field, sign-magnitude exponent, and fraction (HiF8 section 2).
 
-    The dot field gives the number of exponent bits. The exponent's magnitude has a hidden leading 1 (HiF8 section
-    2.1). Numbers with exponents E of magnitude 0 to 3 have 3 fraction bits. Numbers with |E| in 4..7 have 2 fraction
-    bits, and numbers with |E| in 8..15 have 1 fraction bit. The seven denormal numbers are the powers of two 2^(M-23)
-    for M = 1..7 (HiF8 section 2.2). HiFloat8 has one zero (0x00), one NaN (0x80), and two infinities (0x6F and 0xEF).
+    The dot field gives the number of exponent bits. The exponent's magnitude has a hidden leading 1 (HiF8 section 2.1).
+    Numbers with an exponent E of -3 to 3 have 3 fraction bits. Numbers with |E| of 4 to 7 have 2 fraction bits, and
+    numbers with |E| of 8 to 15 have 1 fraction bit. The seven denormal numbers are the powers of two 2^(M-23) for M =
+    1..7 (HiF8 section 2.2). HiFloat8 has one zero (0x00), one NaN (0x80), and two infinities (0x6F and 0xEF).
     """
 
     name: str = "hif8"
@@ -63,7 +63,7 @@ class HiFloat8(Format):
 
     @staticmethod
     def threshold_bits(source: Format) -> tuple[int, int]:
-        """Return the number of source bits in hybrid rounding's threshold, and the number of 1 bits that follow.
+        """Return how many source bits form the threshold of hybrid rounding, and how many 1 bits follow them.
 
         HiF8 section 3.2 defines the threshold T. The threshold of an FP32 source is its 14 lowest bits. The threshold
         of an FP16 or BF16 source is its lowest bit followed by a 1 (CANN `Cast`). Raises ValueError for other sources.

@@ -19,12 +19,12 @@ class HostFloat:
 
     @property
     def bias(self) -> int:
-        """Return the exponent bias, which is the exponent field of numbers in [1, 2)."""
+        """Return the exponent bias: the exponent field of numbers in [1, 2)."""
         return (1 << (self.exponent_bits - 1)) - 1
 
     @property
     def top_field(self) -> int:
-        """Return the exponent field of infinities and NaN."""
+        """Return the exponent field that infinities and NaN have."""
         return (1 << self.exponent_bits) - 1
 
     @property
@@ -34,12 +34,12 @@ class HostFloat:
 
     @property
     def magnitude(self) -> int:
-        """Return the mask of all bits except the sign."""
+        """Return the mask of all bits but the sign bit."""
         return self.sign - 1
 
     @property
     def hidden(self) -> int:
-        """Return 2**fraction_bits, the weight of the significand's hidden leading 1.
+        """Return 2**fraction_bits, the weight of the hidden leading 1 in the significand.
 
         The number 2**fraction_bits is also the bit pattern of the smallest normal number.
         """
@@ -62,7 +62,7 @@ class HostFloat:
 
     @property
     def invalid_nan(self) -> int:
-        """Return the bit pattern of the NaN that marks invalid operations.
+        """Return the NaN bit pattern that marks invalid operations.
 
         The bit pattern differs from `quiet_nan` and from every decoded NaN.
         """
@@ -74,7 +74,7 @@ class HostFloat:
         return 1 - self.bias - self.fraction_bits
 
     def pattern(self, exponent: int) -> int:
-        """Return the bit pattern of 2^exponent, for the exponent of a normal number."""
+        """Return the bit pattern of 2^exponent; the exponent must be normal."""
         return (exponent + self.bias) << self.fraction_bits
 
 

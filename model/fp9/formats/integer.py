@@ -17,7 +17,7 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class ScaledInteger(Format):
-    """Format whose codes are 8-bit two's complement integers n and mean n * 2^-bias (GC 1.0.7).
+    """Format of 8-bit two's complement integers n, which mean n * 2^-bias (GC 1.0.7).
 
     The integer n is in -127..127, so casts never produce the code 0x80.
     """
@@ -47,9 +47,9 @@ class ScaledInteger(Format):
 
     @property
     def sign_magnitude(self) -> FixedFormat:
-        """Return a floating-point format with the numbers of the integer format, and also -0.
+        """Return a floating-point format that has all numbers of the integer format, and -0.
 
-        The floating-point format has 1 exponent bit, so the distance between neighbouring numbers is constant.
+        This format has 1 exponent bit, so that all neighbouring numbers have the same distance.
         """
         fraction_bits = self.precision - 1
         return FixedFormat(self.name, 1, fraction_bits, self.bias - fraction_bits + 1, True, Specials.FINITE)

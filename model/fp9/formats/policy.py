@@ -1,4 +1,4 @@
-"""Cast policies, which hold the rounding mode, overflow policy and NaN rules of a cast."""
+"""Cast policies: rounding mode, overflow policy and NaN rules of a cast."""
 
 from __future__ import annotations
 
@@ -13,13 +13,12 @@ from fp9.formats.rounding import NanSign, Overflow, Payload, Rounding, choice
 
 @dataclass(frozen=True, slots=True)
 class CastPolicy:
-    """Options that determine a cast's result, in addition to the source and target formats.
+    """Options that determine the result of a cast, besides the source format and the target format.
 
     - `rounding`: the rounding mode, or None for the target format's default rounding mode.
-    - `inf_clip`: for FNUZ and Graphcore targets, an infinite source saturates to the largest number instead of
-      becoming NaN.
+    - `inf_clip`: for FNUZ and Graphcore targets, an infinite source gives the largest number instead of NaN.
     - `nan_sign`: which NaN results have a sign.
-    - `nan`: the code of a NaN result without a sign. None selects the target format's canonical NaN.
+    - `nan`: the code of a NaN result, without the sign. None selects the target format's canonical NaN.
     - `payload`: treatment of a source NaN's payload.
     - `flush_source`: whether the cast treats a subnormal source as a zero with the same sign (x86's DAZ).
     """
@@ -34,9 +33,9 @@ class CastPolicy:
     flush_source: bool = False
 
     def saturates(self, fmt: Format, negative: bool) -> bool:
-        """Return whether a finite number with the given sign saturates if the number is outside the format's range.
+        """Return whether a finite number of the given sign saturates if it is outside the format's range.
 
-        A negative number saturates to zero if the format is unsigned, and to the lowest number otherwise.
+        A negative number saturates to zero in an unsigned format, and otherwise to the lowest number.
         """
         match self.overflow:
             case Overflow.SATURATE | Overflow.PROPAGATE:
@@ -52,9 +51,9 @@ class CastPolicy:
         return ends_odd or not fmt.has_inf
 
     def clips(self, fmt: Format, negative: bool) -> bool:
-        """Return whether an infinite source with the given sign saturates.
+        """Return whether an infinite source of the given sign saturates.
 
-        A negative infinity saturates to zero if the format is unsigned, and to the lowest number otherwise.
+        A negative infinity saturates to zero in an unsigned format, and otherwise to the lowest number.
         """
         exists = fmt.has_inf and (fmt.signed or not negative)
         match self.overflow:
@@ -74,7 +73,7 @@ class CastPolicy:
         return own if self.nan is None else self.nan ^ plain ^ own
 
     def rounding_for(self, fmt: Format) -> Rounding:
-        """Return the policy's rounding mode, or the target format's default if the policy has no rounding mode."""
+        """Return the policy's rounding mode. If the policy has none, return the target format's default."""
         return self.rounding or fmt.default_rounding
 
     def check(self, fmt: Format) -> None:

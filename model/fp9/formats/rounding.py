@@ -1,6 +1,6 @@
 """Rounding modes and their properties, overflow policies, and exception flags.
 
-The table `_FACTS` defines the properties of every rounding mode. Add a row to the table for a new rounding mode.
+The table `_FACTS` defines the properties of every rounding mode. To add a rounding mode, add a row to this table.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fp9.names import Synonyms, plain
 
 
 class Bits(Enum):
-    """Source of the additional bits that a rounding mode needs, such as random bits."""
+    """Additional bits that a rounding mode needs, such as random bits."""
 
     GIVEN = "given"
     """random integers that the caller supplies with the number"""
@@ -34,12 +34,12 @@ class _Facts(NamedTuple):
 
 
 class Rounding(Enum):
-    """Rounding modes, which choose one of the two neighbours of an exact value in a format (IEEE 754-2019 section 4.3).
+    """Rounding modes: which of an exact value's two neighbours is the result (IEEE 754-2019 section 4.3).
 
     `rto` rounds to odd (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008). `sr`,
     `srb` and `src` round stochastically, as StochasticA, B and C of P3109 (v4.0, section 4.7.4, and numerics.md).
-    `hybrid` is the hybrid rounding of HiFloat8 (HiF8 section 3.2). `bias` follows x86's conversions with bias (Bochs,
-    fp8.cc).
+    `hybrid` is the hybrid rounding of HiFloat8 (HiF8 section 3.2). `bias` rounds like x86's conversions with a bias
+    operand (Bochs, fp8.cc).
     """
 
     RNE = "rne"
@@ -66,7 +66,7 @@ class Rounding(Enum):
 
     @property
     def grows_from_half(self) -> bool:
-        """Return whether the rounding mode rounds a magnitude up only if the dropped bits are at least half an ulp."""
+        """Return whether a magnitude is rounded up only if the dropped bits are at least half an ulp."""
         return _FACTS[self].grows_from_half
 
     @property
@@ -81,29 +81,29 @@ class Rounding(Enum):
 
     @property
     def is_carry(self) -> bool:
-        """Return whether the rounding mode adds random bits to the dropped bits and rounds up on a carry."""
+        """Return whether the rounding mode adds random bits to the dropped bits, and rounds up on a carry."""
         return _FACTS[self].is_carry
 
     @property
     def needs_places(self) -> bool:
-        """Return whether the rounding mode needs a format with the same number of fraction bits in every binade."""
+        """Return whether the rounding mode requires a format with equally many fraction bits in every binade."""
         return _FACTS[self].needs_places
 
     @property
     def reads_source(self) -> bool:
-        """Return whether the rounding mode uses the lowest bits of the source number as a threshold."""
+        """Return whether the rounding mode takes a threshold from the lowest bits of the source number."""
         return _FACTS[self].bits is Bits.SOURCE
 
     def moves_away(self, negative: bool) -> bool:
-        """Return whether the rounding mode rounds every inexact number with the given sign away from zero."""
+        """Return whether every inexact number of the given sign is rounded away from zero."""
         return _FACTS[self].away_from_zero[negative]
 
     def moves_toward_zero(self, negative: bool) -> bool:
-        """Return whether the rounding mode rounds every inexact number with the given sign toward zero."""
+        """Return whether every inexact number of the given sign is rounded toward zero."""
         return _FACTS[self].toward_zero[negative]
 
     def keeps_nonzero(self, negative: bool) -> bool:
-        """Return whether the rounding mode never rounds a nonzero number with the given sign to zero."""
+        """Return whether a nonzero number of the given sign is never rounded to zero."""
         return _FACTS[self].keeps_nonzero[negative]
 
     @property
@@ -157,7 +157,7 @@ class Overflow(Enum):
 
 
 class NanSign(Enum):
-    """Rule for the sign of NaN results, in formats whose NaN has a sign."""
+    """Rule for the sign of a NaN result, in formats whose NaN has a sign."""
 
     KEPT = "kept"
     """every NaN result has the source's sign"""
@@ -168,7 +168,7 @@ class NanSign(Enum):
 
 
 class Payload(Enum):
-    """Treatment of a source NaN's payload, in formats with the special codes of IEEE 754."""
+    """Rule for the payload of a source NaN, in formats with the special codes of IEEE 754."""
 
     LOST = "lost"
     """every NaN becomes the format's canonical NaN"""
@@ -182,10 +182,10 @@ class Payload(Enum):
 class Hybrid:
     """Options of HiFloat8's hybrid rounding (numerics.md).
 
-    Hybrid rounding rounds up if the dropped bits are at least a threshold. If `strict` is set, hybrid rounding rounds
-    up only if the dropped bits exceed the threshold. If `doc_overflow` is set, hybrid rounding stays stochastic in
-    [40960, 1.5 * 2^15), as CANN's page describes. If `bf16_via_fp32` is set, bfloat16 sources are first converted to
-    FP32, as on Ascend.
+    Hybrid rounding rounds up if the dropped bits are at least a threshold. With `strict`, hybrid rounding rounds up
+    only if the dropped bits exceed the threshold. With `doc_overflow`, hybrid rounding stays stochastic in [40960, 1.5
+    * 2^15), as in CANN's documentation. With `bf16_via_fp32`, bfloat16 sources are first converted to FP32, as on
+    Ascend processors.
     """
 
     strict: bool = False
@@ -200,7 +200,8 @@ PUBLISHED = Hybrid()
 class Flags(IntFlag):
     """Exception flags of IEEE 754-2019 section 7. Tininess is detected after rounding.
 
-    Only division raises `DIVIDE_BY_ZERO`. The flag bits are the same as in Berkeley TestFloat and RISC-V `fflags`.
+    Only division raises `DIVIDE_BY_ZERO`. The flag bits have the same positions as in Berkeley TestFloat and RISC-V
+    `fflags`.
     """
 
     INEXACT = 1
@@ -299,7 +300,7 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
-    """Return the member of the enumeration `kind` with the name or synonym `value`, in any letter case.
+    """Return the member of the enumeration `kind` that has the name or synonym `value`, in any letter case.
 
     A member of the enumeration is returned unchanged. Raises ValueError for an unknown or ambiguous name, and TypeError
     for an object that is not a name.

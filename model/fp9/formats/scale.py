@@ -17,9 +17,10 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class PowerOfTwo(Format):
-    """A format of 8 exponent bits, without sign, zero or infinity. A code e means 2^(e-127), and 0xFF means NaN.
+    """Scale format with 8 exponent bits, and without sign, zero or infinity.
 
-    A cast of zero or of a negative number gives NaN. A cast of a positive number below 2^-127 gives 2^-127.
+    The code e means 2^(e-127), but 0xFF means NaN. A cast of zero or of a negative number gives NaN. A cast of a
+    positive number below 2^-127 gives 2^-127.
     """
 
     name: str = "e8m0"

@@ -16,9 +16,9 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class UnsignedFloat(Format):
-    """An unsigned floating-point format with `exponent_bits` and `fraction_bits`, and no sign bit.
+    """Unsigned floating-point format with `exponent_bits` and `fraction_bits`.
 
-    The code with all bits 1 means NaN. If `infinity` is set, the next lower code means infinity.
+    The code with all bits 1 means NaN. With `infinity`, the code below NaN means infinity.
 
     A normal number with exponent field e and fraction m is 2^(e-bias) (1 + m/2^fraction_bits). With `subnormals`, a
     code with e = 0 means 2^(1-bias) (m/2^fraction_bits), so code 0 means zero. Without `subnormals`, codes with e = 0

@@ -57,12 +57,15 @@ FLAGS_PORT = Port("flags", FLAG_BITS, "1 inexact, 2 underflow, 4 overflow, 16 in
 
 
 def select_width(choices: int) -> int:
-    """Return the width in bits of a select port that has `choices` alternatives."""
+    """Return the width in bits of a select port with `choices` alternatives."""
     return (choices - 1).bit_length()
 
 
 class Unit(Clocking, abc.ABC):
-    """The complete specification of a hardware unit. Every subclass is a frozen dataclass that checks its fields."""
+    """The complete specification of a hardware unit.
+
+    Every subclass is a frozen dataclass, whose constructor checks the fields.
+    """
 
     kind: ClassVar[str]
     name: str
@@ -71,12 +74,12 @@ class Unit(Clocking, abc.ABC):
     @property
     @abc.abstractmethod
     def inputs(self) -> tuple[Port, ...]:
-        """Return the data input ports in order, without clock, reset and handshake."""
+        """Return the data inputs in order. Clock, reset and handshake inputs are not included."""
 
     @property
     @abc.abstractmethod
     def outputs(self) -> tuple[Port, ...]:
-        """Return the data output ports in order, without the handshake."""
+        """Return the data outputs in order. Handshake outputs are not included."""
 
     @property
     def control_inputs(self) -> tuple[Port, ...]:
@@ -118,14 +121,17 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def state_output(self) -> str | None:
-        """Return the name of the output port that shows the unit's state. Return None for a unit without state."""
+        """Return the name of the output port that shows the unit's internal state.
+
+        Return None for a unit without state.
+        """
         return None
 
     def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
         """Return a mask of the operations that do not depend on earlier operations, shape (n,).
 
-        `inputs` holds a sequence of n operations that starts after reset. The mask is true everywhere for a unit
-        without state.
+        `inputs` holds the input columns of n operations, and the first operation follows a reset. For a unit without
+        state, the mask is true for all operations.
         """
         return np.ones(len(inputs[self.inputs[0].name]), dtype=np.bool_)
 
@@ -136,21 +142,21 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def group(self) -> int:
-        """Return the number of consecutive operations that share a result, such as the operations of one block.
+        """Return the number of consecutive operations in a group.
 
-        A sequence of operations consists of whole groups.
+        The operations of a group share a result, like a block. A sequence of operations must consist of whole groups.
         """
         return 1
 
     def care(self, outputs: Columns) -> Masks:
-        """Return a mask for each output port, shape (n,), which is true for operations with a defined output value.
+        """For each output port, return a mask (n,) of the operations for which the output value is defined.
 
-        An output port without a mask always has a defined value.
+        If a port has no mask, its output value is always defined.
         """
         return {}
 
     def describe(self) -> list[str]:
-        """Return the specification as lines `field: value`, for file headers and manifests.
+        """Return the specification as lines `field: value`, for the headers of generated files and for manifests.
 
         Equal specifications give equal lines.
         """
@@ -168,16 +174,16 @@ def _text(value: object) -> str:
 
 
 def value_words(value: object) -> str:
-    """Return the value of a specification's field as text for error messages, with commas between several values."""
+    """Return the text of a field's value for error messages. Several values are separated by commas."""
     if isinstance(value, tuple):
         return ", ".join(value_words(each) for each in value)
     return str(value).lower() if isinstance(value, bool) else _text(value)
 
 
 def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple[Format, ...]:
-    """Return the formats that a field of a specification names.
+    """Return the formats that the value of a specification's field names.
 
-    Raises ValueError if the field names no format, or names a format twice.
+    Raises ValueError if the field names no format, or the same format twice.
     """
     formats = tuple(format(name) for name in names)
     if not formats:
@@ -195,7 +201,7 @@ def check_offers(unit: str, what: str, offered: tuple[object, ...]) -> None:
 
 
 def check_rounding(unit: str, engine: Engine) -> None:
-    """Raise ValueError if the engine's rounding mode needs random bits, for which a multiply-add has no port."""
+    """Raise ValueError if the accumulator's rounding mode needs random bits, for which the unit has no port."""
     if engine.result.rounding.needs_bits:
         raise ValueError(
             f"{unit}: rounding {engine.result.rounding.value} of engine {engine.name} takes random bits, for which the "
@@ -213,11 +219,11 @@ def check_name(name: str) -> None:
 
 
 def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
-    """Check the fields that all units share: the name, the number of stages and the register options.
+    """Check the fields that all units have: the name, the number of stages and the register options.
 
-    `beside` names a field that requires at least `lowest` stages. Raises ValueError for a name that is not valid in
-    hardware languages, and for fewer than `lowest` or more than `MAX_STAGES` stages. Raises ValueError also for a
-    register option of a unit without registers.
+    `beside` is the name of a field that requires at least `lowest` stages. Raises ValueError for an invalid module
+    name, and for fewer than `lowest` or more than `MAX_STAGES` stages. Raises ValueError also if a unit without
+    registers has a register option.
     """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:

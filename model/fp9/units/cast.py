@@ -1,4 +1,4 @@
-"""The `cast` unit, which rounds 16- or 32-bit floats to 8-bit formats."""
+"""The `cast` unit, which rounds 16-bit or 32-bit floats to 8-bit formats."""
 
 from __future__ import annotations
 
@@ -37,20 +37,20 @@ MAX_RANDOM_BITS = 24
 
 @dataclass(frozen=True)
 class Cast(Unit):
-    """Convert a 16- or 32-bit float to an 8-bit format.
+    """Convert a 16-bit or 32-bit float to an 8-bit format.
 
     Every operation selects a target format, a rounding mode and an overflow policy for all its operands. An operation
     has `lanes` operands.
 
-    With `scale`, the unit multiplies the operand exactly by 2^scale before the rounding, where `fp9.encode` multiplies
-    by 2^-scale. NaN and infinities are not scaled.
+    With `scale`, the unit multiplies the operand exactly by 2^scale before rounding. (`fp9.encode` multiplies by
+    2^-scale.) NaN and infinities are not scaled.
 
-    The rounding mode `sr` adds an input `random` of `random_bits` bits per lane. The unit adds the random bits below
-    the target's last bit. The rounding mode `hybrid` needs FP32, FP16 or BF16 operands. For targets other than hif8,
-    the unit replaces `hybrid` by `rna`.
+    With the rounding mode `sr`, each lane has an input `random` of `random_bits` bits. The unit adds the random bits
+    below the target's last bit. The rounding mode `hybrid` needs FP32, FP16 or BF16 operands. For targets other than
+    hif8, `hybrid` has the effect of `rna`.
 
-    With `amax`, the output `amax` is the largest finite magnitude of all operands since reset, in the source format
-    and before scaling. An operation with `amax_clear` starts a new maximum from the operation's operands.
+    With `amax`, the output `amax` is the largest finite magnitude of all operands since reset, before scaling. An
+    operation with the input `amax_clear` set starts a new maximum, which includes its own operands.
     """
 
     kind: ClassVar[str] = "cast"
@@ -111,13 +111,16 @@ class Cast(Unit):
             raise ValueError(f"{self.name}: {error}") from None
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
-        """Return the cast policy of an operation. `rna` replaces rounding modes that the target does not support."""
+        """Return the cast policy of an operation.
+
+        If the target does not support the rounding mode, `rna` is used instead.
+        """
         offered = rounding if target.offers(rounding) else Rounding.RNA
         nan = self.nan[self.targets.index(target)] if self.nan else None
         return CastPolicy(offered, overflow, nan_sign=self.nan_sign, nan=nan)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of a port for all lanes. If there are several lanes, port names end in the lane's number."""
+        """Return the names of a port in all lanes. If there are several lanes, the names end in the lane's number."""
         return (port,) if self.lanes == 1 else tuple(f"{port}{lane}" for lane in range(self.lanes))
 
     @property

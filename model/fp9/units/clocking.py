@@ -14,7 +14,7 @@ HANDSHAKE = ("in_valid", "in_ready", "out_valid", "out_ready")
 
 
 class Handshake(Enum):
-    """Handshake protocol at the inputs and outputs of a unit."""
+    """Handshake protocol of a unit's inputs and outputs."""
 
     READY = "ready"
     """`valid` and `ready` at inputs and outputs. The unit stalls until the consumer accepts its result"""
@@ -23,7 +23,7 @@ class Handshake(Enum):
 
 
 class Reset(Enum):
-    """Polarity and timing of a unit's reset input."""
+    """Polarity and timing of the reset input."""
 
     SYNC = "sync"
     """active high, synchronous"""
@@ -36,7 +36,7 @@ class Reset(Enum):
 
     @property
     def is_async(self) -> bool:
-        """Return whether the reset acts without a clock edge."""
+        """Return whether the reset is asynchronous."""
         return self in (Reset.ASYNC, Reset.ASYNC_LOW)
 
     @property
@@ -70,6 +70,6 @@ class Clocking:
 
 
 def non_defaults(clocking: Clocking) -> dict[str, object]:
-    """Return the register options that differ from their default values, by name."""
+    """Return the register options that differ from their default values, as a dictionary by name."""
     said = {f.name: getattr(clocking, f.name) for f in fields(Clocking)}
     return {f.name: said[f.name] for f in fields(Clocking) if said[f.name] != f.default}

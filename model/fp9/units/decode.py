@@ -1,4 +1,4 @@
-"""The `decoder` unit, which outputs a code's fields, and the `upcast` unit."""
+"""The `decoder` unit, which outputs the fields of a code, and the `upcast` unit."""
 
 from __future__ import annotations
 
@@ -20,13 +20,13 @@ from fp9.units.operands import (
 class Decoder(Unit):
     """Decode a code into sign, exponent, significand, and the flags zero, inf and nan.
 
-    A finite code has the value (-1)^sign * significand * 2^(exponent - 3). The significand is normalised to 8..15, or
-    is 0 for zero. If int8 is a format of the decoder, the value is (-1)^sign * significand * 2^(exponent - 6), and the
-    significand is normalised to 64..127. If all formats have less than 8 bits, the output `significand` is as wide as
-    the longest significand of the formats.
+    A finite code has the value (-1)^sign * significand * 2^(exponent - 3). The significand is normalised to 8..15. The
+    significand of zero is 0. If int8 is among the formats, the value is (-1)^sign * significand * 2^(exponent - 6),
+    with significands 64..127. If all formats have fewer than 8 bits, the output `significand` has the width of their
+    longest significand.
 
-    The output `exponent` is defined for finite nonzero operands. The output `significand` is defined for finite
-    operands. The output `sign` is defined for all operands except NaN.
+    For a zero, an infinity or a NaN, the output `exponent` is undefined. For an infinity or a NaN, the output
+    `significand` is undefined. For a NaN, the output `sign` is undefined.
     """
 
     kind: ClassVar[str] = "decoder"
@@ -46,7 +46,7 @@ class Decoder(Unit):
 
     @property
     def exponent_bits(self) -> int:
-        """Return the width in bits of the two's complement output `exponent`."""
+        """Return the width in bits of the output `exponent`, a two's complement number."""
         return exponent_width(self.formats, self.bias_port)
 
     @property
@@ -72,10 +72,10 @@ class Decoder(Unit):
 
 @dataclass(frozen=True)
 class Upcast(Unit):
-    """Convert a code to a 16- or 32-bit float.
+    """Convert a code to a 16-bit or 32-bit float.
 
-    The conversion is exact unless the result overflows. Overflow gives infinity, or NaN-Inf if the result format has
-    a NaN-Inf. The flags are the same as for a cast with the overflow policy `inf`.
+    The conversion is exact unless the result overflows. An overflow gives infinity, or the NaN-Inf code if the result
+    format has one. The flags are those of a cast with the overflow policy `inf`.
     """
 
     kind: ClassVar[str] = "upcast"

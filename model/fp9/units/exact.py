@@ -1,4 +1,4 @@
-"""Widths of fixed-point numbers that hold exact dot products (numerics.md, sums)."""
+"""Widths of fixed-point numbers that can hold exact dot products (numerics.md, sums)."""
 
 from __future__ import annotations
 
@@ -12,15 +12,15 @@ from fp9.units.operands import largest_code, with_every_bias
 
 @dataclass(frozen=True, slots=True)
 class ProductRange:
-    """Range of the finite products of two operands: multiples of 2^`ulp` with magnitudes of at most `largest`."""
+    """Range of all finite products of two operands: multiples of 2^`ulp`, with magnitudes up to `largest`."""
 
     ulp: int
     largest: Fraction
 
     def signed_bits(self, products: int) -> int:
-        """Return the width in bits of a two's complement number that holds every sum of `products` products.
+        """Return the width in bits of a two's complement number that can hold every sum of `products` products.
 
-        The least significant bit of the number has the weight 2^ulp.
+        The number's least significant bit has the weight 2^ulp.
 
         >>> from fp9.formats import format
         >>> e5m2 = (format("e5m2"),)
@@ -31,9 +31,9 @@ class ProductRange:
 
 
 def product_range(a: Sequence[Format], b: Sequence[Format], bias_port: bool = False) -> ProductRange:
-    """Return the range of the products of an operand in a format of `a` and an operand in a format of `b`.
+    """Return the range of all products of an operand in a format of `a` and an operand in a format of `b`.
 
-    With `bias_port`, the range includes every extra bias of hfp8_143.
+    With `bias_port`, the range includes all extra biases of hfp8_143.
     """
     sides = [with_every_bias(formats, bias_port) for formats in (a, b)]
     ulps = [min(f.quantum(floor_log2(f.value_of(f.smallest_code))) for f in side) for side in sides]

@@ -16,10 +16,11 @@ from fp9.units.toml import as_table, ordered_fields, value_text
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """A field of a unit specification, with its value as text and the names that the field accepts.
+    """Field of a unit specification for a form: the field's value as text, and the names that the field accepts.
 
-    The text is empty if the field is not set. `offered` is empty for numbers. A field for formats or engines also
-    accepts names with parameters, which `offered` does not list. `several` is true if the field takes a list of values.
+    The text is empty if the field has no value. `offered` is empty for numbers. A field for formats or accumulator
+    models also accepts names with parameters, which are not listed in `offered`. `several` is true if the field accepts
+    a list of values.
     """
 
     name: str
@@ -29,7 +30,7 @@ class Entry:
 
 
 def entries(spec: Unit) -> list[Entry]:
-    """Return the fields of a unit specification without `name`, in the order of a specification file."""
+    """Return the fields of a unit specification, except `name`, in the order of a specification file."""
     hints, values = typing.get_type_hints(type(spec)), as_table(spec, with_defaults=True)
     names = [field.name for field in ordered_fields(type(spec)) if field.name != "name"]
     return [Entry(name, _text(values.get(name, "")), _offered(hints[name]), _is_tuple(hints[name])) for name in names]

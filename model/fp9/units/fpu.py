@@ -1,4 +1,4 @@
-"""The `fpu` unit: the dual-format floating-point unit of the HFP8 paper."""
+"""The `fpu` unit: the floating-point unit for two formats of the HFP8 paper."""
 
 from __future__ import annotations
 

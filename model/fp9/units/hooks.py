@@ -1,7 +1,8 @@
-"""Hooks, which are tables with one function per kind of unit.
+"""Hooks: tables that hold one function for each kind of unit.
 
-A package defines a `Hook` for a task that differs between kinds of units, such as computing results or building RTL.
-`HOOKS` lists the hooks of all loaded packages. `missing` reports the hooks that lack a function for a new kind of unit.
+A package defines a `Hook` for each task that depends on the kind of unit, such as computing results or building RTL.
+`HOOKS` lists the hooks of all loaded packages. For a new kind of unit, `missing` lists the hooks that have no function
+for this kind.
 """
 
 from __future__ import annotations
@@ -19,10 +20,11 @@ HOOKS: dict[str, Hook[..., Any]] = {}
 
 
 class Hook(Generic[P, R]):
-    """A table of functions by kind of unit. Calling the hook calls the function for the unit's class or base class.
+    """Table of functions, with one function for each kind of unit.
 
-    `otherwise` is the function for kinds of units without a row. Without `otherwise`, a call for a kind without a row
-    raises ValueError. If `every_kind` is true, every kind of unit needs a row.
+    A call of the hook calls the function for the unit's class or the nearest base class. `otherwise` is the function
+    for all kinds of units that are not in the table. Without `otherwise`, a call for a kind of unit that is not in the
+    table raises ValueError. If `every_kind` is true, every kind of unit must be in the table.
     """
 
     def __init__(
@@ -36,15 +38,18 @@ class Hook(Generic[P, R]):
         HOOKS[name] = self
 
     def register(self, kind: type[Unit], function: Callable[Concatenate[Any, P], R]) -> None:
-        """Add the function for a kind of unit."""
+        """Add the function for a kind of unit to the table."""
         self.rows[kind] = function
 
     def of(self, kind: type[Unit]) -> Callable[Concatenate[Any, P], R] | None:
-        """Return the function for a kind of unit, or None if the hook has no function for the kind."""
+        """Return the function for a kind of unit, or None if the table has no function for it."""
         return next((self.rows[each] for each in kind.__mro__ if each in self.rows), self._otherwise)
 
     def __call__(self, unit: Unit, *args: P.args, **kwargs: P.kwargs) -> R:
-        """Return the result of the function for the unit's kind. Raises ValueError for a kind without a function."""
+        """Call the function for the unit's kind, and return its result.
+
+        Raises ValueError if the table has no function for the unit's kind.
+        """
         function = self.of(type(unit))
         if function is None:
             kinds = ", ".join(kind.kind for kind in self.rows)
@@ -52,10 +57,10 @@ class Hook(Generic[P, R]):
         return function(unit, *args, **kwargs)
 
     def given(self, *args: P.args, **kwargs: P.kwargs) -> Callable[[Unit], R]:
-        """Return a function of a unit that calls the hook with the unit and the given arguments."""
+        """Return a function that takes a unit, and calls the hook with this unit and the given arguments."""
         return lambda unit: self(unit, *args, **kwargs)
 
 
 def missing(kind: type[Unit]) -> list[str]:
-    """Return a checklist for a new kind of unit: the names of the hooks that still need a function for the kind."""
+    """Return a checklist for a new kind of unit: the names of all hooks that have no function for it yet."""
     return [name for name, hook in HOOKS.items() if hook.every_kind and hook.of(kind) is None]

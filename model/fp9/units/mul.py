@@ -15,11 +15,11 @@ from fp9.units.operands import check_operands, operand_ports
 
 @dataclass(frozen=True)
 class Mul(Unit):
-    """Multiply two operands exactly and round the product once to a 16- or 32-bit float: result = round(a * b).
+    """Multiply two operands exactly, and round the product once to a 16-bit or 32-bit float: result = round(a * b).
 
-    Every operation selects the formats of a and b independently. NaN, infinity times zero and the flags follow IEEE
-    754. A NaN result is the canonical NaN of the result format. `overflow` is the policy for finite products above
-    the largest number. A product with an infinite operand is infinite.
+    Every operation selects the formats of `a` and of `b` independently. NaN, infinity times zero and the flags follow
+    IEEE 754. A NaN result is the canonical NaN of the result format. `overflow` is the overflow policy for finite
+    products above the largest number. If an operand is infinite, the product is infinite, with every overflow policy.
     """
 
     kind: ClassVar[str] = "mul"
@@ -60,12 +60,15 @@ class Mul(Unit):
 
     @property
     def policy(self) -> CastPolicy:
-        """Return the cast policy for the exact product. The overflow policy applies only to finite products."""
+        """Return the cast policy with which the exact product is rounded.
+
+        The overflow policy applies only to finite products.
+        """
         keeps = self.overflow is Overflow.SATURATE
         return CastPolicy(self.rounding, Overflow.PROPAGATE if keeps else self.overflow)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return a tuple with the operand's port name, like `lane_names` of units with several lanes."""
+        """Return a tuple that holds the operand's only port name, like `lane_names` of units with several lanes."""
         return (operand,)
 
     @property

@@ -1,4 +1,4 @@
-"""Ports, exponent ranges and format checks of the operands of multiply-add units."""
+"""Operands of multiply-add units: ports, exponent ranges and format checks."""
 
 from __future__ import annotations
 
@@ -29,11 +29,11 @@ BIAS_BITS = 5
 def operand_ports(
     operand: str, formats: tuple[Format, ...], bias_port: bool, doc: str, lanes: int = 1
 ) -> tuple[Port, ...]:
-    """Return the ports of one operand: the codes of all lanes, the format select and the extra bias.
+    """Return the ports of an operand: the codes of all lanes, the format-select port and the bias port.
 
-    If there are several lanes, the port names of codes end in the lane's number, from 0. All lanes share the format
-    select and the extra bias. The format select exists only for several formats, and the extra bias only with
-    `bias_port`.
+    If there are several lanes, the port names of the codes end in the lane number, counted from 0. All lanes share the
+    format-select port and the bias port. The format-select port exists only if there are several formats, and the bias
+    port only with `bias_port`.
     """
     select = f"{operand}_format" if len(formats) > 1 else None
     width = max(f.bits for f in formats)
@@ -48,7 +48,7 @@ def operand_ports(
 
 
 def check_operands(unit: str, field: str, formats: tuple[Format, ...], most: int = OPERAND_BITS) -> None:
-    """Raise ValueError if an operand format is unsigned, wider than `most` bits, or has too large exponents."""
+    """Raise ValueError if an operand format is unsigned, has more than `most` bits, or has too large exponents."""
     for f in formats:
         if not f.signed or f.bits > most:
             raise ValueError(f"{unit}: {field}={f.name} given; give signed formats of at most {most} bits")
@@ -56,7 +56,10 @@ def check_operands(unit: str, field: str, formats: tuple[Format, ...], most: int
 
 
 def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
-    """Return the scale ports of an operand, one per block. The names of several ports end in the block's number."""
+    """Return the scale ports of an operand, one port for each block.
+
+    If there are several scale ports, the names end in the block number.
+    """
     if blocks == 1:
         return (Port(f"{operand}_scale", fmt.bits, f"scale of {operand}", (fmt,)),)
     return tuple(
@@ -66,26 +69,26 @@ def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
 
 
 def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
-    """Return the values of all codes of each format, float64 of shape (formats, codes).
+    """Return the values of all codes in each format, float64 of shape (formats, codes).
 
-    The widest format determines the number of codes. The values of a narrower format are repeated, as if the upper bits
-    of a code were ignored.
+    The number of codes is that of the widest format. For narrower formats, the values repeat, because the upper bits of
+    a code are ignored.
     """
     codes = 1 << max(f.bits for f in formats)
     return np.stack([np.resize(f.table, codes) for f in formats])
 
 
 def significand_bits(formats: Sequence[Format]) -> int:
-    """Return the width in bits of a significand that holds every number of the formats, including the leading 1.
+    """Return the width in bits of a significand that holds every number of the formats, with the leading 1.
 
-    The 7 significand bits of an 8-bit integer format also hold -128, because 128 is a power of two.
+    In an 8-bit integer format, 7 significand bits are enough even for -128, because 128 is a power of two.
     """
     least = OPERAND_SIGNIFICAND_BITS if any(f.bits == OPERAND_BITS for f in formats) else 1
     return max(least, *(f.precision for f in formats))
 
 
 def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
-    """Return the formats. With `bias_port`, replace hfp8_143 by its variants with every extra bias."""
+    """Return the formats. With `bias_port`, replace hfp8_143 by one format for each extra bias."""
     return [
         variant
         for f in formats
@@ -95,21 +98,21 @@ def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
 
 @functools.lru_cache(maxsize=64)
 def largest_code(fmt: Format) -> Fraction:
-    """Return the largest magnitude of the format's finite codes, which is 128 for int8.
+    """Return the largest magnitude of all finite codes in the format. For int8, this is 128.
 
-    Casts to int8 never produce -128, so the largest magnitude exceeds `max`.
+    Casts to int8 never give -128, so `max` is smaller than this magnitude.
     """
     return Fraction(float(np.max(np.abs(fmt.table), where=np.isfinite(fmt.table), initial=0)))
 
 
 def exponent_range(formats: Sequence[Format], bias_port: bool) -> tuple[int, int]:
-    """Return the lowest and the highest exponent of the formats' nonzero finite numbers."""
+    """Return the lowest and the highest exponent of all nonzero finite numbers in the formats."""
     every = with_every_bias(formats, bias_port)
     exponents = [floor_log2(magnitude) for f in every for magnitude in (f.value_of(f.smallest_code), largest_code(f))]
     return min(exponents), max(exponents)
 
 
 def exponent_width(formats: tuple[Format, ...], bias_port: bool) -> int:
-    """Return the width in bits of a two's complement exponent that fits all numbers of the formats."""
+    """Return the width in bits of a two's complement exponent that can represent the exponents of all numbers."""
     low, high = exponent_range(formats, bias_port)
     return 1 + max((-low - 1).bit_length() if low < 0 else 0, high.bit_length())

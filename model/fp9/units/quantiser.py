@@ -23,7 +23,7 @@ TENSOR_SCALE = fixed_format("fp32")
 
 
 def _has_limits(block: BlockFormat) -> bool:
-    """Return whether the quantiser can find the elements of a block by comparing magnitudes with limits.
+    """Return whether the quantiser can compute the elements by comparing magnitudes with limits.
 
     The scale format must be an unsigned float with a zero. The element format must have at most 4 bits and neither
     infinity nor NaN.
@@ -35,7 +35,7 @@ def _has_limits(block: BlockFormat) -> bool:
 
 
 class FiniteCast(Cast):
-    """A cast of finite numbers only, whose targets need no NaN and may be narrower than 8 bits."""
+    """Cast unit for finite numbers only. Its targets need no NaN, and may have fewer than 8 bits."""
 
     finite_only: ClassVar[bool] = True
 
@@ -47,7 +47,7 @@ class FiniteCast(Cast):
 
 @dataclass(frozen=True)
 class Quantiser(Unit):
-    """Convert a block of 16- or 32-bit floats to a scale and elements. Every block selects one of the scale rules.
+    """Convert a block of 16-bit or 32-bit floats to a scale and elements. Every block selects one of the scale rules.
 
     The scale is the block's largest magnitude divided by the rule's divisor, rounded once. An element is a source
     number divided by the scale, rounded once and saturated. Special cases:
@@ -57,10 +57,10 @@ class Quantiser(Unit):
     - If the block format has a tensor scale, the unit also divides the source numbers by the input `tensor`.
     - If the tensor scale is not a positive normal number, the block's scale is NaN and all elements are 0.
 
-    With `lanes`, a block is a sequence of operations with `lanes` numbers per operation, and the first block starts
-    after reset. The rule and the tensor scale of the last operation apply to the whole block. The results of a block
-    leave the unit while the next block enters, so that a block takes length / lanes clocks. Every result contains the
-    block's scale. The latency of an operation is length / lanes - 1 + `stages` clocks.
+    With `lanes`, a block takes several operations of `lanes` numbers each. The first block starts after reset. The
+    scale rule and the tensor scale of the block's last operation apply to the whole block. A block takes length / lanes
+    clocks, because the results of a block leave the unit while the next block enters. Every result contains the block's
+    scale. The latency of an operation is length / lanes - 1 + `stages` clocks.
     """
 
     kind: ClassVar[str] = "quantiser"
@@ -103,16 +103,19 @@ class Quantiser(Unit):
 
     @staticmethod
     def _has_range_of_fp32(source: FixedFormat) -> bool:
-        """Return whether the source has FP32's exponent range and special codes. E8M0 scales have the same range."""
+        """Return whether the source format has the exponent range and special codes of FP32.
+
+        E8M0 scales have the same range.
+        """
         fields = source.exponent_bits, source.bias, source.specials, source.subnormals
         wanted = TENSOR_SCALE.exponent_bits, TENSOR_SCALE.bias, TENSOR_SCALE.specials, TENSOR_SCALE.subnormals
         return fields == wanted and not source.padding and source.bits >= WIDE_BITS
 
     @property
     def element(self) -> FiniteCast:
-        """Return the cast unit that multiplies a number by a power of two and rounds the product to an element.
+        """Return the cast unit inside the quantiser, which scales a number by a power of two and rounds to an element.
 
-        The element has a sign and a magnitude, also for integer element formats.
+        The rounded element has a sign and a magnitude, even if the element format is an integer format.
         """
         element, rounding = self.block.element, self.block.rounding
         if isinstance(element, ScaledInteger):
@@ -140,7 +143,10 @@ class Quantiser(Unit):
         )
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of a port for all numbers of an operation. The port names end in an index from 0."""
+        """Return the names of a port for all numbers in an operation.
+
+        Each port name ends in the index of the number, counted from 0.
+        """
         return tuple(f"{port}{place}" for place in range(self.width))
 
     @property

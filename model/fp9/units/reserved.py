@@ -1,4 +1,4 @@
-"""Reserved words of hardware languages, which cannot be names of units and ports."""
+"""Reserved words of hardware languages, which cannot be the names of units and ports."""
 
 from __future__ import annotations
 
@@ -40,7 +40,7 @@ VHDL = frozenset(_VHDL.split())
 
 
 def language_of(word: str) -> str | None:
-    """Return the hardware language that reserves a word, or None if no language reserves the word.
+    """Return the hardware language that reserves a word, or None if the word is free.
 
     >>> language_of("module"), language_of("Signal"), language_of("my_fma")
     ('Verilog', 'VHDL', None)

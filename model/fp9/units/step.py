@@ -31,14 +31,15 @@ KULISCH_PRODUCTS = 1 << 12
 
 @dataclass(frozen=True)
 class Dot(Unit):
-    """Compute a dot product with an addend, without state: result = round(sum of a_i * b_i + c).
+    """Compute a dot product plus an addend, without state: result = round(sum of a_i * b_i + c).
 
-    An operation is one step of the accumulator model `engine`, with `engine.step.products` products and one rounding.
-    If the engine has chunks, an operation computes all steps of a chunk and then adds c. The exception flags are the OR
-    of the flags of all roundings.
+    An operation is one step of the accumulator model `engine`: it adds `engine.step.products` products, and rounds
+    once. If the accumulator has chunks, an operation computes all steps of a chunk, and then adds c. The exception
+    flags of an operation are the OR of the flags of all its roundings.
 
-    Every operation selects a format for all a and a format for all b. Operands have at most 19 bits (FP4 to TF32). The
-    unit ignores upper port bits that a format does not use. The port names of lane i end in i.
+    Every operation selects one format for all operands a_i, and one format for all operands b_i. Operands have at most
+    19 bits (FP4 to TF32). If a format has fewer bits than the port, the upper port bits are ignored. The ports of lane
+    i have names that end in i.
     """
 
     kind: ClassVar[str] = "dot"
@@ -98,16 +99,16 @@ class Dot(Unit):
 
     @property
     def products(self) -> int:
-        """Return the number of products in an operation."""
+        """Return the number of products that an operation adds."""
         return self.engine.chunk.length or self.engine.step.products
 
     @property
     def products_of_scales(self) -> int:
-        """Return the number of products that share a pair of scales."""
+        """Return the number of products with the same pair of scales."""
         return self.block or self.products
 
     def scale_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's scale ports, one per block. Return () for a unit without scales."""
+        """Return the names of an operand's scale ports, one for each block. Return () for a unit without scales."""
         if self.scale is None:
             return ()
         return tuple(port.name for port in scale_ports(operand, self.scale, self.products // self.products_of_scales))
@@ -118,14 +119,17 @@ class Dot(Unit):
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's ports, such as a0, a1 and a2, or a single name for one product."""
+        """Return the names of an operand's ports, such as a0, a1 and a2.
+
+        With one product, return the name without a number.
+        """
         if self.products == 1:
             return (operand,)
         return tuple(f"{operand}{lane}" for lane in range(self.products))
 
     @property
     def factor_inputs(self) -> tuple[Port, ...]:
-        """Return the input ports of a and b, followed by the ports of their scales."""
+        """Return the input ports of the factors a and b, followed by the ports of their scales."""
         lanes = self.products
         blocks = lanes // self.products_of_scales
         return (
@@ -136,7 +140,7 @@ class Dot(Unit):
 
     @property
     def operand_inputs(self) -> tuple[Port, ...]:
-        """Return the input ports of a, b and their scales, followed by the addend c."""
+        """Return the input ports of the factors a and b, of their scales, and of the addend c."""
         return (*self.factor_inputs, Port("c", self.engine.output.bits, "addend", (self.engine.output,)))
 
     @property
@@ -152,7 +156,7 @@ class Dot(Unit):
 
 @dataclass(frozen=True)
 class Fma(Dot):
-    """Multiply two operands and add a third operand: result = round(a * b + c)."""
+    """Multiply two operands, and add a third operand: result = round(a * b + c)."""
 
     kind: ClassVar[str] = "fma"
 
@@ -163,29 +167,29 @@ class Fma(Dot):
 
 @dataclass(frozen=True)
 class Mac(Dot):
-    """Multiply operands and add the products to an accumulator register.
+    """Multiply operands, and add the products to an accumulator register.
 
-    Every operation outputs the exception flags of the operation alone. CLEAR and HOLD output no flags. The accumulator
-    is the last pipeline stage. The accumulator's feedback loop takes one clock, so the unit accepts one dependent
-    operation per clock at every pipeline depth. A reset clears the accumulator to +0.
+    The output flags are the exception flags of the current operation. CLEAR and HOLD output no flags. The accumulator
+    is the last pipeline stage. The feedback loop of the accumulator takes one clock, so dependent operations can follow
+    each other in every clock. A reset clears the accumulator to +0.
 
-    If the engine has chunks, the stage before the last has a chunk register and a step counter. The last step of a
-    chunk also adds the chunk to the accumulator and clears the chunk register: acc = round(chunk + acc). The
-    accumulator has the engine's output format and rounding mode. The feedback loops of the accumulator and of the chunk
-    register take one clock, so the throughput is one operation per clock. A sequence of operations LOAD, ACCUMULATE,
-    ..., FOLD gives the same bits as `fp9.dot`. The flags of an operation are the OR of the flags of its roundings. FOLD
-    changes nothing if the chunk register holds no products. The unit's result is the unchanged addend c until the first
-    chunk is added to the accumulator.
+    If the accumulator model has chunks, the second-last stage holds a chunk register and a step counter. The last step
+    of a chunk also adds the chunk register to the accumulator, acc = round(chunk + acc), and clears the chunk register.
+    The accumulator has the output format and the rounding mode of the engine. The feedback loops of the accumulator and
+    of the chunk register take one clock each, so the throughput is one operation per clock. The operations LOAD,
+    ACCUMULATE, ..., FOLD give the same bits as `fp9.dot`. The flags of an operation are the OR of the flags of all its
+    roundings. If the chunk register holds no products, FOLD changes nothing. Until the first chunk is added to the
+    accumulator, the unit's result is the addend c, unchanged.
 
-    If the engine interleaves chunks, operation s of a chunk takes the products that `Engine.order` assigns to step s.
-    Fill an incomplete last chunk with products of +0.
+    If the accumulator model interleaves, step s of a chunk takes the products that `Engine.order` assigns to it. An
+    incomplete last chunk must be filled up with products of +0.
 
-    If the engine is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. The accumulator
-    holds the exact sum of the products since the last LOAD or CLEAR. The unit has no addend c, and LOAD starts a sum
-    from the products alone. The result and flags of every operation equal `fp9.dot` of the products since the last LOAD
-    or CLEAR. Infinities and NaN persist until the next LOAD or CLEAR. A sum outside the accumulator's range wraps
-    around, and is correct again when the sum returns into the range. Rounding takes further pipeline stages after the
-    accumulator.
+    If the accumulator model is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. The
+    accumulator holds the exact sum of the products since the last LOAD or CLEAR. The unit then has no addend c, and
+    LOAD starts a new sum with its products. The result and flags of each operation are those of `fp9.dot` over all
+    products since the last LOAD or CLEAR. Infinities and NaN persist until the next LOAD or CLEAR. A sum outside the
+    accumulator's range wraps around. It is correct again once it has returned into the range. The rounding takes
+    additional pipeline stages after the accumulator.
     """
 
     kind: ClassVar[str] = "mac"
@@ -209,17 +213,17 @@ class Mac(Dot):
 
     @property
     def products(self) -> int:
-        """Return the number of products in an operation, which is one step of the engine."""
+        """Return the number of products that an operation adds: the products of one step."""
         return self.engine.step.products
 
     @property
     def operations(self) -> tuple[MacOp, ...]:
-        """Return the operations that the unit supports, in the order of their operation codes."""
+        """Return the operations that the unit supports, in the order of the operation codes."""
         return tuple(op for op in MacOp if op is not MacOp.FOLD or self.engine.chunk.length)
 
     @property
     def chunk_steps(self) -> int:
-        """Return the number of steps in a full chunk, or 0 if the engine has no chunks."""
+        """Return the number of steps in a full chunk, or 0 if the accumulator model has no chunks."""
         return (self.engine.chunk.length or 0) // self.engine.step.products
 
     @property

@@ -1,4 +1,4 @@
-"""Read and write unit specifications as TOML, and apply settings such as `stages=2`.
+"""Reading and writing of unit specifications as TOML, and changes such as `stages=2`.
 
 A TOML file names the `kind` of unit and the fields of its specification:
 
@@ -9,7 +9,7 @@ A TOML file names the `kind` of unit and the fields of its specification:
     engine = "dlfloat"
     stages = 2
 
-Write an engine as the name of a preset or as a table with the engine's field groups:
+An accumulator model (engine) is the name of a preset, or a table with the engine's field groups:
 
     engine = { result = { format = "fp16" }, step = { products = 4 }, window = { width = 20 } }
 
@@ -44,11 +44,11 @@ _OUTER_COMMA = re.compile(r",(?![^(]*\))(?!\s*[a-z_]+=)", re.IGNORECASE)
 
 
 def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
-    """Return a unit from the catalogue or from a TOML file, with the changes of `settings`.
+    """Return a unit from the catalogue or from a TOML file, changed as `settings` says.
 
     `source` is the name of a catalogue unit, or the path of a file that ends in `.toml`. A setting has the form
     `field=value`, with the value in TOML syntax. Quotes and brackets may be omitted, as in `a=e4m3,e5m2`. A setting
-    such as `engine.window.width=20` changes one field of the engine.
+    such as `engine.window.width=20` changes a single field of the accumulator model.
 
     Raises ValueError for an invalid specification, and OSError if the file cannot be read.
     """
@@ -124,7 +124,7 @@ def _with(table: Mapping[str, object], path: list[str], value: object) -> dict[s
 
 
 def _value(text: str) -> object:
-    """Return the value of a setting, parsed as TOML. Return the text unchanged if it is not valid TOML."""
+    """Parse the value of a setting as TOML. If the text is not valid TOML, return the text unchanged."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -132,7 +132,7 @@ def _value(text: str) -> object:
 
 
 def ordered_fields(cls: type[Unit]) -> tuple[dataclasses.Field[object], ...]:
-    """Return the dataclass fields of a unit in the order of a specification file, with register options last."""
+    """Return the dataclass fields of a unit in the order of a specification file: the register options are last."""
     return tuple(sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only)))
 
 
@@ -141,7 +141,7 @@ _Found = TypeVar("_Found")
 
 
 def _readers(cls: type[object]) -> dict[str, _Reader]:
-    """Return a function for each field of a dataclass that converts TOML values to the field's type."""
+    """For each field of a dataclass, return a function that converts a TOML value to the type of the field."""
     hints = typing.get_type_hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
     return {name: _reader(hints[name]) for name in names}
@@ -165,7 +165,7 @@ def _items(value: object) -> list[object]:
 
 
 def names_in(text: str) -> list[str]:
-    """Return the names in a comma-separated list, such as `hif8,hfp8_143(bias=2)`.
+    """Split a comma-separated list of names, such as `hif8,hfp8_143(bias=2)`.
 
     Commas inside parentheses do not separate names.
     """
@@ -223,7 +223,10 @@ def _read_group(group: type[object]) -> _Reader:
 
 
 def _read_record(record: type[_Found], value: Mapping[str, object], where: str) -> _Found:
-    """Return a record from a table of its fields. Raises ValueError for a field that the record does not have."""
+    """Make a record (a dataclass) from a table of its fields.
+
+    Raises ValueError if the table has a field that the record does not have.
+    """
     readers = _readers(record)
     for key in value:
         if key not in readers:
@@ -250,9 +253,9 @@ _SCALARS: dict[object, _Reader] = {
 
 
 def as_table(spec: Unit, with_defaults: bool = False) -> dict[str, object]:
-    """Return the fields of a unit specification as TOML values, without the fields that are None.
+    """Return the fields of a unit specification as TOML values. Fields with the value None are left out.
 
-    The table omits register options that have their default values, unless `with_defaults` is true.
+    Register options with default values are also left out, unless `with_defaults` is true.
     """
     said = [f for f in ordered_fields(type(spec)) if with_defaults or not f.kw_only or f.name in non_defaults(spec)]
     values = {f.name: getattr(spec, f.name) for f in said}
@@ -289,7 +292,7 @@ def _is_preset(spec: Engine) -> bool:
 
 
 def value_text(value: object) -> str:
-    """Return a TOML value as TOML text on one line."""
+    """Write a TOML value as text on a single line."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {value_text(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):

@@ -1,4 +1,4 @@
-"""Catalogue of block formats, with their element formats, scale formats and block lengths."""
+"""Catalogue of block formats: element formats, scale formats and block lengths."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9.names import found_by, unknown
 @found_by("fp9.formats.blocks", "block_format")
 @dataclass(frozen=True, slots=True)
 class BlockFormat:
-    """A block format, in which `length` elements share one scale.
+    """Block format: `length` elements share one scale.
 
     - `levels`: lengths of the smaller groups within a block (HiF4). Every group has one scale bit, and a scale bit of
       1 doubles the group's elements.
@@ -35,12 +35,12 @@ class BlockFormat:
 
     @property
     def largest(self) -> Fraction:
-        """Return the largest number of the block format for a block scale of 1."""
+        """Return the largest number of the block format at a block scale of 1."""
         return self.element.max_magnitude * (1 << len(self.levels))
 
     @property
     def power(self) -> Fraction:
-        """Return the largest power of two of the block format for a block scale of 1."""
+        """Return the largest power of two of the block format at a block scale of 1."""
         return pow2(floor_log2(self.largest))
 
     @property
@@ -50,7 +50,7 @@ class BlockFormat:
 
     @property
     def bits(self) -> Fraction:
-        """Return the number of bits per element of a full block, with the scale padded to whole bytes."""
+        """Return the bits per element of a full block, if the scale is padded to whole bytes."""
         shared = 8 * self.scale.dtype.itemsize + sum(self.length // group for group in self.levels)
         return self.element.bits + Fraction(shared, self.length)
 
@@ -105,10 +105,10 @@ BLOCK_FORMATS = {
 
 
 def blocks_of(element: Format, length: int) -> BlockFormat:
-    """Return a block format with elements of any number format and scales that are powers of two.
+    """Return a block format with power-of-two scales, and with elements in any number format.
 
-    The default scale rule is rceil, which gives the lowest scale at which no element saturates. The other MX scale
-    rules can be selected by name. Raises ValueError for lengths below 1.
+    The default scale rule is rceil: the lowest scale at which no element saturates. Other MX scale rules can be
+    selected by their names. Raises ValueError for lengths below 1.
 
     >>> blocks_of(format("e4m3"), 128).name
     'e4m3(block=128)'

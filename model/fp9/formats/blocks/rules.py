@@ -1,7 +1,7 @@
-"""Scale rules of blocks, under the names that the literature and other packages use.
+"""Scale rules of blocks, named as in the literature and in other packages.
 
-Every scale rule divides the block's largest magnitude (amax) by a divisor and rounds the quotient to the scale
-format. The divisor is the largest number of the element format, or the largest power of two of the element format.
+Every scale rule divides the block's largest magnitude (amax) by a divisor, and rounds the quotient to the scale format.
+The divisor is either the largest number or the largest power of two of the element format.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fp9.names import unknown
 
 
 class Divisor(Enum):
-    """The number by which a scale rule divides a block's largest magnitude (amax)."""
+    """Divisor in a scale rule: the number by which a block's largest magnitude (amax) is divided."""
 
     LARGEST = "the largest element"
     POWER = "the power of two of the largest element"
@@ -22,7 +22,7 @@ class Divisor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScaleRule:
-    """A scale rule, which divides a block's largest magnitude (amax) by a divisor and rounds the quotient.
+    """Scale rule: divides a block's largest magnitude (amax) by a divisor, and rounds the quotient.
 
     - `amax_first`: whether the scale rule first rounds amax to the precision of the elements, ties up.
     - `tries`: divisors that the scale rule tries in turn, instead of the largest element. The scale rule selects the
@@ -40,7 +40,7 @@ class ScaleRule:
 
     @property
     def powers_alone(self) -> bool:
-        """Return whether the scale rule applies only to scales that are powers of two."""
+        """Return whether the scale rule requires power-of-two scales."""
         return self.divisor is Divisor.POWER
 
     def __str__(self) -> str:
