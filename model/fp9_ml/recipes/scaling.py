@@ -242,7 +242,7 @@ class Periodic(ScaleRule):
     Source: HiFloat8's per-tensor scaling in training (section 5.1), which updates the factor every 10 iterations. The
     paper does not define the algorithm. In fp9, the scale factor maps the amax into (top/2, top]. HiFloat8 has 3
     fraction bits only up to 2^4, so `top` should not be the largest number. With the default `top` of 8, magnitudes in
-    the seven binades up to 8 have all 3 fraction bits. Steps 0 to interval - 1 have the scale factor 1. The first amax
+    the six binades below 8 have all 3 fraction bits. Steps 0 to interval - 1 have the scale factor 1. The first amax
     that sets the scale factor is the amax of step `interval`.
     """
 
