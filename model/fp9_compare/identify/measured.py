@@ -43,9 +43,9 @@ def fit_rows(rows: Rows) -> Explained:
 
     If neither exists, return the nearest model. The presets are tried before the search for other accumulator models.
     """
-    both = [(with_c, _evidence(given)) for with_c, given in ((True, rows), (False, rows.without_addend()))]
+    both = [(with_c, evidence_of(given)) for with_c, given in ((True, rows), (False, rows.without_addend()))]
     for with_c, evidence in both:
-        presets = tuple(preset.name for preset in fields.presets(rows.interface) if _explains(evidence, preset))
+        presets = matching_presets(evidence)
         if presets:
             return Explained(rows, ENGINES[presets[0]], ENGINES[presets[0]], with_c, presets, evidence)
     tried = []
@@ -58,8 +58,16 @@ def fit_rows(rows: Rows) -> Explained:
     return max(tried, key=lambda found: (found.evidence.agreement(found.nearest), found.with_c))
 
 
-def _evidence(rows: Rows) -> Evidence:
+def evidence_of(rows: Rows) -> Evidence:
+    """Return measured sums in the form that accumulator models are compared with."""
     return Evidence(rows.interface, rows.vectors, rows.results)
+
+
+def matching_presets(evidence: Evidence) -> tuple[str, ...]:
+    """Return the names of all accumulator presets that reproduce every sum."""
+    first = evidence.first(_FIRST)
+    presets = fields.presets(evidence.interface)
+    return tuple(preset.name for preset in presets if first.explains(preset) and evidence.explains(preset))
 
 
 def _searched(evidence: Evidence) -> Engine:
@@ -75,10 +83,6 @@ def _searched(evidence: Evidence) -> Engine:
         if not part.explains(best) or size >= len(evidence) or evidence.explains(best):
             return best
         starts, size = [best, *starts], 2 * size
-
-
-def _explains(evidence: Evidence, engine: Engine) -> bool:
-    return evidence.first(_FIRST).explains(engine) and evidence.explains(engine)
 
 
 def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:

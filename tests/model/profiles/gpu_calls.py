@@ -26,8 +26,7 @@ from fp9.cmodel.matrix_products import kernels
 from fp9.engines import ENGINES, engine
 from fp9.formats import fixed_format
 from fp9_compare.identify import Interface, read
-from fp9_compare.identify.fields import presets
-from fp9_compare.identify.measured import _evidence, _explains
+from fp9_compare.identify.measured import evidence_of, matching_presets
 from fp9_compare.identify.probes.gpu_programs import PROGRAMS
 from fp9_ml.torch import cuda
 from fp9_ml.torch.integers import Product
@@ -163,32 +162,30 @@ def plain(name: str) -> Group:
     return group
 
 
-def tensor_scales(name: str, biased: bool) -> Group:
+def tensor_scales(_shape: tuple[int, int, int]) -> Any:
+    return RNG.random(2).astype(np.float32) + np.float32(0.1)
+
+
+def row_scales(shape: tuple[int, int, int]) -> Any:
+    m, n, _ = shape
+    return [RNG.random(size).astype(np.float32) + np.float32(0.5) for size in ((m, 1), (1, n))]
+
+
+def with_scales(
+    name: str, scales_of: Callable[[tuple[int, int, int]], Any], outs: tuple[str, ...], biased: bool, **more: Any
+) -> Group:
+    """Compare calls with random scales, for every pair of formats and every shape. E4M3 results have a scale too."""
     group = Group()
     for pair in PAIRS:
         for shape in SHAPES:
             x, y = operands(*pair, shape, "near")
-            a, b = RNG.random(2).astype(np.float32) + np.float32(0.1)
-            for out in ("bf16", "fp16", "e4m3", *([] if biased else ["fp32"])):
+            scales = scales_of(shape)
+            for out in outs:
                 fmt = out if out in ("bf16", "fp16") else "bf16"
                 bias = np.asarray(fp9.encode(RNG.normal(size=shape[1]) * 64, fmt)) if biased else None
                 for fast in (True, False):
-                    results = (None, np.float32(0.37)) if out == "e4m3" else (None,)
-                    for result in results:
-                        scaled(group, name, pair, x, y, (a, b), out, fast=fast, bias=bias, result=result)
-    return group
-
-
-def row_scales(name: str, biased: bool) -> Group:
-    group = Group()
-    for pair in PAIRS:
-        for shape in SHAPES:
-            x, y = operands(*pair, shape, "near")
-            a, b = (RNG.random(size).astype(np.float32) + np.float32(0.5) for size in ((shape[0], 1), (1, shape[1])))
-            for out in ("bf16",) if biased else ("bf16", "fp16", "fp32"):
-                bias = np.asarray(fp9.encode(RNG.normal(size=shape[1]) * 64, "bf16")) if biased else None
-                for fast in (True, False):
-                    scaled(group, name, pair, x, y, (a, b), out, fast=fast, bias=bias, may_split=False)
+                    for result in (None, np.float32(0.37)) if out == "e4m3" else (None,):
+                        scaled(group, name, pair, x, y, scales, out, fast=fast, bias=bias, result=result, **more)
     return group
 
 
@@ -282,8 +279,7 @@ def instructions() -> Iterator[tuple[str, dict[str, Any]]]:
                 run = [str(folder / "unit")]
             (folder / "unit.rows").write_text(subprocess.run(run, capture_output=True, text=True, check=True).stdout)
             rows = read(folder / "unit.rows", any_nan=True)
-            evidence = _evidence(rows)
-            found = [one.name for one in presets(rows.interface) if one.step.group is None and _explains(evidence, one)]
+            found = [name for name in matching_presets(evidence_of(rows)) if ENGINES[name].step.group is None]
             yield f"{program} {operand} x {other} to {result}", {"rows": len(rows.results), "presets": found}
 
 
@@ -378,10 +374,10 @@ def main(out: str, name: str = "h200") -> None:
         "many": many,
         "calls": lambda: {
             "scales of 1, FP32 results": plain(name).record,
-            "scales of tensors": tensor_scales(name, False).record,
-            "scales of tensors, bias": tensor_scales(name, True).record,
-            "scales of rows": row_scales(name, False).record,
-            "scales of rows, bias": row_scales(name, True).record,
+            "scales of tensors": with_scales(name, tensor_scales, ("bf16", "fp16", "e4m3", "fp32"), False).record,
+            "scales of tensors, bias": with_scales(name, tensor_scales, ("bf16", "fp16", "e4m3"), True).record,
+            "scales of rows": with_scales(name, row_scales, ("bf16", "fp16", "fp32"), False, may_split=False).record,
+            "scales of rows, bias": with_scales(name, row_scales, ("bf16",), True, may_split=False).record,
             "scales of 1 x 128 and 1 x 128": block_scales(name, False).record,
             "scales of 1 x 128 and 128 x 128": block_scales(name, True).record,
             "FP16, FP32 results": wide("fp16", "hopper_16bit").record,
