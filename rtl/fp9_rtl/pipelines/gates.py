@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from fp9_rtl.pipelines.cells import Bit, Cell
+from fp9_rtl.tools.order import dependencies_first
 from fp9_rtl.tools.yosys import run_yosys
 
 _FUNCTIONS: dict[str, tuple[int, int, str]] = {
@@ -90,19 +91,14 @@ class Gates:
 
     def between(self, reads: Iterable[int], drives: Sequence[int]) -> Iterator[Gate]:
         """Yield the gates between the bits `reads` and the bits `drives` of an operation, drivers first."""
-        done: set[Bit] = {self.read[bit] for bit in reads}
-        pending = [(self.driven[bit], False) for bit in reversed(drives)]
-        while pending:
-            net, entered = pending.pop()
-            if net in done or net not in self.drivers or not isinstance(net, int):
-                continue
-            gate = self.drivers[net]
-            if entered:
-                done.add(net)
-                yield gate
-            else:
-                pending.append((net, True))
-                pending += [(read, False) for read in gate.inputs]
+        ends = {self.read[bit] for bit in reads}
+
+        def gates(nets: Iterable[Bit]) -> list[Gate]:
+            return [
+                self.drivers[net] for net in nets if isinstance(net, int) and net in self.drivers and net not in ends
+            ]
+
+        return dependencies_first(gates(self.driven[bit] for bit in drives), lambda gate: gates(reversed(gate.inputs)))
 
 
 def map_operations(operations: Sequence[Sequence[Cell]], folder: Path) -> Gates:

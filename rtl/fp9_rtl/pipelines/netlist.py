@@ -17,6 +17,7 @@ from amaranth.lib.wiring import In, Out
 from fp9_rtl.parts.step import Step, chain
 from fp9_rtl.pipelines.cells import Bit, Cell, read_cells
 from fp9_rtl.pipelines.gates import Gate, Gates, map_operations
+from fp9_rtl.tools.order import dependencies_first
 from fp9_rtl.tools.rtlil import WITHOUT_PROCESSES, to_rtlil
 from fp9_rtl.tools.yosys import run_yosys
 
@@ -125,18 +126,7 @@ def _operation(cells: Sequence[Cell], gates: Gates) -> Operation:
 
 def _ordered(operations: list[Operation]) -> Iterator[Operation]:
     driver = {bit: operation for operation in operations for bit in operation.drives}
-    done: set[int] = set()
-    pending = [(operation, False) for operation in reversed(operations)]
-    while pending:
-        operation, entered = pending.pop()
-        if id(operation) in done:
-            continue
-        if entered:
-            done.add(id(operation))
-            yield operation
-        else:
-            pending.append((operation, True))
-            pending += [(driver[bit], False) for bit in operation.reads if bit in driver]
+    return dependencies_first(operations, lambda one: (driver[bit] for bit in reversed(one.reads) if bit in driver))
 
 
 def _port_bits(words: dict[str, Any], direction: str) -> tuple[Bit, ...]:

@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import itertools
 import re
-import subprocess
 import tempfile
 import time
 from collections.abc import Iterator
@@ -25,7 +24,7 @@ from fp9_rtl.export.text.circuits.digest import code_digest
 from fp9_rtl.tools.yosys import run_yosys
 from fp9_sim.netlists import aiger
 from fp9_sim.netlists.aiger import GRAPH
-from fp9_sim.netlists.solvers.abc import limited, program
+from fp9_sim.netlists.solvers import abc
 from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.provenance import provenance
 
@@ -94,23 +93,12 @@ def prove_text(unit: Unit, verilog: str | None = None, timeout: float = TEXT_SEC
 def _compared(unit: Unit, text: str, name: str, folder: Path, timeout: float) -> State:
     (folder / f"{name}.v").write_text(text)
     run_yosys(_TEXT.format(name=name, top=unit.name, file=f"{name}.aig"), folder)
-    if (installed := program()) is None:
+    if abc.program() is None:
         raise MissingTool("ABC is not installed; install it with: apt install berkeley-abc")
-    compare = "dsec" if unit.stages else "cec"
-    try:
-        done = subprocess.run(
-            limited([installed, "-c", f"{compare} circuit.aig {name}.aig"], timeout),
-            cwd=folder,
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=timeout,
-        )
-    except subprocess.TimeoutExpired:
-        return State.UNFINISHED
-    if "Networks are equivalent" in done.stdout:
+    said = abc.run(f"{'dsec' if unit.stages else 'cec'} circuit.aig {name}.aig", folder, timeout)
+    if "Networks are equivalent" in said:
         return State.PROVEN
-    return State.REFUTED if "NOT EQUIVALENT" in done.stdout else State.UNFINISHED
+    return State.REFUTED if "NOT EQUIVALENT" in said else State.UNFINISHED
 
 
 def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:

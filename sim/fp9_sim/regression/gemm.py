@@ -20,7 +20,7 @@ from fp9_rtl.gemm.tile import GemmTile, gemm_verilog, ports
 from fp9_sim.bench.exchange import FOLDER_VARIABLE, ORDER, OUTCOME
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER, build_design
-from fp9_sim.simulators.child import run_job
+from fp9_sim.simulators.child import bench_settings, run_job
 from fp9_sim.simulators.find import SimulatorError
 
 BENCH = "fp9_sim.bench.gemm"
@@ -120,15 +120,7 @@ def check_tile(
     folder = Path(tempfile.mkdtemp(dir=built.folder.parent, prefix=f"run-{tile.name}-{found.name}-"))
     order = {"steps": steps, "rows": len(rows), "patience": 2 * tile.period(MOST_STEPS) + 100, "seed": seed}
     (folder / ORDER).write_text(json.dumps(order))
-    settings = {
-        "test_module": BENCH,
-        "hdl_toplevel": tile.name,
-        "hdl_toplevel_lang": "verilog",
-        "build_dir": str(built.folder),
-        "test_dir": str(folder),
-        "results_xml": str(folder / "results.xml"),
-        "log_file": str(folder / "run.log"),
-    }
+    settings = bench_settings(BENCH, tile.name, built.folder, folder)
     run_job("test", settings, found, folder, {FOLDER_VARIABLE: str(folder)})
     try:
         outcome = json.loads((folder / OUTCOME).read_text())

@@ -19,7 +19,7 @@ from fp9_sim.bench.exchange import COVERAGE, COVERAGE_JSON, FOLDER_VARIABLE, Ord
 from fp9_sim.bench.scoreboard import KEPT, Answers, Mismatch, mismatches
 from fp9_sim.simulators import find as tools
 from fp9_sim.simulators.build import DEFAULT_FOLDER, Build, build
-from fp9_sim.simulators.child import run_job
+from fp9_sim.simulators.child import bench_settings, run_job
 from fp9_sim.simulators.find import SimulatorError
 from fp9_sim.simulators.style import any_style
 
@@ -183,17 +183,8 @@ def _vectors(unit: Unit, vectors: VectorSet | Path | str) -> VectorSet:
 
 def _job(built: Build, order: Order, folder: Path, dumped: Path) -> tuple[dict[str, Any], dict[str, str]]:
     """Return the settings and the environment variables for cocotb's runner. Waveforms go to the file `dumped`."""
-    settings: dict[str, Any] = {
-        "test_module": BENCH,
-        "hdl_toplevel": built.top,
-        "hdl_toplevel_lang": "verilog",
-        "build_dir": str(built.folder),
-        "test_dir": str(folder),
-        "results_xml": str(folder / "results.xml"),
-        "log_file": str(folder / "run.log"),
-        "seed": order.seed,
-        "waves": built.waves is not None,
-    }
+    settings = bench_settings(BENCH, built.top, built.folder, folder)
+    settings |= {"seed": order.seed, "waves": built.waves is not None}
     variables = {FOLDER_VARIABLE: str(folder)}
     if built.simulator.name == "verilator":
         settings["plusargs"] = [*RANDOM_START, f"+verilator+seed+{order.seed % _SEEDS + 1}"]

@@ -21,6 +21,22 @@ _LIGHT = Path(__file__).with_name("light")
 """Folder of small modules that replace larger modules in child processes."""
 
 
+def bench_settings(module: str, top: str, built: Path, folder: Path) -> dict[str, Any]:
+    """Return the settings of a simulation of the design `top` from the folder `built`, with results in `folder`.
+
+    `module` is the name of the cocotb test module.
+    """
+    return {
+        "test_module": module,
+        "hdl_toplevel": top,
+        "hdl_toplevel_lang": "verilog",
+        "build_dir": str(built),
+        "test_dir": str(folder),
+        "results_xml": str(folder / "results.xml"),
+        "log_file": str(folder / "run.log"),
+    }
+
+
 def run_job(
     step: str,
     settings: dict[str, Any],

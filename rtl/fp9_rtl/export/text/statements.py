@@ -12,6 +12,7 @@ from fp9_rtl.export.text.dialect import Dialect
 from fp9_rtl.export.text.expressions import INDENT, WIDTH, Atom, Concatenation, Expression, Unary, constant
 from fp9_rtl.export.text.module import Module, members
 from fp9_rtl.export.text.signals import Signal
+from fp9_rtl.tools.order import dependencies_first
 
 
 @dataclass
@@ -105,19 +106,7 @@ def _is_part(definition: Definition) -> bool:
 def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
     """Sort the definitions so that each signal is defined before it is used. Keep the order where possible."""
     by_signal = {id(d.signal): d for d in definitions}
-    ordered: list[Definition] = []
-    done: set[int] = set()
-    pending = [(d, False) for d in reversed(definitions)]
-    while pending:
-        definition, entered = pending.pop()
-        if entered:
-            ordered.append(definition)
-        elif id(definition) not in done:
-            done.add(id(definition))
-            pending.append((definition, True))
-            behind = [d for number, d in by_signal.items() if number in definition.reads]
-            pending += [(d, False) for d in reversed(behind) if id(d) not in done]
-    return ordered
+    return [*dependencies_first(definitions, lambda d: (one for number, one in by_signal.items() if number in d.reads))]
 
 
 def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signal]:

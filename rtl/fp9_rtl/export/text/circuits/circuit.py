@@ -11,6 +11,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any
 
+from fp9_rtl.tools.order import dependencies_first
+
 Bit = int | str
 """A one-bit net by its number, or a constant as text: `0`, `1` or `x`."""
 Bits = tuple[Bit, ...]
@@ -273,19 +275,14 @@ def _order(circuit: Circuit) -> None:
     driver = {bit: cell for cell in circuit.cells for bit in nets(cell.output)}
     registers = [cell for cell in circuit.cells if cell.kind == "$dff"]
     roots = [driver[b] for port in circuit.ports if not port.is_input for b in nets(port.bits) if b in driver]
-    ordered: list[Cell] = []
-    done: set[int] = set()
-    pending = [(cell, False) for cell in reversed([*registers, *roots])]
-    while pending:
-        cell, entered = pending.pop()
-        if entered:
-            ordered.append(cell)
-        elif id(cell) not in done:
-            done.add(id(cell))
-            pending.append((cell, True))
-            behind = [driver[b] for bits in reversed(cell.inputs.values()) for b in reversed(bits) if b in driver]
-            pending += [(c, False) for c in behind if c.kind != "$dff" and id(c) not in done]
-    circuit.cells = ordered
+    circuit.cells = [
+        *dependencies_first(
+            [*registers, *roots],
+            lambda cell: (
+                driver[b] for bits in cell.inputs.values() for b in bits if b in driver and driver[b].kind != "$dff"
+            ),
+        )
+    ]
 
 
 def _merge(circuit: Circuit) -> None:

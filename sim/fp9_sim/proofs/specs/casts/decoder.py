@@ -21,13 +21,11 @@ def decoder_cases(unit: Decoder) -> Iterator[Case]:
     If the decoder has a bias port, a format with a programmable bias has one proof case for each bias. Each format has
     one control.
     """
-    widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
-    for index, fmt in enumerate(unit.formats):
-        fixed, chosen = selected("code_format", len(unit.formats), index, widths.get("code_format", 0))
-        for variant, biases in _variants(fmt, unit.bias_port):
-            rows = [decoded(variant, code, widths["significand"]) for code in range(1 << fmt.bits)]
-            control = _table(_broken(rows, fmt.smallest_code), widths, chosen) if variant == fmt else None
-            yield Case(variant.name, fixed | biases, _table(rows, widths, chosen), control)
+    widths = _widths(unit)
+    for fmt, chosen, fixed, is_own in _selections(unit):
+        rows = [decoded(fmt, code, widths["significand"]) for code in range(1 << fmt.bits)]
+        control = _table(_broken(rows, fmt.smallest_code), widths, chosen) if is_own else None
+        yield Case(fmt.name, fixed, _table(rows, widths, chosen), control)
 
 
 def upcast_cases(unit: Upcast) -> Iterator[Case]:
@@ -36,14 +34,12 @@ def upcast_cases(unit: Upcast) -> Iterator[Case]:
     If the upcast has a bias port, a format with a programmable bias has one proof case for each bias. Each format has
     one control.
     """
-    widths = {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
-    for index, fmt in enumerate(unit.formats):
-        fixed, chosen = selected("code_format", len(unit.formats), index, widths.get("code_format", 0))
-        for variant, biases in _variants(fmt, unit.bias_port):
-            rows = [_converted(variant, code, unit.result) for code in range(1 << fmt.bits)]
-            broken = [*rows[:1], rows[1] ^ 1 << FLAG_BITS, *rows[2:]]
-            texts = [_conversion(table, widths, chosen) for table in (rows, broken)]
-            yield Case(variant.name, fixed | biases, texts[0], texts[1] if variant == fmt else None)
+    widths = _widths(unit)
+    for fmt, chosen, fixed, is_own in _selections(unit):
+        rows = [_converted(fmt, code, unit.result) for code in range(1 << fmt.bits)]
+        broken = [*rows[:1], rows[1] ^ 1 << FLAG_BITS, *rows[2:]]
+        texts = [_conversion(table, widths, chosen) for table in (rows, broken)]
+        yield Case(fmt.name, fixed, texts[0], texts[1] if is_own else None)
 
 
 def _converted(fmt: Format, code: int, result: Format) -> int:
@@ -56,6 +52,23 @@ def _conversion(rows: list[int], widths: dict[str, int], chosen: str) -> str:
     lines = [f"    8'd{code}: expected = {total}'d{row};" for code, row in enumerate(rows)]
     head = [f"  reg [{total - 1}:0] expected;", "  always @* case (code)"]
     return "\n".join([*head, *lines, "  endcase", f"  assign ok = !{chosen} || {{result, flags}} == expected;"])
+
+
+def _widths(unit: Decoder | Upcast) -> dict[str, int]:
+    return {port.name: port.width for port in (*unit.inputs, *unit.outputs)}
+
+
+def _selections(unit: Decoder | Upcast) -> Iterator[tuple[Format, str, dict[str, int], bool]]:
+    """Yield every format of a unit with each of its biases.
+
+    A tuple also holds a Verilog condition that the format is selected, the inputs that are constant in the proof, and
+    whether the format has its own bias.
+    """
+    width = _widths(unit).get("code_format", 0)
+    for index, fmt in enumerate(unit.formats):
+        fixed, chosen = selected("code_format", len(unit.formats), index, width)
+        for variant, biases in _variants(fmt, unit.bias_port):
+            yield variant, chosen, fixed | biases, variant == fmt
 
 
 def _variants(fmt: Format, bias_port: bool) -> Iterator[tuple[Format, dict[str, int]]]:
