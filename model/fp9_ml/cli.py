@@ -39,8 +39,8 @@ def _claims() -> Iterable[str]:
 
 @click.command(cls=Command, page="explanation/recipes.md")
 @click.argument("name", metavar="[RECIPE]", required=False, type=Words(_recipes, files=True))
-@click.option("--toml", is_flag=True, help="Print the recipe alone, as the file that it is.")
-@click.option("--units", is_flag=True, help="The units of the catalogue that compute it.")
+@click.option("--toml", is_flag=True, help="Print only the recipe, as a recipe file.")
+@click.option("--units", is_flag=True, help="List the catalogue units that compute it.")
 @click.option(
     "--reproduce",
     metavar="NAME",
@@ -53,7 +53,7 @@ def _claims() -> Iterable[str]:
     "--out",
     type=click.Path(path_type=Path, file_okay=False),
     metavar="FOLDER",
-    help="Also write the record and chart of --reproduce; a run that was stopped goes on.",
+    help="Also write the record and chart of --reproduce; an interrupted run continues.",
 )
 def recipes(
     name: str | None,
@@ -78,7 +78,7 @@ def recipes(
     """
     if reproduce is not None:
         if name is not None or toml or units:
-            raise UserError("--reproduce has networks and formats of its own; leave RECIPE, --toml and --units out")
+            raise UserError("--reproduce sets the networks and formats; leave RECIPE, --toml and --units out")
         _reproduce(reproduce, seeds, out, as_json)
         return
     if seeds or out is not None:

@@ -36,7 +36,7 @@ if TYPE_CHECKING:
 _PATH = click.Path(path_type=Path)
 _LIBRARY = "Standard cells; repeat for more."
 _LEAVE_OUT = "With --liberty: cells never to use, * for any text."
-MEASURED = "what was measured is kept; run the same command again, and the rest is measured"
+MEASURED = "finished measurements are cached; run the same command again to measure the rest"
 """Message after an interrupted measurement."""
 
 
@@ -110,15 +110,15 @@ def synth(
     parts = breakdown or bool(without)
     if fpga is not None:
         if other is not None or out is not None or parts:
-            raise UserError("--fpga stands alone; leave out --compare, --out, --breakdown and --without")
+            raise UserError("--fpga excludes other measurements; leave out --compare, --out, --breakdown and --without")
         with recomputing(force):
             return _place([load_unit(name, settings) for name in names], fpga, as_json)
     with extra("rtl"):
         from fp9_rtl.synthesis import libraries as cells  # optional, slow to load
     if repeat is not None and out is not None:
-        raise UserError("--repeat prints its figures; leave out --out, or take them with --json")
+        raise UserError("--repeat writes no files; leave out --out, or use --json")
     if parts and (repeat is not None or other is not None or out is not None):
-        raise UserError("--breakdown and --without print their figures; leave out --repeat, --compare and --out")
+        raise UserError("--breakdown and --without do not combine with --repeat, --compare and --out; leave those out")
     units = [load_unit(name, settings) for name in names]
     reference = load_unit(other) if other else None
     chosen = cells.chosen(libraries, liberty, leave_out)
@@ -281,7 +281,7 @@ def _place(units: list[Unit], device: str, as_json: bool) -> None:
 
 @click.command(cls=Command, page="how-to/readable-verilog.md")
 @click.argument("file", type=click.Path(path_type=Path, exists=True, dir_okay=False))
-@click.option("--top", metavar="MODULE", help="The top module; by default the one that no other module holds.")
+@click.option("--top", metavar="MODULE", help="Name of the top module; default: the module without an instance.")
 @click.option("--flat", is_flag=True, help="Write one module.")
 @click.option("--sv", "system", is_flag=True, help="Write SystemVerilog.")
 @click.option("--out", "-o", type=_PATH, help="File to write; standard output without it.")

@@ -47,7 +47,7 @@ def test_a_command_says_what_it_does_and_how_long_it_took_the_last_time(home: di
     assert "Wait a little" in first and "resting" in first and "the last time" not in first
     assert first.splitlines()[-1].strip() == "done"
     again = ESCAPE.sub("", on_a_terminal(100, command=COMMAND, **home))
-    assert re.search(r"resting, \d+ s in all the last time", again)
+    assert re.search(r"resting, \d+ s in total the last time", again)
 
 
 @pytest.mark.slow

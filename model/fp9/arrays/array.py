@@ -190,7 +190,9 @@ class Array(Held):
             return getattr(self.numbers(), name)
         if name in OF_CODES:
             return lambda *arguments, **options: self.of_codes(name, *arguments, **options)
-        raise AttributeError(f"{type(self).__name__} has no {name!r}; np.asarray(x) has all that NumPy has of numbers")
+        raise AttributeError(
+            f"{type(self).__name__} has no {name!r}; use np.asarray(x) for the numbers as a NumPy array"
+        )
 
     def __dir__(self) -> list[str]:
         return sorted({*super().__dir__(), *OF_NUMBERS, *OF_CODES})
@@ -208,7 +210,7 @@ class Array(Held):
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> NDArray[Any]:
         if copy is False:
-            raise ValueError("numbers without a copy asked for; take the codes, or allow a copy")
+            raise ValueError("copy=False given, but decoding needs a copy; read the codes, or allow a copy")
         numbers = self.numbers()
         return numbers if dtype is None else numbers.astype(dtype)
 

@@ -112,13 +112,13 @@ class BlockArray(Array):
         order = [length - 2 for length in moved.shape] if isinstance(moved, np.ndarray) else []
         if sorted(order) != list(range(self.ndim)) or not np.array_equal(moved, marker.transpose(order)):
             raise TypeError(
-                f"elements of blocks of {self.format.name} moved; blocks stay whole where axes are exchanged, joined "
-                "or indexed: else move np.asarray(x)"
+                f"an operation that splits blocks of {self.format.name} given; exchange, join or index whole blocks, "
+                "or use np.asarray(x)"
             )
         axis = order.index(self.axis)
         if self.square and {order.index(a) for a in self.blocked} != {self.ndim - 2, self.ndim - 1}:
             raise ValueError(
-                "square blocks given; they lie over the last two axes, which exchange with each other alone"
+                "square blocks given; the last two axes hold them, so exchange these two axes only with each other"
             )
         return self._at(change(self.codes), change(self.scales), self.ndim - 1 if self.square else axis)
 
@@ -145,12 +145,14 @@ class BlockArray(Array):
             if step == 1 and start % length == 0 and (stop % length == 0 or stop == size):
                 return slice(start // length, -(-stop // length))
         raise IndexError(
-            f"index {one} of axis {axis} given, along which lie blocks of {length}; give a slice between multiples of "
+            f"index {one} of axis {axis} given, and the axis has blocks of {length}; give a slice between multiples of "
             f"{length}, or index np.asarray(x)"
         )
 
     def __setitem__(self, where: Any, numbers: ArrayLike) -> None:
-        raise TypeError(f"an element of {self.format.name} set; it shares its scale: quantise the numbers again")
+        raise TypeError(
+            f"an element of {self.format.name} assigned; elements of a block share a scale: quantise the numbers again"
+        )
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> BlockArray:
         """Return the concatenation of arrays of one block format.
@@ -184,7 +186,9 @@ class BlockArray(Array):
 def _expanded(where: Any, dimensions: int) -> list[Any]:
     index = list(where) if isinstance(where, tuple) else [where]
     if any(not isinstance(one, int | np.integer | slice) and one is not None and one is not ... for one in index):
-        raise IndexError("an index of blocks is made of integers, slices and None; index np.asarray(x) by others")
+        raise IndexError(
+            "an array of blocks takes integers, slices and None as index; for other indices, use np.asarray(x)"
+        )
     missing = dimensions - sum(one is not None and one is not ... for one in index)
     if missing < 0 or sum(one is ... for one in index) > 1:
         raise IndexError(f"index {where} given for an array of {dimensions} axes")

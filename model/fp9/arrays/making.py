@@ -91,7 +91,8 @@ def quantise(
         refused = [n for n, given in (("rule", rule), ("tensor_scale", tensor_scale), ("square", square)) if given]
         if refused:
             raise ValueError(
-                f"{refused[0]} given for scales per {per or 'tensor'}; it belongs to blocks: give per a length"
+                f"{refused[0]} given for scales per {per or 'tensor'}; only blocks take it: give the length of a "
+                "block as per"
             )
         scales = measures.amax_scale(x, find_format(fmt), _shared_axis(per, np.ndim(x)))
         return array(x, find_format(fmt), scale=scales, threads=threads, accumulator=accumulator, **random)
@@ -139,7 +140,7 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
     """
     if isinstance(elements, Array):
         if scales is not None or block is not None or options:
-            raise ValueError("scales or a block format given beside an array that knows them; give the array alone")
+            raise ValueError("scales or a block format given with an array that states them; give only the array")
         return elements.numbers()
     if scales is None or block is None:
         raise TypeError("codes of elements given without scales and block; give all three, or a quantised array")

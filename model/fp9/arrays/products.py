@@ -168,8 +168,9 @@ def _factor(x: Any, fmt: Any, axis: int) -> _Factor:
         scales = spread.take(0, axis) if spread.shape[axis] else spread.sum(axis)
         if spread.size and (spread != np.expand_dims(scales, axis)).any():
             raise ValueError(
-                "scales that differ along the summed axis given; an accumulator takes one for each row of a and column "
-                "of b, or those of blocks: quantise with per='row', 'column', 'tensor' or a block's length"
+                "scales that differ along the summed axis given; an accumulator takes one scale for each "
+                "row of a and column of b, or scales of blocks: quantise with per='row', 'column', 'tensor' or a "
+                "block's length"
             )
     return _Factor(x.codes, x.format, scales)
 
@@ -177,14 +178,14 @@ def _factor(x: Any, fmt: Any, axis: int) -> _Factor:
 def _blocks(x: BlockArray, fmt: Any, axis: int) -> _Factor:
     block = x.format
     if fmt is not None:
-        raise ValueError(f"a format given with an array of {block.name}; leave it out, as the array knows its own")
+        raise ValueError(f"a format given with an array of {block.name}; leave it out: the array states its format")
     if block.levels:
         raise ValueError(
-            f"an array of {block.name} given as factor; no accumulator takes its levels of scales: multiply its numbers"
+            f"an array of {block.name} given as factor; no accumulator supports its levels of scales: use np.asarray(x)"
         )
     if (x.axis if not x.square else x.ndim + axis) != x.ndim + axis:
         raise ValueError(
-            f"blocks along axis {x.axis} of a factor of shape {x.shape} given; they have to lie along the summed axis: "
+            f"blocks along axis {x.axis} of a factor of shape {x.shape} given; they must lie along the summed axis: "
             f"quantise with axis={axis}"
         )
     scales = x.scales

@@ -30,15 +30,15 @@ def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
         raise TypeError(f"codes of {fmt.name} are unsigned integers of {fmt.bits} bits; {array.dtype.name} given")
     if array.dtype.kind == "u" and array.dtype.itemsize < fmt.dtype.itemsize:
         raise TypeError(
-            f"{array.dtype.name} given as codes of {fmt.name}, which are {fmt.dtype.name}; decode those of another "
-            "format, convert others"
+            f"{array.dtype.name} given as codes of {fmt.name}, which are {fmt.dtype.name}; name the format of "
+            "these codes, or convert the array"
         )
     if array.dtype != fmt.dtype or fmt.bits % 8:
         if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << fmt.bits:
             raise ValueError(f"a code outside 0..2**{fmt.bits}-1 given; {fmt.name} has {fmt.bits} bits")
         array = array.astype(fmt.dtype, copy=False)
     if fmt.padding and (array & fmt.dtype.type((1 << fmt.padding) - 1)).any():
-        raise ValueError(f"a code whose low {fmt.padding} bits are not 0 given; {fmt.name} has none such")
+        raise ValueError(f"a code whose low {fmt.padding} bits are not 0 given; these bits are padding in {fmt.name}")
     return array
 
 

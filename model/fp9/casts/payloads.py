@@ -31,7 +31,7 @@ def around(encode: Encode, request: Request, dtype: np.dtype[Any]) -> Encode:
     ) -> None:
         encode(supplied, part, _flushed(source) if flushes else source, codes, flags)
         if keeps:
-            assert isinstance(fmt, FixedFormat), "payloads are those of formats with IEEE specials"
+            assert isinstance(fmt, FixedFormat), "only a format with the special codes of IEEE 754 has payloads"
             nan = np.isnan(source)
             codes[nan] = _payloads(source[nan], fmt, policy)
 
@@ -60,5 +60,5 @@ def _payloads(source: NDArray[Any], fmt: FixedFormat, policy: CastPolicy) -> NDA
     kept |= is_quiet.astype(np.uint64) << np.uint64(fmt.fraction_bits - 1)
     negative = patterns >> np.uint64(sign) if policy.nan_sign is NanSign.KEPT else np.uint64(0)
     infinity = fmt.inf_code(False)
-    assert infinity is not None, "payloads are those of formats with IEEE specials"
+    assert infinity is not None, "only a format with the special codes of IEEE 754 has payloads"
     return (np.uint64(infinity) | kept | negative << np.uint64(fmt.bits - 1)).astype(fmt.dtype)

@@ -105,7 +105,7 @@ def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> Array
     are given. Raises TypeError if `given` is a generator.
     """
     if given is not None and rng is not None:
-        raise ValueError("random_bits and rng given; give the integers, or what draws them")
+        raise ValueError("random_bits and rng given; give one of them")
     if isinstance(given, np.random.Generator):
         raise TypeError("random_bits of type Generator given; give it as rng, or an array of integers")
     if rng is not None:

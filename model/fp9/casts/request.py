@@ -88,7 +88,7 @@ def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: sl
     """Scale the numbers of a slice, and return float64 numbers."""
     numbers = widen(source)
     if request.scale is None:
-        assert supplied.scales is not None, "a request without a scale has one for each element"
+        assert supplied.scales is not None, "without a common scale, every element has a scale"
         numbers = scaled(numbers, supplied.scales[part])
     elif request.scale:
         numbers = scaled(numbers, request.scale)
@@ -143,7 +143,7 @@ def _randoms(
 
 def random_part(supplied: Supplied, part: slice) -> NDArray[Any]:
     """Return the random bits for a slice of the source array."""
-    assert supplied.random is not None, "a request of some random bits is served with them"
+    assert supplied.random is not None, "rounding needs random bits"
     return supplied.random.part(part)
 
 

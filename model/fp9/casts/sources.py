@@ -130,8 +130,8 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
         raise TypeError(f"scale of {exponents.dtype.name} given; give the integer exponent k of the factor 2**k")
     if exponents.dtype.kind == "u":
         raise TypeError(
-            f"scale of {exponents.dtype.name} given, as codes are; give signed integers k of factors 2**k (of e8m0 "
-            "codes: the codes minus 127)"
+            f"scale of {exponents.dtype.name} given, the type of codes; give signed integers k of factors 2**k (of "
+            "e8m0 codes: the codes minus 127)"
         )
     if exponents.size and not -MAX_SCALE <= int(exponents.min()) <= int(exponents.max()) <= MAX_SCALE:
         raise ValueError(f"a scale exponent outside -{MAX_SCALE}..{MAX_SCALE} given; give one of that range")

@@ -43,7 +43,7 @@ def _distributions() -> Iterable[str]:
     type=Words(_distributions),
     default="normal",
     show_default=True,
-    help="Of the operands before they are rounded.",
+    help="Distribution of the operands before rounding.",
 )
 @click.option("--a", "file_a", type=_PATH, help="Numbers of A, shape (n, k), as .npy; with --b.")
 @click.option("--b", "file_b", type=_PATH, help="Numbers of B, shape (n, k), as .npy.")
@@ -84,7 +84,7 @@ def accuracy(
     from fp9.studies import accumulators as study  # slow to load
 
     if reproduce and (engines or depths or file_a or file_b):
-        raise ValueError("--reproduce has engines, lengths and data of its own; leave them out")
+        raise ValueError("--reproduce sets the engines, lengths and data; leave them out")
     with progress_bar() as progress:
         if reproduce:
             results = study.reproduce(reproduce, seed, progress)

@@ -11,7 +11,7 @@ from fp9.system import cache as library
 
 @click.command(cls=Command)
 @click.argument("kinds", metavar="[KIND]...", nargs=-1, type=Words(library.KINDS))
-@click.option("--clear", is_flag=True, help="Remove it; it is made again when it is needed.")
+@click.option("--clear", is_flag=True, help="Remove the cached files; fp9 writes them again when needed.")
 def cache(kinds: tuple[str, ...], clear: bool, as_json: bool) -> None:
     """Show or clear the cache.
 

@@ -14,7 +14,9 @@ from fp9.system.files import write_whole
 @click.command(cls=Command, page="how-to/emulator.md")
 @click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
 @click.option("--formats", default="", metavar="FORMAT,...", type=FORMAT, help="Write functions of these formats.")
-@click.option("--engines", default="", metavar="ENGINE,...", type=ENGINE, help="And of these accumulators of them.")
+@click.option(
+    "--engines", default="", metavar="ENGINE,...", type=ENGINE, help="Also write dot products with these accumulators."
+)
 @click.option("--name", "title", default="formats", show_default=True, help="With --formats: the header is fp9_NAME.h.")
 @click.option(
     "-o",
@@ -22,7 +24,7 @@ from fp9.system.files import write_whole
     type=click.Path(path_type=Path),
     default=Path("build/cmodel"),
     show_default=True,
-    help="Folder of what is written.",
+    help="Folder for the headers.",
 )
 @settings_option
 def cmodel(

@@ -30,7 +30,7 @@ def explore(port: int, opens: bool, as_json: bool) -> None:
     try:
         serving = server.serve(port)
     except OSError as error:
-        raise UserError(f"port {port} cannot be had ({error.strerror}); give another with --port") from error
+        raise UserError(f"port {port} is not available ({error.strerror}); give another with --port") from error
     address = f"http://{server.HOST}:{serving.server_port}/"
     show({"address": address}, as_json, f"{address} until Ctrl-C")
     if opens:

@@ -34,7 +34,7 @@ CERTIFIED = "fp9.certified"
 
 @click.command(cls=Command, page="how-to/describe-a-unit.md")
 @click.argument("name", metavar="[UNIT]", required=False, type=UNIT)
-@click.option("--toml", is_flag=True, help="Print the spec alone, as the unit file that it is.")
+@click.option("--toml", is_flag=True, help="Print only the specification, as a unit file.")
 @click.option("--certified", is_flag=True, help="Mark the units whose records are complete, in a checkout.")
 @settings_option
 def units(name: str | None, toml: bool, certified: bool, settings: tuple[str, ...], as_json: bool) -> None:
@@ -112,9 +112,11 @@ def _certified() -> set[str]:
     "random_bits",
     type=Integer(),
     multiple=True,
-    help="Random bits of a stochastic rounding: an integer, once for each value.",
+    help="Random bits for stochastic rounding, an integer; repeat for each value.",
 )
-@click.option("--random-width", type=click.IntRange(1, 32), default=16, show_default=True, help="Their number of bits.")
+@click.option(
+    "--random-width", type=click.IntRange(1, 32), default=16, show_default=True, help="Width of --random-bits."
+)
 def cast(
     values: tuple[str, ...],
     target: str,
@@ -241,7 +243,7 @@ def export(
 
 @vectors.command(cls=Command)
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=_PATH)
-@click.option("--unit", "name", metavar="UNIT", type=UNIT, help="The unit, where it is not one of the catalogue.")
+@click.option("--unit", "name", metavar="UNIT", type=UNIT, help="Unit of the vectors, if it is not in the catalogue.")
 @settings_option
 def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
     """Compare vector files with the golden model.

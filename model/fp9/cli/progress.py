@@ -87,7 +87,7 @@ class Work:
         done, steps = self._steps
         said = f"{done}/{steps} {self._what}" if steps else self._what
         if self._last is not None:
-            said += f", {self._last:.0f} s in all the last time"
+            said += f", {self._last:.0f} s in total the last time"
         self._bar.update(self._task, description=said, completed=done, total=steps)
 
     def stop(self) -> None:

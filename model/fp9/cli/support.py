@@ -126,7 +126,7 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
         except ValueError:
             seconds = math.nan
         if not 0 < seconds <= self._MOST:
-            self.fail(f"{value!r} given; give seconds above 0, {self._MOST} at most", param, ctx)
+            self.fail(f"{value!r} given; give a number of seconds above 0, at most {self._MOST}", param, ctx)
         return seconds
 
 

@@ -101,7 +101,7 @@ def _kulisch(unit: Mac) -> ModelText:
     lines = [*term_lines(unit), *filled(_EXACT, words).splitlines(), *flag_lines(unit, "flags")]
     state = (
         f"    uint64_t sum[{limbs}]; /* the exact sum, {unit.sum_bits} bits in units of 2^{lowest} */\n"
-        "    fp9_seen seen;   /* what its products are */\n"
+        "    fp9_seen seen;   /* kinds of its terms */\n"
     )
     return model(unit, "", ("sums", "wide"), lines, state, _exact_reset(limbs))
 
@@ -111,14 +111,14 @@ def _exact_reset(limbs: int) -> str:
 
 
 _EXACT_RESET = """\
-    fp9_seen none = {0, 0, 0, 0, 1}; /* with the zero that a sum starts from */
+    fp9_seen none = {0, 0, 0, 0, 1}; /* a sum starts from one +0 */
     int word;
     for (word = 0; word < @{limbs}; ++word) state->sum[word] = 0;
     state->seen = none;
 """
 
 _WRAP = """\
-    /* a sum beyond the register wraps round */
+    /* a sum that overflows the register wraps around */
     state->sum[@{top}] = ((state->sum[@{top}] & (2 * (uint64_t)@{sign} - 1)) ^ @{sign}) - @{sign};
 """
 

@@ -66,7 +66,7 @@ def _number(unit: Unit, port: Port) -> Callable[[str], str]:
 
 
 _BENCH = """\
-/* Golden vectors held to the C model of @{name}: @{name}_bench FILE.vec */
+/* Compare golden vectors with the C model of @{name}: @{name}_bench FILE.vec */
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>

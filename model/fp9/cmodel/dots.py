@@ -193,7 +193,7 @@ def join_text(name: str, engine: Engine) -> str:
 
 
 _JOIN = """\
-/* The sum of a chunk joins the total: an exact sum of the two, rounded once. */
+/* Add the sum of a chunk to the total: the exact sum of both, rounded once. */
 FP9_FN uint32_t @{name}_join(fp9_number part, fp9_number c, uint32_t *flags)
 {
     fp9_layout f = fp9_@{output}();

@@ -86,7 +86,7 @@ def _state(unit: Unit, text: ModelText) -> str:
 
 
 _STATE = """\
-/* What an operation leaves for the next. */
+/* State that an operation passes to the next one. */
 typedef struct {
 @{state}} @{name}_state;
 
@@ -98,8 +98,8 @@ FP9_FN void @{name}_reset(@{name}_state *state)
 
 
 def _model(unit: Unit, text: ModelText) -> str:
-    says = {1: "An operation: the codes of all inputs in, those of all outputs out."}
-    blocks = f"A block: {text.group} operations in, and their results out."
+    says = {1: "One operation: it reads the codes of all inputs and writes the codes of all outputs."}
+    blocks = f"A block: {text.group} operations: it reads their inputs and writes their results."
     words = {
         "says": comment(says.get(text.group, blocks)).rstrip(),
         "name": unit.name,

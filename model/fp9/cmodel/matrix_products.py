@@ -113,7 +113,7 @@ def _is_tiled(engine: Engine, a: Format, b: Format) -> bool:
 
 def _tile_words(engine: Engine, a: Format, b: Format) -> dict[str, object]:
     fmt, window, products = engine.result.format, engine.window, engine.step.products
-    assert isinstance(fmt, FixedFormat) and window.width is not None, "an engine with tiles is given"
+    assert isinstance(fmt, FixedFormat) and window.width is not None, "the engine must have tiles"
     fractions = layout_of(a).aligned + layout_of(b).aligned
     top = floor_log2(fmt.max_magnitude)
     lowest = sum(each.min_normal_exponent for each in (a, b))

@@ -213,7 +213,7 @@ _TINY = """\
 """
 
 _SUM = """\
-/* The exact sum; a 1 in the last bit stands for what is below. */
+/* The exact sum. The last bit is sticky. */
 FP9_FN fp9_number @{name}_sum(const fp9_number *term, int count, int rounding)
 {
     uint64_t exact[@{limbs}] = {0}; /* in units of 2^@{weight} */

@@ -219,7 +219,7 @@ _INTERLEAVED = """\
     const int none = -100000;
     int tops[2] = {-100000, -100000}, dropped = 0, top, last, exponent_c, far;
     int64_t halves[2] = {0, 0}, total = 0;
-    for (i = 0; i < count; ++i) { /* even and odd products apart */
+    for (i = 0; i < count; ++i) { /* even and odd products have separate windows */
         if (term[i].kind == FP9_FINITE && term[i].alignment > tops[i & 1]) tops[i & 1] = term[i].alignment;
     }
     for (i = 0; i < count; ++i) {
@@ -228,7 +228,7 @@ _INTERLEAVED = """\
     last = tops[0] > tops[1] ? tops[0] : tops[1];
     exponent_c = c.kind == FP9_FINITE ? c.alignment : @{lowest};
     top = last > exponent_c ? last : exponent_c;
-    for (i = 0; i < 2; ++i) { /* their sums joined, floored at the larger one's window */
+    for (i = 0; i < 2; ++i) { /* add both sums, floored to the window of the larger one */
         if (tops[i] != none) total += fp9_floor(halves[i], last - tops[i], &dropped);
     }
     if (last != none) total = fp9_floor(total, top - (@{interleaved} + 1) - (last - @{window}), &dropped);

@@ -247,7 +247,7 @@ class Format(abc.ABC):
         """
         if self.bits > TABLE_BITS:
             raise ValueError(
-                f"{self.name} has 2**{self.bits} codes; a table is kept for formats of at most {TABLE_BITS} bits"
+                f"{self.name} has 2**{self.bits} codes; tables exist for formats of at most {TABLE_BITS} bits"
             )
         return _table(self)
 

@@ -31,8 +31,8 @@ def p3109(bits: int, precision: int, signed: bool, extended: bool) -> Format:
     """
     name = f"binary{bits}p{precision}{'s' if signed else 'u'}{'e' if extended else 'f'}"
     if not 3 <= bits <= 8 or not 1 <= precision <= bits - signed:
-        limit = "less than that" if signed else "at most that"
-        raise ValueError(f"{name} given; give 3 to 8 bits, and a precision of 1 and more that is {limit}")
+        limit = "less than the number of bits" if signed else "at most the number of bits"
+        raise ValueError(f"{name} given; give 3 to 8 bits, and a precision of at least 1 and {limit}")
     fields = name, bits - precision + (not signed), precision - 1, 1 << (bits - precision - signed)
     if signed:
         return FixedFormat(*fields, specials=_S.P3109 if extended else _S.P3109_FINITE, source="P3109")

@@ -82,7 +82,7 @@ class CastPolicy:
             offered = ", ".join(mode.value for mode in Rounding if fmt.offers(mode))
             raise ValueError(f"{self.rounding.value} rounding is not defined for {fmt.name}; choose one of {offered}")
         if self.nan_to_zero and not fmt.has_zero:
-            raise ValueError(f"{fmt.name} has no zero; nan_to_zero cannot be asked of it")
+            raise ValueError(f"{fmt.name} has no zero; leave nan_to_zero out")
         if self.overflow is not Overflow.SATURATE and fmt.inf_code(False) is None and fmt.nan_code(False) is None:
             raise ValueError(f"{fmt.name} has neither infinity nor NaN; use overflow='saturate'")
         if self.nan is not None and not (0 <= self.nan < 1 << fmt.bits and fmt.kind_of(self.nan) is Kind.NAN):

@@ -122,7 +122,9 @@ _FACTS = {
     Rounding.RDN: _Facts(
         "toward minus infinity", away_from_zero=(False, True), keeps_nonzero=(False, True), toward_zero=(True, False)
     ),
-    Rounding.RTO: _Facts("to odd: what is not exact takes the neighbour that ends in 1", keeps_nonzero=(True, True)),
+    Rounding.RTO: _Facts(
+        "to odd: an inexact number becomes the neighbour whose last bit is 1", keeps_nonzero=(True, True)
+    ),
     Rounding.SR: _Facts("stochastic: random bits are added below the last place", bits=Bits.GIVEN, is_carry=True),
     Rounding.SRB: _Facts("stochastic: as sr, with half a random bit's step more on both sides", bits=Bits.GIVEN),
     Rounding.SRC: _Facts("stochastic: as sr, the dropped bits rounded to nearest even first", bits=Bits.GIVEN),

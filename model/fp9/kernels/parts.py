@@ -68,4 +68,4 @@ class Part(CPUDispatcher):
         super().__init__(function, targetoptions=given, pipeline_class=_Translator)
 
     def __call__(self, *_arguments: Any, **_options: Any) -> None:
-        raise TypeError(f"{self.py_func.__name__} called from Python; it is a part of kernels, and has no machine code")
+        raise TypeError(f"{self.py_func.__name__} called from Python; only kernels can call it")

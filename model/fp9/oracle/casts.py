@@ -243,7 +243,7 @@ def _with_payload(x: Exact, fmt: Format, policy: CastPolicy) -> int:
     if policy.payload is Payload.LOST:
         return plain
     infinity = fmt.inf_code(x.negative and policy.nan_sign is NanSign.KEPT)
-    assert infinity is not None and fmt.padding == 0, "payloads are those of formats with IEEE specials"
+    assert infinity is not None and fmt.padding == 0, "only a format with the special codes of IEEE 754 has payloads"
     quiet = 1 << (fmt.precision - 2)
     kept = int(x.magnitude * 2 * quiet)
     return infinity | (kept if policy.payload is Payload.KEPT and kept else kept | quiet)

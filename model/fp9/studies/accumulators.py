@@ -73,7 +73,7 @@ def sum_errors(
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:
-            raise ValueError(f"K = {depth} given; the data have {a.shape[1]} products, give 1 to that")
+            raise ValueError(f"K = {depth} given; the data have {a.shape[1]} products: give at most as many")
     chosen = [engine(e) for e in engines]
     errors = []
     for i, depth in enumerate(depths):

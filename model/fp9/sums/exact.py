@@ -36,7 +36,7 @@ class Exact(FastSums):
         if _parts(*spans, bits) != (1, 1):
             spans = a.met_span, b.met_span
         counts = _parts(*spans, bits)
-        assert counts is not None, "no number lies outside of its format"
+        assert counts is not None, "every number is in its format"
         parts_a, parts_b = (read_only(*_split(*side)) for side in zip((self.a, self.b), spans, counts, strict=True))
         self._pairs = [(x, y) for x in parts_a for y in parts_b]
         self._general = GeneralSums(engine, a, b, joins)

@@ -36,7 +36,7 @@ class GroupedSums:
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
-        assert engine.step.group is not None, "an engine with groups is asked for"
+        assert engine.step.group is not None, "the engine must have groups"
         check_grouped(engine, a.span.format, b.span.format)
         self._group = engine.step.group
         self._result = step_rounding(engine)
@@ -91,7 +91,7 @@ class GroupedTiles(FastSums):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        assert engine.step.group is not None, "an engine with groups is asked for"
+        assert engine.step.group is not None, "the engine must have groups"
         check_grouped(engine, a.span.format, b.span.format)
         self._group = engine.step.group
         self._operands = a.rows("float32"), b.columns("float32")

@@ -111,8 +111,8 @@ def _exponents(name: str, scale: ArrayLike) -> NDArray[Any]:
     array = np.asarray(scale)
     if array.dtype.kind == "u":
         raise TypeError(
-            f"{name} of {array.dtype.name} given, as codes are; give signed exponents of two, or the codes' format as "
-            "scale_format, such as e8m0"
+            f"{name} of {array.dtype.name} given, the type of codes; give signed exponents of two, or the codes' "
+            "format as scale_format, such as e8m0"
         )
     if array.dtype.kind != "i":
         raise TypeError(f"{name} of {array.dtype.name} given; give exponents of two, as integers")

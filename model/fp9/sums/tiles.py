@@ -97,7 +97,7 @@ class Rounded(Tiled):
         result = self.engine.result.format
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
         finer = finer_rows(a, b, fine)
-        assert finer is not None, "sides that are taken have few"
+        assert finer is not None, "`takes` has checked the number of masked rows"
         self._special_rows |= finer[0]
         self._special_columns |= finer[1]
         return max(lowest_step(result), fine, min(met, wanted)), fine

@@ -22,11 +22,11 @@ DEFAULT_BOUND = 1024
 
 KINDS = {
     "verilog": "Verilog of units, by the source that writes it",
-    "suites": "digests of vectors, by the model that makes them",
-    "regressions": "simulations of the main job that passed",
-    "proofs": "verdicts on the cases of proofs, by what the solver was asked",
-    "cases": "parts of what is asked of two circuits that are compared, by their clauses",
-    "synth": "area and delay of circuits that were measured",
+    "suites": "digests of vectors, by the model that computes them",
+    "regressions": "simulations of the demo that passed",
+    "proofs": "verdicts on cases of proofs, by the input of the solver",
+    "cases": "solved parts of comparisons of two circuits, by their clauses",
+    "synth": "measured area and delay of circuits",
     "verilated": "units compiled for sweeps and proofs by simulation",
     "durations": "how long commands took",
 }

@@ -86,7 +86,10 @@ CAUSES: tuple[tuple[str, Callable[[Differences], bool]], ...] = (
         "the actual result rounds toward zero, or its accumulator cuts bits off",
         lambda d: _neighbours(d) and d.all(_is_one_step_toward_zero),
     ),
-    ("all differ by one place: another rounding, or another order of the additions", _neighbours),
+    (
+        "all results are neighbours of the expected ones: another rounding, or another order of the additions",
+        _neighbours,
+    ),
 )
 """Likely causes of differences, with functions that test for a cause. The most specific cause comes first."""
 _UNKNOWN = "another accumulator, order of additions, operand or scale; `fp9 identify` finds accumulators"

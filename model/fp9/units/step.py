@@ -201,7 +201,7 @@ class Mac(Dot):
     def _check_scales(self) -> None:
         super()._check_scales()
         if self.scale is not None and (self.engine.step.exact or self.engine.step.scaling is Scaling.SUMS):
-            what = "holds all of its sum" if self.engine.step.exact else "scales sums as they join"
+            what = "keeps the exact sum" if self.engine.step.exact else "scales the sums of chunks"
             raise ValueError(
                 f"{self.name}: scale={self.scale.name} given, and engine {self.engine.name} {what}; "
                 "give one such as mx(G=4)"

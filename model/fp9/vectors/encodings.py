@@ -87,7 +87,7 @@ def word_places(ports: tuple[Port, ...]) -> dict[str, int]:
 def _line_layout(ports: tuple[Port, ...]) -> dict[str, Any]:
     return {
         "form": "vec",
-        "operation": "a line, a cell for each column",
+        "operation": "a line with one cell for each column",
         "base": 16,
         "separator": " ",
         "comment": "#",
@@ -138,7 +138,7 @@ def _text(data: bytes) -> str:
     try:
         return data.decode()
     except UnicodeDecodeError:
-        raise ValueError("it is no text") from None
+        raise ValueError("it is not text") from None
 
 
 def _from_cells(
@@ -224,7 +224,7 @@ def _from_npz(data: bytes, ports: tuple[Port, ...]) -> Columns:
         with np.load(io.BytesIO(data), allow_pickle=False) as archive:
             arrays = {name: archive[name] for name in archive.files}
     except _DAMAGED:
-        raise ValueError("it is no archive of NumPy arrays") from None
+        raise ValueError("it is not an archive of NumPy arrays") from None
     return _from_arrays(arrays, ports)
 
 
@@ -267,7 +267,7 @@ def _from_parquet(data: bytes, ports: tuple[Port, ...]) -> Columns:
     try:
         table = parquet.read_table(io.BytesIO(data))
     except arrow.ArrowException:
-        raise ValueError("it is no Parquet file") from None
+        raise ValueError("it is not a Parquet file") from None
     arrays: dict[str, np.ndarray[Any, Any]] = {}
     for name in table.column_names:
         column = table[name]

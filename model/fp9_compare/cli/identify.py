@@ -154,7 +154,7 @@ def _show(found: Fit, as_json: bool) -> None:
     verdict = f"engine {found.nearest.name}, from {found.calls} sums"
     if found.engine is None:
         _draw_difference(found.evidence, found.nearest, found.differs, record, shown)
-        verdict = f"no engine gives this row, of {found.calls} sums asked"
+        verdict = f"no engine gives this row; {found.calls} sums were tested"
     show(record, as_json, *shown, verdict)
     if found.engine is None:
         click.get_current_context().exit(1)
@@ -181,13 +181,13 @@ def _draw_difference(
     from fp9_compare.identify.rows import inputs  # slow to load
     from fp9_compare.measured_rows import steps_of  # slow to load
 
-    assert row is not None, "a row differs where no engine explains all"
+    assert row is not None, "if no engine explains all rows, one row differs"
     io, vector = evidence.interface, evidence.vectors.take([row])
     unit = float(evidence.results[row : row + 1].view(np.float64)[0])
     c = int(encode(vector.c, engine.addend_format, "rne", "inf")[0])
     steps = steps_of(engine, vector.a[0].tolist(), vector.b[0].tolist(), io.a, io.b, c)
     record["differs"] = {"row": inputs(io, vector)[0], "unit": unit, "agree": evidence.agreement(engine)}
-    shown.append(drawing(f"row {row + 1} as {engine.name} takes it; the unit gave {unit:.9g}", steps))
+    shown.append(drawing(f"row {row + 1} as {engine.name} computes it; the unit gave {unit:.9g}", steps))
     shown.append(f"a, b and c of the row: {record['differs']['row']}")
 
 
@@ -207,7 +207,7 @@ def _explain(target: str, any_nan: bool, as_json: bool) -> None:
         records.append(record)
         if explained.engine is None:
             _draw_difference(explained.evidence, explained.nearest, explained.differs, record, shown)
-    columns = ["rows of", "rule", "C", "rows", "agree", "single fields that these rows leave open"]
+    columns = ["rows of", "rule", "C", "rows", "agree", "fields that these rows do not determine"]
     lines = [[r["unit"], _rule(r), r["c"], r["rows"], r["agree"], _open(r)] for r in records]
     show(records, as_json, table("Rules of measured rows", columns, lines, numbers=["rows", "agree"]), *shown)
     if any(explained.engine is None for explained in found):

@@ -74,7 +74,7 @@ def _picture(verdict: Verdict, steps: list[Step]) -> Table:
     rows = verdict.rows
     chip = rows.d[verdict.differs : verdict.differs + 1].view(np.float32)[0]
     title = (
-        f"{rows.gpu}, {rows.operands}, {rows.output}: row {verdict.differs + 1} as {verdict.presets[0]} takes it; "
+        f"{rows.gpu}, {rows.operands}, {rows.output}: row {verdict.differs + 1} as {verdict.presets[0]} computes it; "
         f"the GPU gave {chip:.9g}"
     )
     return drawing(title, steps)

@@ -24,9 +24,9 @@ def _libraries() -> Iterable[str]:
     "fmt",
     metavar="FORMAT",
     type=FORMAT,
-    help="The format that it should have; needed with MODULE:FUNCTION.",
+    help="Expected format; required with MODULE:FUNCTION.",
 )
-@click.option("--decode", is_flag=True, help="With MODULE:FUNCTION: it decodes; else it casts.")
+@click.option("--decode", is_flag=True, help="With MODULE:FUNCTION: check a decoding function, not a cast.")
 @click.option("--source", type=click.Choice(["fp32", "fp16", "bf16"]), default="fp32", show_default=True)
 def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_json: bool) -> None:
     """Check the casts and decoding functions of a Python library.
@@ -48,7 +48,7 @@ def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_js
         chosen = None if fmt is None else format(fmt)
         found = [row for row in libraries.rows(subject) if chosen in (None, row.format)]
         if not found:
-            raise click.UsageError(f"{subject} has nothing of {fmt}; leave --format out to see what it has")
+            raise click.UsageError(f"{subject} has no functions for {fmt}; leave --format out to list its formats")
         answers = [(row.name, row.check()) for row in found]
         title = f"{subject} {libraries.version(subject)}"
     else:

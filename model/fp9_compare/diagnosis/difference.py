@@ -98,7 +98,7 @@ def changed(unit: Unit, differences: Iterable[Difference]) -> Unit:
 def _check_ports(unit: Unit, other: Unit) -> None:
     missing = {port.name for port in other.inputs} - {port.name for port in unit.inputs}
     if missing or [port.name for port in other.outputs] != [port.name for port in unit.outputs]:
-        raise ValueError(f"{unit.name}: other ports under the differences; give ones that keep them")
+        raise ValueError(f"{unit.name}: the differences change the ports; give differences that keep them")
 
 
 def _fitted(theirs: Port, ours: Port, values: NDArray[Any]) -> NDArray[Any]:

@@ -20,7 +20,7 @@ from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import targets_of, with_rounding, with_targets
 
 _FURTHER_EXPONENTS = 2
-"""Number of extra exponent bits. With these bits, no result of the test suites overflows."""
+"""Number of extra exponent bits. With these bits, no result of the test suites overflows or is subnormal."""
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
@@ -33,7 +33,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
     if with_targets.of(type(unit)) is None or any(fmt.bits > 8 for fmt in targets):
         return
     wraps = "its exponent wraps around on overflow and underflow"
-    lost = "a carry of the rounding does not reach its exponent"
+    lost = "a carry from rounding does not reach its exponent"
     yield Difference(Topic.OVERFLOW, wraps, results=_wrapped(carries=True))
     yield Difference(Topic.OVERFLOW, f"{wraps}, and {lost}", results=_wrapped(carries=False))
 
@@ -61,7 +61,7 @@ def _wrapped(carries: bool) -> Callable[[Unit, Columns, Results], Results]:
     """
 
     def changed(unit: Any, inputs: Columns, results: Results) -> Results:
-        wide = {fmt: _wide(fmt) for fmt in targets_of(unit)}
+        wide = {fmt: widened(fmt) for fmt in targets_of(unit)}
         columns = {port.name: inputs[port.name] for port in unit.inputs}
         rounded = evaluate(with_targets(unit, wide), columns)
         cut = evaluate(with_rounding(with_targets(unit, wide), Rounding.RTZ), columns)
@@ -78,7 +78,11 @@ def _wrapped(carries: bool) -> Callable[[Unit, Columns, Results], Results]:
     return changed
 
 
-def _wide(fmt: Format) -> FixedFormat:
+def widened(fmt: Format) -> FixedFormat:
+    """Return a format with more exponent bits and the same fraction bits.
+
+    Raises ValueError for a format without a fixed exponent field.
+    """
     if not isinstance(fmt, FixedFormat):
         raise ValueError(f"{fmt.name} has no exponent field to widen")
     bits = fmt.exponent_bits + _FURTHER_EXPONENTS

@@ -69,12 +69,12 @@ def _at_smallest_normal(op: Operation) -> Any:
 
 SITUATIONS = (
     Situation(
-        "for results that rounding lifts to the smallest normal number (tininess before rounding)",
+        "for results that rounding raises to the smallest normal number (tininess before rounding)",
         _lifted,
     ),
     Situation("for inexact results at the smallest normal number", _at_smallest_normal),
     Situation("for signalling NaN", lambda op: op.signalling),
-    Situation("for zero times infinity beside a NaN", lambda op: _invalid_beside_nan(op)),
+    Situation("for zero times infinity if another operand is NaN", lambda op: _invalid_beside_nan(op)),
     Situation("for NaN operands", lambda op: np.isnan(op.operands).any(axis=0)),
     Situation("for infinite operands", lambda op: np.isinf(op.operands).any(axis=0)),
     Situation("for infinite operands that saturate", lambda op: _saturated(op) & np.isinf(op.operands).any(axis=0)),
@@ -83,7 +83,7 @@ SITUATIONS = (
     Situation("for exact subnormal results", lambda op: _tiny(op) & ~op.raised(Flags.INEXACT)),
     Situation("for inexact subnormal results", lambda op: _tiny(op) & op.raised(Flags.INEXACT)),
     Situation("for numbers that become zero", lambda op: (op.result == 0) & op.raised(Flags.INEXACT)),
-    Situation("for all numbers that become zero, exact subnormals too", lambda op: _vanishes(op)),
+    Situation("for all numbers that become zero, including exact subnormals", lambda op: _vanishes(op)),
     Situation("for results that are zero", lambda op: op.result == 0),
     Situation("where numbers overflow", lambda op: op.raised(Flags.OVERFLOW)),
     Situation("where the operation is invalid", lambda op: op.raised(Flags.INVALID)),
@@ -165,7 +165,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
             for raised, words in ((True, "raises"), (False, "does not raise")):
                 change = _changed(situation, flag, raised)
                 yield Difference(Topic.FLAGS, f"flags: it {words} {name} {situation.words}", results=change)
-    yield Difference(Topic.FLAGS, "flags: its bits stand in the opposite order", results=_reversed)
+    yield Difference(Topic.FLAGS, "flags: its bits are in the opposite order", results=_reversed)
 
 
 def _changed(situation: Situation, flag: Flags, raised: bool) -> Callable[[Unit, Columns, Results], Results]:

@@ -82,7 +82,7 @@ def beyond(fmt: Format) -> str:
 
 _OVERFLOW_WORDS: dict[Overflow, Callable[[Unit], str]] = {
     Overflow.INF: _lets,
-    Overflow.SATURATE: lambda unit: f"it saturates ({_limits(unit)}) where inf is asked for",
+    Overflow.SATURATE: lambda unit: f"it saturates ({_limits(unit)}) under inf",
     Overflow.DIRECTED: lambda unit: "its overflow depends on the direction of rounding (IEEE 754-2019, 7.4)",
     Overflow.PROPAGATE: lambda unit: f"it saturates finite numbers ({_limits(unit)}), not infinities",
     Overflow.SAT_NONE: lambda unit: "it overflows as SatNone of P3109 does",

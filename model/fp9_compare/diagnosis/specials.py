@@ -23,6 +23,7 @@ from fp9_compare.diagnosis.classes import (
     results_of,
 )
 from fp9_compare.diagnosis.difference import Difference, Topic
+from fp9_compare.diagnosis.exponents import widened
 from fp9_compare.diagnosis.specs import formats_of, rounded_at_once, targets_of, with_rounding, with_targets
 
 ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts it', any_nan=True)
@@ -79,13 +80,9 @@ def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
     return changed
 
 
-_FURTHER_EXPONENTS = 2
-"""Number of extra exponent bits. With these bits, no sum in the test suites is subnormal."""
-
-
 def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
     """Round results with an unbounded exponent. Replace a result below the smallest normal number by zero."""
-    wide = {fmt: _widened(fmt) for fmt in targets_of(unit)}
+    wide = {fmt: widened(fmt) for fmt in targets_of(unit)}
     unbounded = evaluate(with_targets(unit, wide), {port.name: inputs[port.name] for port in unit.inputs})
     changed: Results = {}
     for port in results_of(unit):
@@ -100,21 +97,13 @@ def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
     return changed
 
 
-def _widened(fmt: Format) -> FixedFormat:
-    if not isinstance(fmt, FixedFormat):
-        raise ValueError(f"{fmt.name} has no exponent field to widen")
-    bits = fmt.exponent_bits + _FURTHER_EXPONENTS
-    bias = fmt.bias + (1 << bits - 1) - (1 << fmt.exponent_bits - 1)
-    return FixedFormat(f"{fmt.name}_unbounded", bits, fmt.fraction_bits, bias)
-
-
 def _flushes(unit: Unit) -> Iterator[Difference]:
     if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in targets_of(unit)):
         yield Difference(Topic.SUBNORMALS, "it flushes subnormal results to zero", results=_flushed_results(True))
         if rounded_at_once(unit):
             yield Difference(Topic.SUBNORMALS, "it flushes to zero before it rounds", results=_flushed_before)
         if with_targets.of(type(unit)) is not None and all(fmt.bits <= 8 for fmt in targets_of(unit)):
-            says = "it flushes to zero what is below the normal numbers when rounded with an unbounded exponent"
+            says = "it flushes results to zero that are below the normal range when rounded with an unbounded exponent"
             yield Difference(Topic.SUBNORMALS, says, results=_flushed_unbounded)
         yield Difference(Topic.SUBNORMALS, "it flushes subnormal results to +0", results=_flushed_results(False))
     if not accumulates(unit):
@@ -259,7 +248,7 @@ def _nans(unit: Unit) -> Iterator[Difference]:
                 yield Difference(Topic.NAN, f"it gives {given} where NaN is expected", results=change)
         if len(operands_of(unit)) > 1:
             change = _instead(_zero_beside_special, _never, _zero_code)
-            yield Difference(Topic.NAN, "a zero factor gives zero, whatever the other one is", results=change)
+            yield Difference(Topic.NAN, "a zero factor gives zero, even with an infinity or NaN", results=change)
     else:
         for words, code_of in (("zero", _signed_zero), _BECOMES[1]):
             for sign_words, sign in _SIGNS_OF_NAN:

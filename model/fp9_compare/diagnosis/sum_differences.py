@@ -41,7 +41,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
         yield Difference(Topic.SUM, says, functools.partial(with_engine, **fields))
     for name, preset in ENGINES.items():
         if preset.step.products == engine.step.products and preset.output == engine.output and preset != engine:
-            yield Difference(Topic.SUM, f"it sums as engine {name} does", functools.partial(replaced, engine=preset))
+            yield Difference(Topic.SUM, f"it adds as engine {name} does", functools.partial(replaced, engine=preset))
     if (summed := stateless_sum_of(unit)) is not None:
         yield from _orders(summed)
 
@@ -50,25 +50,31 @@ def _facts(engine: Engine) -> Iterator[tuple[str, dict[str, Any]]]:
     if engine.window.width is None:
         precision = engine.result.format.fraction_bits
         for window in (precision + guard for guard in _GUARD_BITS):
-            yield f"it cuts its terms: a window of {window} fraction bits, where sums are exact", {"window": window}
+            yield (
+                f"it truncates its terms to a window of {window} fraction bits; expected exact sums",
+                {"window": window},
+            )
             sticky = {"window": window, "truncation": Truncation.JAM}
-            yield f"it cuts its terms with a sticky bit: a window of {window} fraction bits", sticky
+            yield (
+                f"it truncates its terms to a window of {window} fraction bits and a sticky bit; expected exact sums",
+                sticky,
+            )
         return
-    yield f"its sums are exact, where a window has {engine.window.width} fraction bits", _EXACT
+    yield f"its sums are exact; expected a window of {engine.window.width} fraction bits", _EXACT
     for window in (engine.window.width + step for step in _WINDOW_STEPS):
         yield f"its window has {window} fraction bits, not {engine.window.width}", {"window": window}
     for truncation in Truncation:
         yield f"bits below its window: {_TRUNCATIONS[truncation]}", {"truncation": truncation}
     for addend in Addend:
-        yield f"its addend stands {addend.value} the window, not {engine.window.addend.value}", {"addend": addend}
+        yield f"its addend is {addend.value}, not {engine.window.addend.value}", {"addend": addend}
     if engine.window.zero_exponent is not None:
-        yield "a zero does not count for its window", {"zero_exponent": None}
+        yield "the exponent of a zero does not move its window", {"zero_exponent": None}
 
 
 _EXACT: dict[str, Any] = {"window": None, "zero_exponent": None, "interleaved": None, "addend": Addend.INSIDE}
 _TRUNCATIONS = {
-    Truncation.ZERO: "cut toward zero",
-    Truncation.FLOOR: "cut toward minus infinity",
+    Truncation.ZERO: "truncated toward zero",
+    Truncation.FLOOR: "truncated toward minus infinity",
     Truncation.JAM: "kept as a sticky bit",
 }
 
@@ -83,7 +89,10 @@ def _orders(unit: Dot) -> Iterator[Difference]:
         return
     for words, order in (
         ("it adds its products to the addend one after the other, and rounds each time", _one_by_one),
-        ("it adds its products to the addend one after the other from the last, and rounds each time", _from_the_last),
+        (
+            "it adds its products to the addend one after the other, from last to first, and rounds each time",
+            _from_the_last,
+        ),
         ("it adds its products one after the other, the addend last, and rounds each time", _addend_last),
         (f"it rounds its products to {name} and adds them in a tree of pairs, the addend last", _tree),
     ):
@@ -168,7 +177,7 @@ def _too_early(unit: Narrowed) -> Iterator[Difference]:
     says = "it rounds at the last place of the larger operand, before it normalises the sum"
     yield Difference(Topic.SUM, says, results=functools.partial(_rounded_early, None))
     for guard in range(1, _MOST_GUARDS + 1):
-        cut = f"{says}; of the smaller operand it keeps {guard} bits more"
+        cut = f"{says}; it keeps {guard} more bits of the smaller operand"
         yield Difference(Topic.SUM, cut, results=functools.partial(_rounded_early, guard))
 
 

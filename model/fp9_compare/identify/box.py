@@ -65,7 +65,7 @@ class Box:
             other = "without" if self.values else "with"
             raise ValueError(
                 f"{self.name} gives {results.dtype.name}; expected {wanted} of {self.interface.output.name} "
-                f"({other} --values it is asked in the other way)"
+                f"({other} --values, fp9 calls it with the other kind)"
             )
         if self.values:
             return patterns(results.astype(np.float64))

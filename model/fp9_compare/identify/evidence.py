@@ -106,7 +106,7 @@ class Evidence:
         Return None if the accumulator model reproduces all sums.
         """
         agrees = self.agrees(engine)
-        assert agrees is not None, "an engine that takes the operands is asked for"
+        assert agrees is not None, "the engine must accept the operands"
         return None if agrees.all() else int(agrees.argmin())
 
     @functools.cached_property

@@ -119,8 +119,8 @@ class _Session:
         results = self.box.answers(again.a, again.b, again.c) if len(rows) else asked.results[rows]
         if (results != asked.results[rows]).any():
             raise ValueError(
-                f"{self.box.name} gives another result when it is asked the same sum again; give a unit whose result "
-                "is decided by its operands"
+                f"{self.box.name} gives different results for the same sum; give a unit whose result depends only "
+                "on its operands"
             )
 
     def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:

@@ -156,7 +156,7 @@ class _Climb:
 
     def _matters(self, engine: Engine, field: fields.Field) -> bool:
         own = self._rows.agrees(engine)
-        assert own is not None, "a climb stands on an engine that takes the operands"
+        assert own is not None, "the search starts from an engine that accepts the operands"
         others = (self._rows.agrees(other) for other in fields.changed(engine, field, self._rows.interface))
         return any(agrees is not None and not np.array_equal(agrees, own) for agrees in others)
 

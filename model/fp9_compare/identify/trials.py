@@ -149,7 +149,7 @@ def compared(done: Trial, dots: int) -> Trial:
 
     Return the new test result.
     """
-    assert done.found is not None, "an answer is compared"
+    assert done.found is not None, "there must be an answer to compare"
     given, found = find_engine(done.given), find_engine(done.found)
     equal = _equal(given, found, random_interface(done.seed), done.seed, dots)
     return replace(done, equal=equal, dots=dots)

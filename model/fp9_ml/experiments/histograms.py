@@ -261,7 +261,9 @@ def _over_steps(axes: Axes, shown: Panel) -> None:
 
 def main() -> None:
     """Measure the histograms and write their record."""
-    parser = argparse.ArgumentParser(description="Measure what the rules of recipes do to a histogram of exponents.")
+    parser = argparse.ArgumentParser(
+        description="Measure how the scaling rules of recipes change a histogram of exponents."
+    )
     parser.add_argument("folder", type=Path, help="folder of the record")
     write_whole(parser.parse_args().folder / RECORD, json.dumps(measured(load()), indent=1) + "\n")
 

@@ -74,7 +74,7 @@ def table() -> list[dict[str, Any]]:
 
 def main() -> None:
     """Generate the table from the records."""
-    parser = argparse.ArgumentParser(description="Make the table of what recipes cost of the records of the claims.")
+    parser = argparse.ArgumentParser(description="Build the table of recipe costs from the records of claims.")
     parser.add_argument("records", type=Path)
     write_whole(TABLE, json.dumps(measured(parser.parse_args().records), indent=1) + "\n")
 

@@ -83,7 +83,9 @@ def write_record(
 
 def main() -> None:
     """Run the command line of this module."""
-    parser = argparse.ArgumentParser(description="Measure what the papers claim of the formats in use.")
+    parser = argparse.ArgumentParser(
+        description="Measure published claims about 8-bit formats, and write records and charts."
+    )
     parser.add_argument("names", nargs="*", default=list(CLAIMS), metavar="NAME")
     parser.add_argument("--out", type=Path, required=True)
     parser.add_argument("--seeds", type=int, nargs="+", default=list(SEEDS))

@@ -43,7 +43,7 @@ def softmax(
     largest = logits.max(axis=-1, keepdims=True)
     if not np.isfinite(largest).all():
         raise ValueError(
-            "logits with NaN or plus infinity, or a row of minus infinities given; give one finite at least"
+            "logits with NaN or plus infinity, or a row of minus infinities given; give at least one finite logit"
         )
     codes = encode(logits - largest if subtract_max else logits, fmt, rounding)
     cast = decode(codes, fmt).astype(np.float64)

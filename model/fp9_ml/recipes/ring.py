@@ -178,6 +178,6 @@ class Ring:
         sizes = [self.copies[0][part].size if fmt is not None else None for part in self.parts]
         if codes.shape != self.copies[0].shape or [None if r is None else r.size for r in residuals] != sizes:
             raise ValueError(
-                f"state of {codes.size} weights and {len(residuals)} learners given; load that of this ring"
+                f"state of {codes.size} weights and {len(residuals)} learners given; load a state of this ring"
             )
         self.copies, self.residuals = [codes.copy() for _ in self.parts], residuals

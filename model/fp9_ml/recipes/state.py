@@ -48,7 +48,7 @@ def check_keys(state: Mapping[str, Any], names: tuple[str, ...], whose: str) -> 
     """Raise ValueError unless the keys of a state are exactly `names`."""
     if set(state) != set(names):
         expected, given = ", ".join(names) or "nothing", ", ".join(map(str, state)) or "nothing"
-        raise ValueError(f"state with {given} given; that of {whose} has {expected}: load what its state_dict gave")
+        raise ValueError(f"state with {given} given; that of {whose} has {expected}: load a state from its state_dict")
 
 
 def _fits(value: Any, now: int | float) -> bool:

@@ -78,7 +78,7 @@ class RoundOff:
         if change.shape != codes.shape:
             raise ValueError(f"update of shape {change.shape} given; give that of the weights, {codes.shape}")
         if not np.isfinite(change).all():
-            raise ValueError("an update with an infinity or NaN given; drop the step, as a loss scaler's update says")
+            raise ValueError("an update with an infinity or NaN given; skip the step, as a loss scaler does")
         wanted = decode(codes, self.weights).astype(np.float32) - change
         if self.residual is not None:
             wanted -= decode(self._residual(residual, codes.shape), self.residual).astype(np.float32)

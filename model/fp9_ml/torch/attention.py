@@ -32,7 +32,8 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         super().__init__(embed_dim, num_heads, *arguments, **options)
         if not self._qkv_same_embed_dim or self.bias_k is not None or self.add_zero_attn:
             raise ValueError(
-                "attention with kdim, vdim, add_bias_kv or add_zero_attn given; fp9 computes that of one width, without"
+                "attention with kdim, vdim, add_bias_kv or add_zero_attn given; fp9 supports attention of one width, "
+                "without these options"
             )
         self._begin(recipe, 2)
 

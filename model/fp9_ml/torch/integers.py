@@ -380,12 +380,13 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
         f"operands {a.name} x {b.name}": a.bits > 8
         or b.bits > 8
         or (engine.window.width is None and reach > _LIMB + 46),
-        "results that are flushed": engine.result.flush and lowest < engine.result.format.min_normal_exponent,
+        "flushed results": engine.result.flush and lowest < engine.result.format.min_normal_exponent,
     }
     for what, is_missing in missing.items():
         if is_missing:
             raise ValueError(
-                f"engine {engine.name} has {what}, which no integer path computes; give fp9.matmul the codes"
+                f"engine {engine.name} has {what}, which the integer path does not support; call fp9.matmul with the "
+                "codes"
             )
 
 

@@ -51,7 +51,7 @@ class Passes:
         found = self._factors.get(_digest(x, w))
         if found is None:
             raise ValueError(
-                f"operands that no forward pass among the last {PASSES} had given in a backward pass; "
+                f"a backward pass got operands that none of the last {PASSES} forward passes had; "
                 "let the checkpointed function compute the same numbers again, with preserve_rng_state=True"
             )
         return found
@@ -248,7 +248,7 @@ class _Gradients(torch.autograd.Function):
 
     @staticmethod
     def backward(ctx: Any, *gradients: torch.Tensor) -> Any:
-        raise RuntimeError("second derivatives of a product under a recipe asked for; a product has first ones alone")
+        raise RuntimeError("second derivatives requested; a product under a recipe has only first derivatives")
 
 
 class _Product(torch.autograd.Function):

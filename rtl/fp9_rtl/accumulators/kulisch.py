@@ -43,7 +43,7 @@ def _has_rounder(fmt: Format) -> bool:
 
 def _without(field: str) -> Condition[Mac]:
     return Condition(
-        field, is_absent, "an engine without it", "no preset with engine.step.exact has it, and so no circuit"
+        field, is_absent, "an engine without it", "no preset with engine.step.exact uses it, so it has no circuit"
     )
 
 

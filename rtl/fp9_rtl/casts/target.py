@@ -184,13 +184,13 @@ CIRCUITS = Circuits(
             "roundings",
             _has_rounding,
             f"some of {', '.join(mode.value for mode in Rounding if mode.is_carry or not mode.needs_bits)}",
-            "random bits enter as a carry into the last place, which is all of sr",
+            "the circuit adds random bits as a carry into the last place, as sr needs",
         ),
         Condition(
             "overflow",
             lambda _, policy: policy in _OVERFLOWS,
             f"some of {', '.join(policy.value for policy in _OVERFLOWS)}",
-            "the policies of P3109 treat infinite operands otherwise than large numbers",
+            "the policies of P3109 treat infinite operands differently from large numbers",
         ),
     ),
 )

@@ -106,13 +106,13 @@ def stream_refusal(unit: Unit) -> str | None:
     """Return a sentence that says why a unit has no AXI4-Stream wrapper, or None if the unit has one."""
     if unit.group > 1:
         return (
-            f"{unit.group} operations are a block, whose results wait for the last; give a unit whose operations have "
-            "a result each, as a quantiser without lanes"
+            f"{unit.group} operations form a block with one common scale; give a unit with one result for each "
+            "operation, such as a quantiser without lanes"
         )
     if not unit.stages:
         return "an AXI4-Stream needs a clock; give 1 stage or more"
     given = [*non_defaults(unit)]
-    return f"{given[0]} given; an AXI4-Stream has its own reset and waits, so leave it out" if given else None
+    return f"{given[0]} given; an AXI4-Stream has its own reset and handshake: leave it out" if given else None
 
 
 def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:

@@ -37,7 +37,7 @@ def c_header(unit: Unit) -> str:
             name = f"{prefix}_{identifier(port.name)}"
             lines += [f"#define {name}_LSB {lowest}", f"#define {name}_BITS {port.width}"]
     for fmt in port_formats(unit):
-        lines += ["", f"/* {fmt.name}: codes of the largest and smallest numbers and of what is no number */"]
+        lines += ["", f"/* {fmt.name}: codes of the largest and smallest numbers, infinity and NaN */"]
         lines += [f"#define {prefix}_{name} 0x{code:0{(fmt.bits + 3) // 4}X}u" for name, code in special_codes(fmt)]
     return "\n".join([*lines, "", "#endif", ""])
 
@@ -68,7 +68,7 @@ def _types(unit: Unit) -> str:
     for word, ports in (("operands", unit.inputs), ("results", unit.outputs)):
         fields = [f"    {_sv_type(port)} {port.name}; // {port.doc}" for port in reversed(ports)]
         lines += ["  typedef struct packed {", *fields, f"  }} {word}_t;", ""]
-    lines.append("  /* verilator lint_off UNUSEDPARAM */ // nobody reads all of them")
+    lines.append("  /* verilator lint_off UNUSEDPARAM */ // no module uses all parameters")
     width = max(Flags).bit_length()
     lines += [f"  localparam logic [{width - 1}:0] FLAG_{flag.name} = {width}'d{int(flag)};" for flag in Flags]
     for fmt in port_formats(unit):

@@ -101,7 +101,7 @@ class GemmTile:
         if element.bias_port:
             raise ValueError(f"{unit.name}: a tile has no bias ports; give a unit without them")
         if given := [*non_defaults(unit)]:
-            raise ValueError(f"{unit.name}: {given[0]} given; a tile moves its registers in its own way, leave it out")
+            raise ValueError(f"{unit.name}: {given[0]} given; a tile controls its own registers: leave it out")
         stages = max(1, unit.stages)
         return cls(
             name, rows, columns, element.a, element.b, element.engine, format(target), rounding, overflow, stages

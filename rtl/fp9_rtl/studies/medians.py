@@ -162,8 +162,9 @@ def page(study: Medians, found: Found) -> str:
         areas.append(markdown_row([a.unit, a.library, a.mapping, *spread, f"{a.delay_ns:.2f}"]))
     basis = (
         f"Synthesis depends on the order of a circuit's cells, so each unit was mapped in {ORDERS} orders. Areas, "
-        'delays and ratios are medians. "Ratio" divides the area of the unit by that of the unit under "over"; "least" '
-        f'and "most" are those of any two orders. Deviations are standard deviations. {NOTE[0].upper()}{NOTE[1:]}.'
+        'delays and ratios are medians. "Ratio" is the area of the unit divided by the area of the unit in the column '
+        '"over". "Least" and "most" are the smallest and largest values: of an area over all orders, of a ratio over '
+        f"all pairs of orders. Deviations are standard deviations. {NOTE[0].upper()}{NOTE[1:]}."
     )
     parts = [f"# {study.title}", study.question, basis, "\n".join(ratios), "\n".join(areas)]
     return "\n\n".join([*parts, f"Measure again: `fp9 study {study.name}`"]) + "\n"

@@ -56,11 +56,11 @@ class Study:
     def __post_init__(self) -> None:
         labels = [variant.label for variant in self.variants]
         if not labels or len(set(labels)) != len(labels):
-            raise ValueError(f"study {self.name}: give variants, each with a label of its own")
+            raise ValueError(f"study {self.name}: give variants with different labels")
         unknown = [v.over for v in self.variants if v.over not in (None, *labels)]
         if unknown:
             raise ValueError(
-                f"study {self.name}: no variant is labelled {unknown[0]!r}; compare with one that is there"
+                f"study {self.name}: no variant is labelled {unknown[0]!r}; compare with an existing variant"
             )
 
     def baseline(self, variant: Variant) -> str:

@@ -57,7 +57,7 @@ CIRCUITS = (
                 "engine.nan.zero_bypass",
                 lambda unit, value: is_absent(unit, value) or is_pair(unit),
                 "false",
-                "no preset of exact sums has it, and so no circuit but the sum of two normal products",
+                "no preset of exact sums uses it; only the sum of two normal products has a circuit",
             ),
         ),
         _is_one_sum_of_several,

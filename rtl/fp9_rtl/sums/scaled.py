@@ -55,7 +55,7 @@ _SCALED = (
         "engine.result.format",
         lambda _, value: value.subnormals,
         "a format with subnormal numbers, such as fp32 or fp16",
-        "a scaled sum below the normal numbers is shifted to the places of subnormal ones",
+        "the circuit shifts a scaled sum below the normal range to a subnormal number",
     ),
     Condition[Dot](
         "scale",
@@ -114,13 +114,13 @@ _SCALED_BLOCKS = (
         "scale",
         lambda _, value: _span(value) <= MOST_PLACES,
         f"a format whose products of two scales lie within {MOST_PLACES} places, such as ue4m3, or leave out block",
-        "the sums of blocks are added in fixed point, which has a place for every distance of their scales",
+        "the circuit adds the sums of blocks in fixed point, which needs bits for every difference of their scales",
     ),
     Condition[Dot](
         "engine.nan.infinity_run",
         is_absent,
         "steps without it, or leave out block",
-        "infinities cancel among products, and the sums of blocks no longer say which products were infinite",
+        "infinities cancel among products, and the sums of blocks do not show which products were infinite",
     ),
 )
 

@@ -27,7 +27,7 @@ from fp9_rtl.synthesis.run import Progress
 from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import YosysError, run_yosys, yosys_version
 
-NOTE = "after place and route with a fixed seed; registers around the unit, counted apart; no DSP blocks"
+NOTE = "after place and route with a fixed seed; registers around the unit, counted separately; no DSP blocks"
 """Note on the measurement conditions, printed below every table."""
 
 SEED = 1

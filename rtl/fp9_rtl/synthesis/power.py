@@ -175,15 +175,17 @@ class _Reader:
     def cell(self, cell: Group) -> Cell:
         pins = {pin.name: pin for pin in cell.of("pin")}
         if any(cell.of("latch", "statetable", "ff_bank", "latch_bank", "bus", "bundle")):
-            raise ValueError("a latch, or a cell of several bits, has no place in these units")
+            raise ValueError("latches and cells of several bits are not supported")
         inputs = tuple(name for name, pin in pins.items() if pin.attributes.get("direction") == "input")
         ffs = list(cell.of("ff"))
         clock = ffs[0].attributes["clocked_on"].strip() if ffs else ""
         if clock and clock not in inputs:
-            raise ValueError(f"a register that is clocked on {clock}, not on the rising edge of a pin, is not counted")
+            raise ValueError(
+                f"a register that is clocked on {clock}, not on the rising edge of a pin, is not supported"
+            )
         inputs = tuple(name for name in inputs if name != clock)
         if len(inputs) > MOST_INPUTS:
-            raise ValueError(f"{len(inputs)} inputs are more than the {MOST_INPUTS} that are told apart")
+            raise ValueError(f"{len(inputs)} inputs are more than the {MOST_INPUTS} that are supported")
         outputs = {name: pin.attributes["function"] for name, pin in pins.items() if "function" in pin.attributes}
         if ffs:
             bits = ffs[0].arguments

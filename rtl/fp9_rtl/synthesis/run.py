@@ -139,7 +139,7 @@ def repeated(
     Raises ValueError if `times` is less than 2, and otherwise the same errors as `synthesise`.
     """
     if times < 2:
-        raise ValueError(f"{times} orders given; a spread takes 2 or more")
+        raise ValueError(f"{times} orders given; give 2 or more")
     measured = []
     for order in range(times):
         measured.append(synthesise_unit(unit, library=library, mappings=mappings, order=order, cache=cache))

@@ -51,7 +51,7 @@ def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None
     except OSError as error:
         reason = error.strerror or str(error)
         raise OSError(
-            f"cannot keep results in {folder} ({reason}); set FP9_CACHE to a folder that is writable"
+            f"cannot cache results in {folder} ({reason}); set FP9_CACHE to a folder that is writable"
         ) from None
 
 

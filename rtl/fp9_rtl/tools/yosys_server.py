@@ -73,7 +73,7 @@ def prepare() -> Path:
                 if not _in_child(_compile, binary, path):
                     sys.exit(f"Yosys could not be compiled into {place}: are there 1 GB of memory and 300 MB of disk?")
     except OSError as error:
-        sys.exit(f"cannot keep Yosys in {place} ({error.strerror}); set YOWASP_CACHE_DIR to a folder that is writable")
+        sys.exit(f"cannot store Yosys in {place} ({error.strerror}); set YOWASP_CACHE_DIR to a folder that is writable")
     return path
 
 

@@ -96,7 +96,7 @@ def _is_register(unit: Unit, cell: dict[str, Any], clock: list[int]) -> bool:
         return True
     if "ff" in cell["type"] or "latch" in cell["type"] or "mem" in cell["type"]:
         raise ValueError(
-            f"{unit.name}: {cell['type']} found, which the rising edge of clk does not move alone; run it without "
+            f"{unit.name}: {cell['type']} found, which depends on more than the rising edge of clk; run it without "
             "streams"
         )
     return False

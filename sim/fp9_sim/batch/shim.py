@@ -153,7 +153,7 @@ def _pointer(port: Port, index: int, array: str, const: str) -> str:
 
 
 _SETTLE = """\
-    /* Copies: what is written could lie in `edges`, and the loop would not be one of vectors. */
+    /* Copies: a store could alias `edges`, and the compiler would not vectorise the loop. */
     const size_t first = edges[0], last = edges[1];
 #ifdef FP9_LANES
 #pragma GCC ivdep
@@ -227,7 +227,7 @@ _STREAMS = """\
     const auto together = [](const uint8_t *flags, size_t count) {
         size_t set = 0;
         for (size_t s = 0; s < count; ++s) set += flags[s];
-        if (set != 0 && set != count) throw std::runtime_error("its streams do not move together; run it without");
+        if (set != 0 && set != count) throw std::runtime_error("streams do not advance together; run without streams");
         return set != 0;
     };
     size_t done = 0;
@@ -239,7 +239,7 @@ _STREAMS = """\
         clock(@active, false, 0);
         for (unsigned idle = 0; given < steps && idle < @stuck; ++idle) {
             const bool offers = taken < steps;
-            /* A stream that has ended offers its last operation again, whose result nobody takes. */
+            /* A finished stream offers its last operation again. Its result is discarded. */
             const auto read = [&](const auto *in, auto &next) {
                 for (size_t s = 0; s < count; ++s) {
                     const size_t i = from[s] + taken, last = from[s + 1] - 1;
@@ -278,7 +278,7 @@ _TEMPLATE = """\
 namespace {{
 #ifdef FP9_LANES
 struct Model {{}};
-/* Ports and marks of one operation. What is no port stays as it is, but for the mark that the inputs have changed. */
+/* The model's state for one operation: only ports, constants and the flag for changed inputs are set. */
 union Lane {{
     {prefix}___024root root;
     Lane() {{ root.__VicoTriggered[0] = 1; FP9_CONSTANTS }}
@@ -294,7 +294,7 @@ inline void evaluate({prefix} &top) {{ top.eval(); }}
 #endif
 }}  // namespace
 
-/* In place of Verilator's own, which ends the process: loops that do not settle, $fatal and $stop come here. */
+/* Replaces Verilator's function, which ends the process at $fatal, $stop and loops that do not settle. */
 void vl_fatal(const char *, int, const char *, const char *message) {{ throw std::runtime_error(message); }}
 
 extern "C" {{

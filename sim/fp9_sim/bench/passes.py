@@ -101,7 +101,7 @@ async def stream(dut: Any, order: Order) -> Outcome:
     *cuts, full = parts
     for part in cuts if full.wrong_result() is None else ():
         if wrong := part.wrong_result():
-            said = f"before a reset in mid-stream, unlike later, {wrong}"
+            said = f"before a reset in mid-stream, but not after it, {wrong}"
             return Outcome(answers_of(unit, []), 0, (said,), passes=tuple(done), broken=part.plan)
     rows = full.monitor.results
     clocks = sum(part.stream.clock for part in parts)

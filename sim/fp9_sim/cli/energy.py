@@ -45,7 +45,9 @@ _LAYER = "layer"
     show_default=True,
     help="area-optimised or delay-balanced.",
 )
-@click.option("--steps", is_flag=True, help="What each submodule takes, in a netlist that keeps their boundaries.")
+@click.option(
+    "--steps", is_flag=True, help="Show the energy of each submodule, in a netlist that keeps their boundaries."
+)
 @click.option(
     "--study",
     is_flag=True,
@@ -98,7 +100,7 @@ def energy(
             raise UserError("--toggles counts gates without a library; give only UNIT..., --zeros, --count and --seed")
         units = [load_unit(name, settings) for name in names]
         return show_toggles(units, zeros or (0.0, 0.5, 0.9), count, seed, as_json)
-    keeps("netlists that were mapped are kept; run the same command again, and the rest is mapped")
+    keeps("mapped netlists are cached; run the same command again to map the rest")
     if study:
         with recomputing(force):
             return _study(out, force, as_json)

@@ -37,8 +37,8 @@ def _check_wrapper(wrapper: str | None, user_bits: int, other_style: bool) -> No
 @click.command(cls=Command, page="explanation/generated-verilog.md")
 @click.argument("name", metavar="UNIT", type=UNIT)
 @click.option("-o", "--out", type=OUT_FILE, help="File to write; without it the Verilog is printed.")
-@click.option("--modules", "folder", type=_PATH, help="Folder for a file of each module, and UNIT.f, the list of them.")
-@click.option("--flat", is_flag=True, help="One module that holds all.")
+@click.option("--modules", "folder", type=_PATH, help="Folder for one file per module and the file list UNIT.f.")
+@click.option("--flat", is_flag=True, help="Write a single flat module.")
 @click.option("--sv", is_flag=True, help="SystemVerilog: enums, packed structs, logic, always_ff.")
 @click.option("--wrapper", type=Words(("axis",)), help="axis: behind AXI4-Stream ports, as module UNIT_axis.")
 @click.option("--user-bits", type=int, default=0, help="Bits of the wrapper's tuser, which pass with an operation.")
@@ -68,7 +68,7 @@ def rtl(
     """
     _check_wrapper(wrapper, user_bits, flat or sv)
     if folder is not None and (out or wrapper or flat):
-        raise UserError("--modules stands alone; leave out --out, --wrapper and --flat")
+        raise UserError("--modules does not combine with other outputs; leave out --out, --wrapper and --flat")
     with extra("rtl"):
         import fp9_rtl  # slow to load
         from fp9_rtl.export import axis, interfaces  # slow to load

@@ -19,8 +19,8 @@ if TYPE_CHECKING:
 
 _KINDS = ("netlist", "held-out", "mapped")
 _PATH = click.Path(path_type=Path)
-_PROVEN = "verdicts that were reached are kept; run the same command again, and it goes on from there"
-_KEPT = "with --record the units that ended have their records; run the same command for the others"
+_PROVEN = "verdicts are cached; run the same command again to continue"
+_KEPT = "with --record, finished units have records; run the same command again for the others"
 
 
 @click.command(cls=Command, page="explanation/proofs.md")

@@ -141,7 +141,7 @@ def update(
     place = _place(folder)
     with extra("sim"):
         from fp9_sim import evidence  # slow to load
-    keeps("the records that were made are kept, and the shards of a sweep; run the same command again for the others")
+    keeps("finished records and shards of sweeps are stored; run the same command again for the others")
     items = _items(names, about, place)
     with progress_bar() as progress:
         options: dict[str, Any] = {"limit": limit, "workers": workers, "scheduler": scheduler, "progress": progress}
@@ -173,7 +173,9 @@ def update(
 
 @records.command(cls=Command)
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
-@click.option("--seed", type=SEED, default=0, show_default=True, help="Chooses operations, case and mutants.")
+@click.option(
+    "--seed", type=SEED, default=0, show_default=True, help="Seed that selects operations, a proof case and mutants."
+)
 @click.option(
     "--timeout",
     "limit",
@@ -181,7 +183,7 @@ def update(
     metavar="SECONDS",
     default=30.0,
     show_default=True,
-    help="Seconds for the case.",
+    help="Seconds for the proof case.",
 )
 @click.option("--whole", is_flag=True, help="Compute whole suites by the reference model; a minute for each unit.")
 @settings_option
@@ -263,7 +265,7 @@ def study(names: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
     place = _place(folder)
     with extra("rtl"):
         from fp9_sim.evidence import studies  # slow to load
-    keeps("what was mapped is kept; run the same command again, and the rest is mapped")
+    keeps("mapped netlists are cached; run the same command again to map the rest")
     with progress_bar(keep=True) as progress:
         written = [str(studies.measure(name, place, progress)) for name in names]
     show(written, as_json, *written)

@@ -24,12 +24,14 @@ _PATH = click.Path(path_type=Path)
 @click.command(cls=Command, page="how-to/verify-a-unit.md")
 @click.argument("name", metavar="UNIT", type=UNIT)
 @records_option
-@click.option("--shards", help="Shards FIRST:STOP only; the record adds them up.")
-@click.option("--count", type=click.IntRange(1), help="Random operations of a space too large for all inputs.")
+@click.option("--shards", help="Only shards FIRST:STOP; the record sums all finished shards.")
+@click.option(
+    "--count", type=click.IntRange(1), help="Number of random operations, if there are too many inputs for all."
+)
 @click.option("--jobs", "workers", type=click.IntRange(1), help="Processes; default: one for each core.")
 @click.option("--scheduler", metavar="ADDRESS", help="Dask scheduler whose workers do the work.")
 @click.option("--verilog", "path", type=_PATH, help="Verilog of UNIT to sweep; default: generated.")
-@click.option("--only", multiple=True, metavar="PORT=VALUE ...", help="This operation only; repeat for a sequence.")
+@click.option("--only", multiple=True, metavar="PORT=VALUE ...", help="Only this operation; repeat for a sequence.")
 @settings_option
 def sweep(
     name: str,
@@ -61,7 +63,7 @@ def sweep(
     if only:
         return _only(unit, verilog, only, as_json)
     plan = library.Plan(unit, **({"count": count} if count else {}))
-    keeps("the shards that ended are kept; run the same command again, and the sweep goes on from there")
+    keeps("finished shards are stored; run the same command again to continue the sweep")
     chosen = library.parse_range(shards, plan.shards) if shards else None
     with progress_bar() as progress:
         found = library.sweep(

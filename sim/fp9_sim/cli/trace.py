@@ -70,7 +70,7 @@ def _subject(name: str, settings: tuple[str, ...]) -> tuple[Unit, str | None]:
 
     design = third_party.load(Path(name))
     if design.latency_from_handshake or design.latency is None:
-        raise UserError(f"{name}: a design without latency given; give latency, with which its result is read")
+        raise UserError(f"{name}: no latency in the mapping; give latency, so that the trace finds the result")
     unit = dataclasses.replace(design.spec, stages=design.latency)  # type: ignore[call-arg]
     return unit, third_party.wrapped(design, design.latency)
 
@@ -91,7 +91,7 @@ def _codes(unit: Unit, operands: Iterable[str]) -> dict[str, int]:
 def _history(unit: Unit, wanted: Wanted, at: int, operands: tuple[str, ...]) -> list[dict[str, int]]:
     """Return operation `at` of a suite, preceded by the operations that can influence its result."""
     if operands:
-        raise UserError(f"{operands[0]} given beside --at; give the codes, or the index of an operation")
+        raise UserError(f"{operands[0]} given with --at; give the codes, or the index of an operation")
     made = dataclasses.replace(wanted, around=None).vectors(unit)
     if at >= len(made):
         raise UserError(f"--at {at} given; there are {len(made):,} operations, give 0 to {len(made) - 1}")

@@ -83,7 +83,7 @@ def impossible_position(smallest: int, binade: int, position: str) -> str | None
     `smallest` is the exponent of the target format's smallest number.
     """
     if binade < smallest and position == "exact":
-        return "below the last place there is none"
+        return "numbers below the last place are inexact"
     if binade < smallest - 1 and position != "below half":
         return "less than half of the last place"
     if binade == smallest - 1 and position == "below half":
@@ -117,7 +117,7 @@ def _impossible_outcome(unit: Cast, fmt: Format, result: str, flags: str) -> str
     reasons = {
         "overflow saturates, or gives infinity, or NaN where there is none": flags == "overflow"
         and result not in _beyond_results(unit, fmt),
-        "only infinity is invalid, and becomes another class": flags == "invalid"
+        "only an infinity is invalid, and the result is not an infinity": flags == "invalid"
         and result not in _invalid_results(unit, fmt),
     }
     own = next((reason for reason, holds in reasons.items() if holds), None)

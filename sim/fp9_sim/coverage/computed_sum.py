@@ -114,10 +114,10 @@ class Sum:
             return next((reason for reason, holds in lasting.items() if holds), None)
         cut_to_zero = self.engine.window.width is not None and (outcome, flags) == ("zero", "inexact")
         reasons = lasting | {
-            "sums as small as this are exact": outcome in ("subnormal", "smallest normal")
+            "sums of this size are exact": outcome in ("subnormal", "smallest normal")
             and flags in ("inexact", "underflow")
             and self.exact_when_small,
-            "a window cuts off what is smaller than the smallest number": (outcome, flags) == ("zero", "underflow")
+            "a window drops bits below the smallest number": (outcome, flags) == ("zero", "underflow")
             and self.lowest_cut is not None
             and self.result.subnormals
             and self.lowest_cut >= lowest_place(self.result),

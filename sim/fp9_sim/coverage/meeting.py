@@ -67,5 +67,5 @@ class Meeting:
 
 def _impossible_cancellation(effective: str, cancelled: Bin) -> str | None:
     if effective == "opposed signs" and cancelled == -1:
-        return "a difference carries into no higher place"
-    return "nothing cancels between equal signs" if effective == "same signs" and cancelled not in (-1, 0) else None
+        return "a difference has no carry into a higher bit"
+    return "terms of equal sign do not cancel" if effective == "same signs" and cancelled not in (-1, 0) else None

@@ -28,7 +28,7 @@ def _swept(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> Findin
     if found.mismatches:
         return Finding(State.FAILS, f"{found.mismatches:,} mismatches")
     if found.plan.exhaustive and found.share < 1:
-        return Finding(State.STALE, f"{100 * found.share:.3g} % of the inputs met")
+        return Finding(State.STALE, f"{100 * found.share:.3g} % of the inputs simulated")
     return None
 
 

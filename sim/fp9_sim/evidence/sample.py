@@ -92,7 +92,7 @@ def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bo
     try:
         cases = [(claim, case) for claim in claims_of(unit) for case in claim.cases]
     except ValueError:
-        return "no claim is proven of this unit", None
+        return "no claim of this unit is proven", None
     claim, case = cases[rng.integers(len(cases))]
     record = decided(unit, claim, case, fp9_rtl.verilog(unit), limit)
     control = {None: "", True: ", its control refuted", False: ", its control not refuted"}[record.control_refuted]

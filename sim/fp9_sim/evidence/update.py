@@ -166,7 +166,7 @@ def _swept(item: Item, folder: Path, deadline: float, workers: int, scheduler: s
         path = sweep(Plan(item.unit), folder=folder, workers=workers, scheduler=scheduler, progress=step).path
         _certified(item, folder)
     except _OutOfTime:
-        complaint = "not ended within the hours; the shards that ended are kept, and it goes on from there"
+        complaint = "not finished within the hours; finished shards are stored, and the next run continues"
     return Ended(item, time.monotonic() - started, path, complaint)
 
 

@@ -54,7 +54,7 @@ NETLIST = Kind(
 DRAWN_LAST = replace(
     NETLIST,
     name="held-out",
-    says="single errors of a seed that was drawn when the suites were finished",
+    says="single errors of a seed that was chosen after the suites were finished",
     claim=MUTATION["held-out"],
     seeds=(41,),
 )

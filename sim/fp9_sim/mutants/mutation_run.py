@@ -214,7 +214,7 @@ def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
         {SELECT: bit_planes(numbers, SELECT_BITS)}, made.inputs, made.expected, made.care, made.unit.latency
     )
     if wrong[0]:
-        raise ValueError(f"{made.unit.name}: the circuit itself fails the vectors; nothing can be scored by it")
+        raise ValueError(f"{made.unit.name}: the unmodified circuit fails the vectors, so it has no mutation score")
     return [mutant for mutant in level.mutants if wrong[mutant.number]]
 
 
@@ -233,7 +233,7 @@ def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
         return level.netlist.mismatches({**inputs, SELECT: select}, expected, care, len(made))
 
     if (wrong := first_difference(0)) >= 0:
-        raise ValueError(f"{made.unit.name}: the circuit itself fails vector {wrong}; nothing can be scored by it")
+        raise ValueError(f"{made.unit.name}: the circuit itself fails vector {wrong}, so it has no mutation score")
     return [mutant for mutant in level.mutants if first_difference(mutant.number) >= 0]
 
 

@@ -160,4 +160,4 @@ def _in_order(cells: list[Placed]) -> list[Placed]:
         return [cells[n] for n in TopologicalSorter(sources).static_order()]
     except CycleError as error:
         around = ", ".join(dict.fromkeys(cells[n].name for n in chain(error.args[1])))
-        raise ValueError(f"the netlist has a loop of cells ({around}); only circuits without can be counted") from None
+        raise ValueError(f"the netlist has a loop of cells ({around}); give a circuit without loops") from None

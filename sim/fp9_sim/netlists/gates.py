@@ -166,7 +166,7 @@ def in_order(rows: list[Row]) -> list[Row]:
                     done.add(gate)
                     order.append(gate)
             elif following in pending:
-                raise ValueError("the netlist has a loop of gates; only combinational ones can be evaluated")
+                raise ValueError("the netlist has a loop of gates; give a combinational netlist")
             else:
                 pending.add(following)
                 stack.append((following, _sources(rows[following], driver)))

@@ -39,7 +39,7 @@ def assertions(unit: Unit) -> str:
 
 
 _COUNTED = """\
-// Assertions of @{name}: bound to every instance of it where this file is read.
+// Assertions of @{name}, bound to every instance of the module.
 @{lint}module @{name}_sva (
   input logic @{ports}
 );
@@ -70,11 +70,11 @@ _COUNTED = """\
 
   known: assert property (@{clock} disable iff (@{reset}) !$isunknown({@{handshake}}));
   empties_in_reset: assert property (@(posedge clk) @{reset} |=> !out_valid);
-  // A result belongs to an operation that has none yet.
+  // Every result belongs to an operation without a result.
   no_repeat: assert property (@{clock} disable iff (@{reset}) out_valid |-> under_way != 0);
-  // The oldest operation moves on whenever no result waits.
+  // The oldest operation advances whenever no result waits.
   no_loss: assert property (@{clock} disable iff (@{reset}) complete && !out_valid |-> idle < LATENCY);
-  // The oldest operation has been under way long enough: no younger one has overtaken it.
+  // A result comes no earlier than the latency of the oldest operation: no younger operation overtakes it.
   in_order: assert property (@{clock} disable iff (@{reset})
     out_valid |-> now - taken_at[given % MOST] @{in_time} LATENCY);
   room_for_times: assert property (@{clock} disable iff (@{reset}) under_way < MOST);

@@ -81,7 +81,7 @@ _HEAD = """\
 double sc_time_stamp() { return 0; }
 
 static const size_t COUNT = @{count};  // vectors that the bench was made for
-static const size_t UNCOMPARED = @{uncompared};  // results without meaning, which the file has as x
+static const size_t UNCOMPARED = @{uncompared};  // undefined results, which the file shows as x
 static const size_t MOST_SHOWN = @{most};
 
 struct Column {
@@ -95,7 +95,7 @@ static const Column columns[] = {
 
 struct Cell {
   uint64_t value;
-  bool cared;  // false: x in the file, a result without meaning
+  bool cared;  // false: x in the file, an undefined result
 };
 using Vector = std::vector<Cell>;
 
@@ -223,10 +223,10 @@ _CLOCKED = """\
 // --- streams: inputs change and outputs are read while the clock is low
 
 static const size_t LATENCY = @{latency}, PREFIX = @{prefix}, PATIENCE = @{patience};
-static const size_t STALLED = @{stalled};  // vectors after which a stream with stalls is at full rate
+static const size_t STALLED = @{stalled};  // number of vectors after which a stream has no more stalls
 enum Ends { DRAINED, TAKEN, BLOCKED };
 
-// Whether a side pauses: never, sometimes, often or nearly always, by the phase of the stream.
+// Return whether a side pauses: never, sometimes, often or nearly always, depending on the phase.
 static bool pauses(size_t phase) {
   static std::mt19937 random(1);
   static const unsigned eighths[] = {0, 1, 4, 7};
@@ -239,7 +239,7 @@ static void edge(Top& top) {
   top.clk = 0;
 }
 
-// The first `count` vectors after a reset of some clocks, which may cut a stream before it.
+// Stream the first `count` vectors after a reset of `clocks` clocks. The reset may cut an earlier stream.
 static void stream(Top& top, const std::vector<Vector>& vectors, size_t count, int clocks, bool stalls, Ends ends) {
   std::vector<size_t> taken_at;
   std::vector<uint64_t> held;
@@ -292,7 +292,7 @@ static void stream(Top& top, const std::vector<Vector>& vectors, size_t count, i
 
 int main(int argc, char** argv) {
   const std::vector<Vector> vectors = read(argc == 2 ? argv[1] : "");
-  // Registers start at random values: one that no reset sets is not 0 by chance.
+  // Registers start at random values, so that a register without a reset is not 0 by chance.
   Verilated::randReset(2);
   Verilated::randSeed(1);
   Top top;

@@ -20,7 +20,7 @@ def bench(unit: Unit) -> str:
     """
     outputs = [port.name for port in unit.outputs]
     lines = [
-        f"// Drawn operations of {unit.name} held to its golden model by DPI-C: PASS or FAIL at the end.",
+        f"// Compare {unit.name} with its golden model through DPI-C on random operations; print PASS or FAIL.",
         f"module {unit.name}_dpi_tb (input logic clk);",
         f"  import {unit.name}_dpi::*;",
         f"  localparam int COUNT = {EXAMPLE_COUNT};",
@@ -125,7 +125,7 @@ def _clocked(unit: Unit) -> list[str]:
         "    if (!rst && in_valid && in_ready) expected.push_back(model());",
         "    if (!rst && out_valid && out_ready) check(expected.pop_front());",
         "    if (received == COUNT) finish();",
-        '    if (waited == 100 * COUNT) $fatal(1, "no result for so long: %0d of %0d came", received, COUNT);',
+        '    if (waited == 100 * COUNT) $fatal(1, "no result for a long time: %0d of %0d came", received, COUNT);',
         "  end",
     ]
 

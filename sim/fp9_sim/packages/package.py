@@ -78,7 +78,7 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
         _File(f"tb/{name}_tb.cpp", "self-checking bench for Verilator, C++", lambda: cpp_bench(vectors)),
         _File(f"tb/{name}_sva.sv", "assertions of the protocol", lambda: assertions(unit), clocked),
         *(_File(f"model/{file}", _model_file(file), functools.partial(model.__getitem__, file)) for file in model),
-        _File(f"tb/{name}_dpi_tb.sv", "example: the unit beside the model", lambda: dpi.bench(unit), imported),
+        _File(f"tb/{name}_dpi_tb.sv", "example: compare the unit with the model", lambda: dpi.bench(unit), imported),
         _File(f"tb/{name}_dpi_tb.cpp", "the clock of the example, for Verilator", lambda: dpi.clock(unit), imported),
         _File(f"constraints/{name}.sdc", "timing constraints", lambda: texts.constraints(unit)),
         _File(f"{name}.core", "FuseSoC core", lambda: texts.fusesoc_core(unit, [rtl], [types, interface])),
@@ -89,7 +89,7 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
             lambda: stream_description(unit, f"../{wrapper}"),
             streams,
         ),
-        _File(f"{name}.toml", "the spec, from which fp9 makes all of this again", lambda: dumps(unit)),
+        _File(f"{name}.toml", "the specification, from which fp9 regenerates all files", lambda: dumps(unit)),
         _File(f"doc/{name}.md", "data sheet", lambda: described),
         _File(f"doc/{picture(unit)}", "its timing diagram", lambda: drawing or "", drawing is not None),
         _File("Makefile", "benches and lint", lambda: texts.makefile(unit, rtl, wrappers, types, interface)),
@@ -120,7 +120,7 @@ def _timing(unit: Unit) -> tuple[str | None, str | None]:
 
 def _model_file(path: str) -> str:
     if path.endswith("_bench.c"):
-        return "the golden model held to vectors, C"
+        return "check of the golden model against the vectors, C"
     if path.endswith(".h"):
         return "the golden model, C99"
     return "its import by DPI-C" if path.endswith(".sv") else "its functions behind DPI-C"

@@ -140,7 +140,7 @@ _HEAD = """\
 // +vectors=FILE names the memory file; without it, it is vectors/@{name}.memh where the simulator runs.
 module @{name}_tb;
   localparam COUNT = @{count};
-  localparam UNCOMPARED = @{uncompared};  // results without meaning, which the file has as x
+  localparam UNCOMPARED = @{uncompared};  // undefined results, which the file shows as x
   localparam DIGITS = @{characters};  // characters of a line
 
   reg [@{bits}-1:0] vectors [0:COUNT-1];
@@ -264,7 +264,7 @@ _CLOCKED = """\
 
   localparam LATENCY = @{latency};
   localparam PREFIX = @{prefix};  // vectors of the streams before the one with all of them
-  localparam STALLED = @{stalled};  // vectors after which a stream with stalls is at full rate
+  localparam STALLED = @{stalled};  // number of vectors after which a stream has no more stalls
   localparam LONGEST = @{longest};  // clocks of the longest reset
   localparam DRAINED = 0, TAKEN = 1, BLOCKED = 2;  // when a stream ends
   reg clk, rst, in_valid, out_ready, taken, waiting;
@@ -275,7 +275,7 @@ _CLOCKED = """\
   integer sent, received, clock, clocks, idle, seed;
   @{name} unit (@{connections});
 
-  // Whether a side pauses: never, sometimes, often or nearly always, by the `phase` of the stream.
+  // Return whether a side pauses: never, sometimes, often or nearly always, depending on the phase.
   function pauses(input integer phase);
     case (phase % 4)
       0: pauses = 0;
@@ -285,7 +285,7 @@ _CLOCKED = """\
     endcase
   endfunction
 
-  // One clock: what both sides hand over, and what they must keep.
+  // Simulate one clock cycle: transfers at both sides, and checks of the handshake.
   task tick(input stalls, input integer ends);
     integer late;
     begin
@@ -322,7 +322,7 @@ _CLOCKED = """\
     end
   endtask
 
-  // The first `count` vectors after a reset of some clocks, which may cut a stream before it.
+  // Stream the first `count` vectors after a reset of `clocks` clocks. The reset may cut an earlier stream.
   task stream(input integer count, input integer clocks, input stalls, input integer ends);
     begin
       {rst, in_valid, waiting} = 3'b100;

@@ -119,11 +119,11 @@ class Circuit:
             rests = fields_of(lemma.text) - said - lemma.says.keys()
             rests |= {text for text in lemma.assumes if text not in given}
             if rests:
-                raise self._error(f"lemma {lemma.name} rests on {min(rests)}, which none before shows")
+                raise self._error(f"lemma {lemma.name} assumes {min(rests)}, which no earlier lemma proves")
             said |= lemma.says.keys()
             given |= set(lemma.gives)
         if unsaid := (self.outputs.keys() | {name for name in self.nets if name.endswith(_NEXT)}) - said:
-            raise self._error(f"no lemma says what {min(unsaid)} is")
+            raise self._error(f"no lemma determines {min(unsaid)}")
 
     def obligation(
         self, says: Sequence[str], text: str, at: Mapping[str, int], fixed: Mapping[str, int] = MappingProxyType({})

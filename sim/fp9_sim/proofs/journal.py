@@ -120,7 +120,7 @@ class Journal:
                     raise OSError(28, "No space left on device")
                 os.fsync(file.fileno())
         except OSError as error:
-            complaint = f"{self.path}: verdicts are not kept: {error.strerror}"
+            complaint = f"{self.path}: verdicts are not stored: {error.strerror}"
             if complaint not in self.complaints:
                 self.complaints.append(complaint)
 

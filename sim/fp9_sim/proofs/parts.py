@@ -75,7 +75,7 @@ class Lemma:
         """Return the lemma's control: the specification in Verilog with one deliberate error."""
         found, error = self.control
         if self.text.count(found) == 0:
-            raise ValueError(f"lemma {self.name}: its control changes {found}, which it does not say")
+            raise ValueError(f"lemma {self.name}: its control changes {found}, which the lemma does not state")
         return self.text.replace(found, error, 1)
 
 
@@ -145,11 +145,11 @@ class Netlist:
                 rests = {name for name in fields_of(lemma.text) if name not in shown}
                 rests |= {text for text in lemma.assumes if text not in given}
                 if rests:
-                    raise self._error(f"lemma {lemma.name} rests on {min(rests)}, which none before shows")
+                    raise self._error(f"lemma {lemma.name} assumes {min(rests)}, which no earlier lemma proves")
             said = shown
             given |= {text for lemma in own for text in lemma.gives}
         if unsaid := self.outputs.keys() - said:
-            raise self._error(f"no lemma says what {min(unsaid)} is")
+            raise self._error(f"no lemma determines {min(unsaid)}")
 
     def proof(self, steps: Sequence[str], text: str, adds: Mapping[str, str]) -> str:
         """Return the Verilog of a proof module that contains the given steps and the specification `text`.
@@ -234,7 +234,7 @@ def dismantled(unit: Unit, verilog: str) -> Netlist:
     steps = {cell.split(".")[-1].removeprefix("u_"): content for cell, content in top["cells"].items()}
     gates = sorted(step for step, cell in steps.items() if cell["type"] not in modules)
     if gates:
-        raise ValueError(f"{unit.name}: no proof by parts: its Verilog is no chain of steps")
+        raise ValueError(f"{unit.name}: no proof by parts: its Verilog is not a chain of steps")
 
     def pins(cell: Mapping[str, Any], direction: str) -> dict[str, Bits]:
         ports = modules[cell["type"]]["ports"]

@@ -70,7 +70,9 @@ def read(folder: Path, claim: str, unit: str) -> Fields | None:
     if record is None:
         return None
     if (record["claim"], record["unit"]) != (claim, unit):
-        raise ValueError(f"{path} is a record of {record['claim']} of {record['unit']}; move it to its own place")
+        raise ValueError(
+            f"{path} is a record of {record['claim']} of {record['unit']}; move it to the file of that record"
+        )
     provenance = {"date": record["date"], "command": record["command"], **record["tools"]}
     common = {"unit": unit, "spec": record["spec"], "circuit_sha256": record["form"], "provenance": provenance}
     return {**common, "seconds": record["cost"]["seconds"], **record["result"]}

@@ -162,4 +162,4 @@ def first_error(said: str) -> str:
     lines = [line.strip() for line in said.splitlines() if line.strip()]
     marks = (ICARUS_FATAL, "%Error", "%Warning", "error")
     telling = [line for line in lines if any(mark in line for mark in marks)]
-    return (telling or lines[-1:] or ["it says nothing"])[0].rstrip(".")
+    return (telling or lines[-1:] or ["no message"])[0].rstrip(".")

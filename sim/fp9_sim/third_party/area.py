@@ -62,9 +62,12 @@ def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> 
     cannot read, and MissingTool if Yosys or a library is missing.
     """
     if design.operands is not design.spec:
-        raise ValueError(f"{design.path}: areas are of units, and [result] makes another of its spec; leave it out")
+        raise ValueError(f"{design.path}: an area comparison needs the unit itself; leave out [result]")
     if design.spec.stages and "out_ready" not in design.handshake:
-        raise ValueError(f"{design.path}: areas are compared without a clock, or with a handshake of their own")
+        raise ValueError(
+            f"{design.path}: a clocked design without out_ready given; give one without a clock, or with "
+            "handshake.out_ready"
+        )
     top = design.spec.name
     theirs, ours = _plain(wrapped(design, 0), top), _plain(_held(design), top)
     return [area for library in libraries for area in _measured(design, theirs, ours, library)]
@@ -158,7 +161,9 @@ def read(record: Path) -> list[Area]:
 
 def table(areas: Sequence[Area], mapping: str) -> str:
     """Return the areas for one synthesis script as a Markdown table with one row per DUT and one column per library."""
-    lines = [f"| mapping {mapping} | " + " | ".join(f"{name}: theirs | ours | of it" for name in SIDE_BY_SIDE) + " |"]
+    lines = [
+        f"| mapping {mapping} | " + " | ".join(f"{name}: third-party | fp9 | ratio" for name in SIDE_BY_SIDE) + " |"
+    ]
     lines.append("|---|" + "---:|---:|---:|" * len(SIDE_BY_SIDE))
     found = {(area.peer, area.library): area for area in areas if area.mapping == mapping}
     for peer in sorted({area.peer for area in areas}):

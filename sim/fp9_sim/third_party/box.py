@@ -34,15 +34,17 @@ def box(path: Path) -> Box:
     spec = sum_of(design.spec)
     if spec is None:
         raise ValueError(
-            f"{path}: a unit of kind {design.spec.kind} given; give one of kind dot, fma or mac, whose sums are fitted"
+            f"{path}: a unit of kind {design.spec.kind} given; give one of kind dot, fma or mac, which compute sums"
         )
     if spec.has_state and (spec.engine.step.exact or spec.engine.chunk.length):
-        raise ValueError(f"{path}: engine {spec.engine.name} given; give one of a mac whose every sum is its result")
+        raise ValueError(
+            f"{path}: engine {spec.engine.name} given; give a mac whose result is the rounded sum of every operation"
+        )
     numbers = {port.name for port in spec.inputs if port.formats}
     if lacking := [*(name for name in design.held if name in numbers), *({"result"} & {*design.without})]:
-        raise ValueError(f"{path}: theirs has no {lacking[0]}; give a unit with all operands and the result")
+        raise ValueError(f"{path}: the design has no {lacking[0]}; give a unit with all operands and the result")
     if design.latency is None:
-        raise ValueError(f"{path}: no latency given; give it: no expected result finds it")
+        raise ValueError(f"{path}: no latency given; set `latency`: without expected results it cannot be measured")
     a, b = (getattr(spec, name)[design.held.get(f"{name}_format", 0)] for name in ("a", "b"))
     interface = Interface(a, b, spec.engine.output, spec.products, design.any_nan)
     return Box(design.top, interface, _ask(design, design.latency, spec))

@@ -46,7 +46,7 @@ def check_handshake(path: Path, handshake: Mapping[str, Any], latency: int | Non
         others += ["[enable]"] * enabled + ["latency"] * (latency != MOST_CLOCKS)
         if others:
             raise ValueError(
-                f"{path}: {others[0]} given beside handshake.{held[0]}; done alone says when, leave it out"
+                f"{path}: {others[0]} given beside handshake.{held[0]}; done states when a result comes: leave it out"
             )
         return
     if handshake and "in_valid" not in handshake:

@@ -74,8 +74,8 @@ def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = 
         *([f"include = {json.dumps([str(folder) for folder in found.include])}"] if found.include else []),
         f'top = "{name}"',
         'unit = "fma_fp32_ocp"  # a name of `fp9 units`, a unit file such as "mine.toml", or a table [unit]',
-        '# nan = "any"  # where any NaN is as good as the expected one',
-        '# without = ["flags"]  # outputs of the spec that it does not have',
+        '# nan = "any"  # accept any NaN where NaN is expected',
+        '# without = ["flags"]  # outputs of the specification that the design does not have',
         "",
         "[ports]  # spec = its port or a part of it; `fp9 units --json` lists the ports of the spec",
         *(f'# ? = "{port.name}"  # {_words(port)}' for port in others),
@@ -85,7 +85,11 @@ def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = 
     ]
     lines += _table("defines", found.defines) + _table("parameters", parameters)
     if clocks:
-        lines += ["", "[clock]  # latency is found out, or given: latency = 3 above", f'port = "{clocks[0].name}"']
+        lines += [
+            "",
+            "[clock]  # fp9 measures the latency; to set it, write latency = 3 above",
+            f'port = "{clocks[0].name}"',
+        ]
     if resets:
         active = "low" if _LOW.fullmatch(resets[0].name) else "high"
         lines += ["", "[reset]", f'port = "{resets[0].name}"', f'active = "{active}"']

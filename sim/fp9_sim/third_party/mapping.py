@@ -151,7 +151,7 @@ def load(path: Path | str) -> Design:
     keys.check_known(path, "flags", said.get("flags", {}), _FLAGS)
     flags = {n: keys.text(path, f"flags.{n}", v) for n, v in said.get("flags", {}).items()}
     if set(without) >= {port.name for port in spec.outputs}:
-        raise ValueError(f"{path}: without names every output; leave one to check")
+        raise ValueError(f"{path}: without lists every output; leave at least one to compare")
     exact = _exact(path, spec, said["exact"]) if "exact" in said else None
     apart = {*without, *held, *([FLAGS_PORT.name] if flags else []), *(["result"] if exact else [])}
     return Design(
@@ -195,7 +195,7 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
         if field not in FIELDS:
             raise ValueError(f"{path} has a field {field!r}; known are {', '.join(FIELDS)}")
         if not isinstance(value, FIELDS[field]) or isinstance(value, bool) != (FIELDS[field] is bool):
-            raise ValueError(f"{path}: {field} = {value!r} given; docs/reference/mapping.md has its form")
+            raise ValueError(f"{path}: {field} = {value!r} given; see docs/reference/mapping.md")
     for field in ("files", "top", "unit"):
         if not said.get(field):
             raise ValueError(f"{path} needs the field {field!r}; add it")
@@ -232,12 +232,12 @@ def _built(path: Path, said: Mapping[str, Any], latency: int | None) -> Unit:
     check_handshake(path, handshake, latency, "enable" in said)
     if base.has_state and not {"in_valid", "start"} & {*handshake}:
         raise ValueError(
-            f"{path}: a unit with state must know which clocks carry an operation; give handshake.in_valid"
+            f"{path}: a unit with state needs a signal for clocks with an operation; give handshake.in_valid"
         )
     if base.has_state and latency is None:
-        raise ValueError(f"{path}: the latency of a unit with state is not found out; give latency")
+        raise ValueError(f"{path}: the latency of a unit with state cannot be measured; give latency")
     if given := [*non_defaults(base)]:
-        raise ValueError(f"{path}: unit: {given[0]} given; leave it out: [reset], [enable] and [handshake] say it")
+        raise ValueError(f"{path}: unit: {given[0]} given; leave it out: [reset], [enable] and [handshake] state it")
     name = f"check_{keys.identifier(path, 'top', said['top'])}"
     if "result" in said:
         return _narrowed(path, name, base, said["result"], stages)

@@ -30,7 +30,7 @@ def design_proof(design: Design, seconds: float | None, sound: bool) -> list[Che
     if seconds is None or not sound:
         return proof_checks(design.spec, None, seconds, sound)[0]
     if design.holds_operands or design.spec.has_state:
-        why = "no proof is offered of a unit with a state or with start and done"
+        why = "no proof is available for a unit with state or with start and done"
         return [Check("proof for all inputs", "proof", why, State.NOT_RUN)]
     try:
         text = _plain(design)

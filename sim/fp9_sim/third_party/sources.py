@@ -56,7 +56,7 @@ def _matching(path: Path, name: str) -> Iterator[Path]:
         return
     found = sorted(path.parent.glob(name))
     if not found:
-        raise ValueError(f"{path}: files has {name!r}, and no file fits it")
+        raise ValueError(f"{path}: files has {name!r}, and no file matches")
     yield from found
 
 
@@ -67,7 +67,7 @@ def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, 
     in the text if the include file is not found, because a macro may disable the line.
     """
     if file in within:
-        raise ValueError(f"{file} includes itself; remove the circle")
+        raise ValueError(f"{file} includes itself; remove the cyclic include")
     text = read(file)
 
     def included(found: re.Match[str]) -> str:
@@ -104,6 +104,6 @@ def _converted(path: Path, top: str, files: Sequence[Path]) -> str:
         words = [program, "--synth", "--std=08", "--out=verilog", *sources, "-e", top]
         done = subprocess.run(words, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
-        said = next((line for line in done.stderr.splitlines() if line.strip()), "it says nothing")
+        said = next((line for line in done.stderr.splitlines() if line.strip()), "no message")
         raise ValueError(f"ghdl cannot convert {top}: {said}")
     return done.stdout

@@ -61,7 +61,9 @@ def traced(
     as `signals`.
     """
     if unit.group > 1:
-        raise ValueError(f"{unit.name}: its results belong to blocks of {unit.group} operations; trace a unit without")
+        raise ValueError(
+            f"{unit.name}: its results belong to blocks of {unit.group} operations; trace a unit without lanes"
+        )
     text = fp9_rtl.verilog(unit)
     vectors = results_of(unit, operations)
     model = signals(unit, text, operations, waves if verilog is None else None)

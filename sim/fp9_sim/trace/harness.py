@@ -54,7 +54,7 @@ def _run(unit: Unit, folder: Path, *command: str) -> str:
     done = subprocess.run(command, cwd=folder, capture_output=True, text=True, check=False)
     if done.returncode:
         first = (done.stderr or done.stdout).strip().splitlines()
-        raise SimulatorError(f"icarus refuses {unit.name}: {first[0] if first else 'it says nothing'}")
+        raise SimulatorError(f"icarus refuses {unit.name}: {first[0] if first else 'no message'}")
     return done.stdout
 
 

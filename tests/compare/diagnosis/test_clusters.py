@@ -50,7 +50,7 @@ def test_a_multiplier_without_limits_is_explained(carries: bool) -> None:
     assert not found.unexplained
     said = " ".join(each.says for each in found.explanations)
     assert "its exponent wraps around" in said
-    assert ("a carry of the rounding does not reach" in said) != carries
+    assert ("a carry from rounding does not reach" in said) != carries
 
 
 def test_what_remains_is_grouped_by_classes() -> None:

@@ -173,7 +173,7 @@ def test_noise_is_not_explained() -> None:
 
 
 _PRODUCT = Narrowed("product", Fma("exact", _E5M2, _E5M2, engine("fma_fp32(rounding=rto)")), format("e5m2"))
-_UNBOUNDED = "it flushes to zero what is below the normal numbers when rounded with an unbounded exponent"
+_UNBOUNDED = "it flushes results to zero that are below the normal range when rounded with an unbounded exponent"
 
 
 @pytest.mark.every(2)
@@ -181,15 +181,15 @@ _UNBOUNDED = "it flushes to zero what is below the normal numbers when rounded w
     "sentences",
     [
         (_UNBOUNDED,),
-        ("a zero factor gives zero, whatever the other one is",),
-        (_UNBOUNDED, "flags: it raises underflow for all numbers that become zero, exact subnormals too"),
-        ("flags: it raises invalid for zero times infinity beside a NaN",),
+        ("a zero factor gives zero, even with an infinity or NaN",),
+        (_UNBOUNDED, "flags: it raises underflow for all numbers that become zero, including exact subnormals"),
+        ("flags: it raises invalid for zero times infinity if another operand is NaN",),
     ],
     ids=len,
 )
 def test_what_multipliers_of_strangers_do_has_its_own_sentence(sentences: tuple[str, ...]) -> None:
     """Products of all numbers with some, and of a zero and infinity with a NaN as addend."""
-    unit = UNITS["fma"] if "beside a NaN" in sentences[0] else _PRODUCT
+    unit = UNITS["fma"] if "another operand is NaN" in sentences[0] else _PRODUCT
     some = np.array([0x00, 0x01, 0x03, 0x3B, 0x3D, 0x3F, 0x44, 0x7B, 0x7C, 0x7F, 0x80, 0xB9, 0xFC])
     a, b = (grid.ravel() for grid in np.meshgrid(np.arange(256), some))
     addend = np.where(np.arange(a.size) // 256 % 2, 0x80000000, 0x7FC00000 if unit is UNITS["fma"] else 0x80000000)

@@ -88,7 +88,7 @@ def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Callable[..., Result
         ("strangers_unit:fails", "strangers_unit:fails raises RuntimeError: no power; give a unit that answers"),
         ("strangers_unit:short", "gives an array of shape"),
         ("strangers_unit:floats", "gives float32; expected codes, unsigned integers"),
-        ("strangers_unit:fickle", "gives another result when it is asked the same sum again"),
+        ("strangers_unit:fickle", "gives different results for the same sum"),
         ("strangers_unit:NUMBER", "is int, which cannot be called"),
         ("strangers_unit:nothing", "strangers_unit has no nothing"),
         ("nowhere_at_all:unit", "importing nowhere_at_all gives ModuleNotFoundError"),

@@ -34,7 +34,7 @@ def test_softmax_is_that_of_the_cast_logits(subtract_max: bool) -> None:
 def test_minus_infinity_is_a_logit_and_plus_infinity_is_none() -> None:
     assert softmax([[0.0, -np.inf]], "hif8").tolist() == [[1.0, 0.0]]
     for bad in ([[np.inf, 0.0]], [[np.nan, 0.0]], [[-np.inf, -np.inf]]):
-        with pytest.raises(ValueError, match="give one finite at least"):
+        with pytest.raises(ValueError, match="give at least one finite logit"):
             softmax(bad, "hif8")
 
 

@@ -75,7 +75,7 @@ def test_stochastic_rounding_moves_weights_by_their_mean() -> None:
 @pytest.mark.parametrize(
     "rule, args, sentence",
     [
-        (TABLE3, ([0], [0], [np.inf]), "drop the step"),
+        (TABLE3, ([0], [0], [np.inf]), "skip the step"),
         (TABLE3, ([0], [0], [0.0, 1.0]), "give that of the weights"),
         (TABLE3, ([0], None, [0.0]), "no residual given"),
         (TABLE3, ([0], [0, 0], [0.0]), "residual of shape"),
@@ -174,5 +174,5 @@ def test_rings_that_cannot_be_are_refused() -> None:
         Ring(TABLE3, np.ones(4), learners=2, hop="fp32")
     with pytest.raises(ValueError, match="a format of 16 bits"):
         reduce_scatter(shares(2, 4, 0), hop="fp32")
-    with pytest.raises(ValueError, match="load that of this ring"):
+    with pytest.raises(ValueError, match="load a state of this ring"):
         Ring(TABLE3, np.ones(6), learners=2).load_state_dict(Ring(TABLE3, np.ones(6), learners=3).state_dict())

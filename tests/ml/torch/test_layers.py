@@ -158,7 +158,7 @@ def test_state_dicts_go_to_and_from_models_in_fp32() -> None:
 
 def test_a_state_of_another_recipe_is_told_in_a_sentence() -> None:
     delayed, periodic = (ft.Linear(8, 4, recipe=name) for name in ("te_delayed", "hif8_pts"))
-    with pytest.raises((ValueError, RuntimeError), match="load what its state_dict gave"):
+    with pytest.raises((ValueError, RuntimeError), match="load a state from its state_dict"):
         periodic.load_state_dict(delayed.state_dict())
 
 

@@ -142,7 +142,7 @@ def test_other_packages_take_the_numbers() -> None:
         assert np.array_equal(np.from_dlpack(held), held.numbers())
         assert np.asarray(held).dtype == held.dtype == held.numbers().dtype
         assert np.asarray(held, np.float64).dtype == np.float64
-    with pytest.raises(ValueError, match="take the codes, or allow a copy"):
+    with pytest.raises(ValueError, match="read the codes, or allow a copy"):
         np.asarray(HELD["plain"], copy=False)
     pyplot = pytest.importorskip("matplotlib.figure")
     lines = pyplot.Figure().subplots().plot(fp9.array([1.0, 3.0], "e4m3"))

@@ -86,7 +86,7 @@ def test_old_names_are_aliases() -> None:
 
 @pytest.mark.parametrize("name", ["binary2p1se", "binary9p3se", "binary8p8se", "binary8p0uf", "binary4p5uf"])
 def test_names_that_the_draft_does_not_have_are_refused(name: str) -> None:
-    with pytest.raises(ValueError, match="give 3 to 8 bits, and a precision of 1 and more that is"):
+    with pytest.raises(ValueError, match="give 3 to 8 bits, and a precision of at least 1 and"):
         fp9.format(name)
 
 

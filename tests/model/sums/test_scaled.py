@@ -232,7 +232,7 @@ def test_a_scale_with_infinity_is_refused(scale: Format) -> None:
 def test_codes_given_as_exponents_are_refused() -> None:
     codes, scales = np.zeros((4, 32), dtype=np.uint8), np.full((4, 1), 127, dtype=np.uint8)
     for given in ({"scale_a": scales}, {"scale_b": scales.T}):
-        with pytest.raises(TypeError, match="uint8 given, as codes are; give signed exponents of two, or"):
+        with pytest.raises(TypeError, match="uint8 given, the type of codes; give signed exponents of two, or"):
             fp9.matmul(codes, codes.T, "e2m1", "e2m1", "blackwell", block=32, **given)
     with pytest.raises(TypeError, match="scale_a of float64 given"):
         fp9.dot(codes, codes, "e2m1", "e2m1", scale_a=0.5)
@@ -248,8 +248,8 @@ def test_codes_given_as_exponents_are_refused() -> None:
         (Dot, "e4m3", "blackwell_nvfp4", {"scale": "ue4m3"}, "give formats of numbers alone, such as e2m1"),
         (Dot, "e2m1", "blackwell", {"scale": "ue4m3"}, "for which scales are powers of two"),
         (Dot, "e4m3", "mx(G=4,zero_bypass=true)", {"scale": "e8m0"}, "scale=e8m0 given, and .* has zero_bypass"),
-        (Mac, "e2m1", "exact(G=4)", {"scale": "e8m0"}, "holds all of its sum; give one such as mx"),
-        (Mac, "e2m1", "hopper(G=4)", {"scale": "e8m0"}, "scales sums as they join; give one such as mx"),
+        (Mac, "e2m1", "exact(G=4)", {"scale": "e8m0"}, "keeps the exact sum; give one such as mx"),
+        (Mac, "e2m1", "hopper(G=4)", {"scale": "e8m0"}, "scales the sums of chunks; give one such as mx"),
     ],
 )
 def test_scales_that_a_unit_does_not_take_are_refused(

@@ -97,8 +97,8 @@ def test_variants_of_a_study_with_one_result_differ_only_in_what_is_asked() -> N
 @pytest.mark.parametrize(
     ("variants", "sentence"),
     [
-        ((), "study s: give variants, each with a label of its own"),
-        (SMALL.variants[:1] * 2, "study s: give variants, each with a label of its own"),
+        ((), "study s: give variants with different labels"),
+        (SMALL.variants[:1] * 2, "study s: give variants with different labels"),
         ((Variant("a", CATALOGUE["decoder_hif8"], "b"),), "study s: no variant is labelled 'b'"),
     ],
 )

@@ -82,4 +82,7 @@ def test_the_command_prints_what_was_placed() -> None:
     (record,) = json.loads(result.stdout)
     assert record == fpga.place(DECODER, "ice40").to_dict()
     refused = CliRunner().invoke(main, ["synth", "decoder_hif8", "--fpga", "ice40", "--out", "build"])
-    assert (refused.exit_code, refused.stderr) == (2, "fp9: --fpga stands alone; leave out --compare and --out\n")
+    assert (refused.exit_code, refused.stderr) == (
+        2,
+        "fp9: --fpga excludes other measurements; leave out --compare and --out\n",
+    )

@@ -61,4 +61,4 @@ def test_the_command_prints_submodules_and_parts(monkeypatch: pytest.MonkeyPatch
     shown = CliRunner().invoke(main, arguments).output
     assert "Area by submodule" in shown and "Area that each value adds" in shown
     refused = CliRunner().invoke(main, [*arguments, "--repeat", "2"])
-    assert refused.exit_code == 2 and "leave out --repeat, --compare and --out" in refused.output
+    assert refused.exit_code == 2 and "do not combine with --repeat, --compare and --out" in refused.output

@@ -110,9 +110,9 @@ def test_groups_attributes_and_tables() -> None:
 @pytest.mark.parametrize(
     ("text", "sentence"),
     [
-        ("", "it has no whole library"),
-        ("# Readme\nSome (words).", "it has no whole library"),
-        ("library (x) { cell (A) { area : 1; }", "it has no whole library"),
+        ("", "it has no complete library"),
+        ("# Readme\nSome (words).", "it has no complete library"),
+        ("library (x) { cell (A) { area : 1; }", "it has no complete library"),
         ("library (x) { } }", "it closes a group that it did not open"),
         ("library (x) { }", "it has no cell with an area"),
         ('library (x) { cell (A) { area : 1; pin(B) { function : "1"; } } }', "no two-input NAND among 1 cells"),
@@ -190,7 +190,7 @@ def test_a_liberty_of_another_node(tmp_path: Path) -> None:
 
 
 def test_the_libraries_chosen() -> None:
-    with pytest.raises(ValueError, match="no Liberty file they could be in"):
+    with pytest.raises(ValueError, match="without a Liberty file"):
         libraries.chosen((), (), ("NAND2X1",))
     if LIBRARIES["osu018"].file.path().is_file():
         assert [cells.name for cells in libraries.chosen(())] == ["osu018"]
@@ -226,7 +226,7 @@ def test_repeats_are_medians_with_their_spread(osu018: Path, tmp_path: Path) -> 
     assert list(found.areas_um2) == areas
     assert found.area_um2 == sorted(areas)[1]
     assert [s.order for s in single] == [0, 1, 2]
-    with pytest.raises(ValueError, match="1 orders given; a spread takes 2 or more"):
+    with pytest.raises(ValueError, match="1 orders given; give 2 or more"):
         synth.repeated(UNIT, 1, cache=tmp_path)
 
 

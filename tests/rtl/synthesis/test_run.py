@@ -206,7 +206,7 @@ def test_the_cache_lies_where_fp9_cache_says(monkeypatch: pytest.MonkeyPatch, tm
 
 def test_a_cache_that_cannot_be_written_is_said(tmp_path: Path) -> None:
     (tmp_path / "file").touch()
-    with pytest.raises(OSError, match=r"cannot keep results in .*; set FP9_CACHE to a folder that is writable"):
+    with pytest.raises(OSError, match=r"cannot cache results in .*; set FP9_CACHE to a folder that is writable"):
         synth.synthesise(NAND, "nand2", mappings=("delay-balanced",), cache=tmp_path / "file" / "below")
 
 

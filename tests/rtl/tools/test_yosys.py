@@ -134,5 +134,5 @@ def test_a_folder_that_cannot_be_written_is_named(tmp_path: Path) -> None:
     done = subprocess.run(
         [sys.executable, "-c", program], cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
     )
-    assert f"cannot keep Yosys in {tmp_path / 'file'}" in done.stderr
+    assert f"cannot store Yosys in {tmp_path / 'file'}" in done.stderr
     assert "set YOWASP_CACHE_DIR" in done.stderr

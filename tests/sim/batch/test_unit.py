@@ -140,14 +140,14 @@ _LATE = {"shown": "codes[7:0] ^ {7'd0, late}"}
     ("faults", "says"),
     [
         ({"out_valid": "full && 1'b0"}, "gave 0 results for 256 operations"),
-        ({"out_valid": "full && codes[0]"}, "its streams do not move together; run it without"),
+        ({"out_valid": "full && codes[0]"}, "streams do not advance together; run without streams"),
         (
             {"power_up": "reg late; always @(negedge clk) late <= codes[0];", **_LATE},
-            r"\$dff found, which the rising edge",
+            r"\$dff found, which depends on more than the rising edge",
         ),
         (
             {"power_up": "reg late; always @* if (in_valid) late = code[0];", **_LATE},
-            r"\$ff found, which the rising edge",
+            r"\$ff found, which depends on more than the rising edge",
         ),
     ],
 )

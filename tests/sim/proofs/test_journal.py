@@ -154,4 +154,4 @@ def test_a_journal_that_cannot_be_written_is_a_complaint_and_no_end(tmp_path: Pa
     (tmp_path / "file").write_text("")
     found = Journal(tmp_path / "file" / "folder" / "journal")
     assert found.decide(Slow("", {}), PART, 20).state is State.PROVEN
-    assert found.complaints == [f"{found.path}: verdicts are not kept: Not a directory"]
+    assert found.complaints == [f"{found.path}: verdicts are not stored: Not a directory"]

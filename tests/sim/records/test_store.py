@@ -62,5 +62,5 @@ def test_a_damaged_file_is_named_with_the_command_that_measures_again(text: str,
 def test_a_record_in_the_place_of_another_is_refused(tmp_path: Path) -> None:
     path = records.write(tmp_path, records.PROOF, FIELDS)
     path.rename(path.with_name("other.json"))
-    with pytest.raises(ValueError, match="is a record of proof of some; move it to its own place"):
+    with pytest.raises(ValueError, match="is a record of proof of some; move it to the file of that record"):
         records.read(tmp_path, records.PROOF, "other")

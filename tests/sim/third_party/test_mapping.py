@@ -51,7 +51,7 @@ def test_a_mapping_that_says_something_else_is_one_sentence(tmp_path: Path, more
         (('"q_o"', '"q_o[8:1]"'), "and q_o has no such part"),
         (("test_en_i = 0", "test_en_i = 0\nq_o = 0"), "names q_o, which is an output; name an input"),
         (("test_en_i = 0", "test_en_i = 0\nbf_i = 3"), "constants and ports.x both drive bf_i; name it once"),
-        (('files = ["acme_quant.sv"]', 'files = ["none_*.sv"]'), "files has 'none_\\*.sv', and no file fits it"),
+        (('files = ["acme_quant.sv"]', 'files = ["none_*.sv"]'), "files has 'none_\\*.sv', and no file matches"),
     ],
 )
 def test_a_connection_that_does_not_fit_is_one_sentence(tmp_path: Path, change: tuple[str, str], says: str) -> None:

@@ -89,6 +89,6 @@ def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors
     """
     alone = replace(vectors, c=np.zeros(len(vectors)))
     results = Predictions(interface, alone).of(engine)
-    assert results is not None, "an engine that takes the operands is left"
+    assert results is not None, "one engine must accept the operands"
     numbers = results.view(np.float64)
     return replace(alone, c=np.where(np.isfinite(numbers), -numbers, 0.0))

@@ -35,8 +35,8 @@ CIRCUITS = (
                 "engine.window.truncation",
                 lambda _, value: value is Truncation.ZERO,
                 "zero, or engine.window.addend = inside or outside",
-                "the addend is cut after the products, and floor or jam there is another row of the sum, which no "
-                "preset asks for",
+                "the circuit truncates the addend after the products; floor or jam needs another row of the sum, and "
+                "no preset uses it",
             ),
         ),
         lambda unit: _has_window(unit) and unit.engine.window.addend is Addend.ALIGNED,
@@ -55,7 +55,7 @@ CIRCUITS = (
                 "engine.result.format",
                 lambda _, value: value.subnormals,
                 "a format with subnormal numbers, such as fp32",
-                "below the normal numbers the joined sum is shifted into subnormal ones, not flushed",
+                "the circuit shifts a joined sum below the normal range to a subnormal number, and never flushes it",
             ),
             Condition(
                 "engine.window.interleaved",

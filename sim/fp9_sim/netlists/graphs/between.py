@@ -64,7 +64,7 @@ def _read(
         if not driven & (set(bits) - known):
             continue
         if pin in read or known & set(bits) or not driven >= set(bits):
-            raise ValueError(f"{name}: no chain of steps: gates drive a part of what they read as {pin}")
+            raise ValueError(f"{name}: not a chain of steps: gates drive a part of the input {pin}")
         read[pin] = bits
     return read
 

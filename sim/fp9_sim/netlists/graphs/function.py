@@ -88,7 +88,10 @@ def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
     if not unit.stages:
         return verilog
     if holds(unit):
-        raise ValueError(f"{unit.name}: held factors make no function of the ports; set gate_zeros=false, or stages=1")
+        raise ValueError(
+            f"{unit.name}: gate_zeros holds factors, so results depend on earlier operations; set gate_zeros=false, "
+            "or stages=1"
+        )
     with tempfile.TemporaryDirectory(prefix="fp9-function-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
@@ -115,7 +118,7 @@ def _open_registers(unit: Unit, module: dict[str, Any]) -> None:
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"] == "$dff"}
     kept = _accumulator(unit)
     if len(registers) != (kept is not None):
-        raise ValueError(f"{unit.name}: {len(registers)} registers hold state; its function cannot be taken apart")
+        raise ValueError(f"{unit.name}: {len(registers)} registers hold state, so its function cannot be extracted")
     following = {
         q: d
         for cell in registers.values()

@@ -26,7 +26,7 @@ def product_cases(unit: Mul) -> Iterator[Case]:
     In the control, the product of two negative operands is negative.
     """
     if unit.result.precision < PRODUCT_BITS:
-        raise ValueError(f"no proof is offered for products in {unit.result.name}; run fp9 sweep")
+        raise ValueError(f"no proof is available for products in {unit.result.name}; run fp9 sweep")
     widths = {port.name: port.width for port in unit.inputs}
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
         fixed_a, chosen_a = selected("a_format", len(unit.a), i, widths.get("a_format", 0))

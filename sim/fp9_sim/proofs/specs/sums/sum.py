@@ -142,7 +142,7 @@ def _specification(a: Format, b: Format, result: FixedFormat, condition: str, br
 def operand_by_table(name: str, fmt: Format) -> tuple[str, ...]:
     """Return Verilog that looks up the fields of an operand code in a table."""
     if significand_bits((fmt,)) > OPERAND_SIGNIFICAND_BITS:
-        raise ValueError(f"no proof is offered for sums of {fmt.name} products; run fp9 sweep")
+        raise ValueError(f"no proof is available for sums of {fmt.name} products; run fp9 sweep")
     rows = [decoded(fmt, code, OPERAND_SIGNIFICAND_BITS) for code in range(1 << fmt.bits)]
     e = NARROW_EXPONENT
     kinds = ", ".join(f"{name}_{kind}" for kind in ("zero", "inf", "nan"))
