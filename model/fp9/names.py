@@ -1,4 +1,4 @@
-"""Find catalogue entries by name or synonym, and suggest similar names for an unknown name."""
+"""Look-up of catalogue entries by name or synonym, with suggestions for unknown names."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _SEPARATORS = re.compile(r"[\s_().:/-]+")
 
 
 def plain(name: str) -> str:
-    """Return a name in lower case without blanks and punctuation, so that different spellings compare equal.
+    """Return a name in lower case, without blanks and punctuation, so that its spellings compare equal.
 
     >>> plain("MXFP8 E4M3"), plain("round_ties-to-Even")
     ('mxfp8e4m3', 'roundtiestoeven')
@@ -29,9 +29,9 @@ def plain(name: str) -> str:
 class Synonyms:
     """Synonyms of a catalogue's entries. Look-ups ignore letter case, blanks and punctuation.
 
-    `by_source` maps the name of a source to its synonyms, and every synonym to a catalogue entry. `ambiguous` maps an
-    ambiguous name to the possible entries and their sources. A look-up of an ambiguous name raises ValueError. The
-    constructor raises ValueError if two sources use the same name for different entries.
+    `by_source` maps a source to its synonyms, and each synonym to a catalogue entry. `ambiguous` maps an ambiguous name
+    to all entries that it may mean, with their sources. Looking up an ambiguous name raises ValueError. The constructor
+    raises ValueError if two sources use one name for different entries.
     """
 
     def __init__(
@@ -47,7 +47,7 @@ class Synonyms:
                 raise ValueError(f"{what} {name!r} given for {entry}, and for another entry; call it ambiguous")
 
     def find(self, name: str) -> str | None:
-        """Return the catalogue entry of a name, or None if the name is unknown.
+        """Return the catalogue entry with a name, or None if the name is unknown.
 
         Raises ValueError for an ambiguous name. The error message lists the possible entries.
         """
@@ -58,12 +58,12 @@ class Synonyms:
         return self._found.get(key)
 
     def choices(self, name: str) -> list[str]:
-        """Return the catalogue entries that a name may mean, or an empty list for an unknown name."""
+        """Return all catalogue entries that a name may mean. For an unknown name, the list is empty."""
         key = plain(name)
         return list(self.ambiguous.get(key, [self._found[key]] if key in self._found else []))
 
     def of(self, entry: str) -> dict[str, list[str]]:
-        """Return the names of a catalogue entry by source."""
+        """Return the synonyms of a catalogue entry, by source."""
         named = {source: [n for n, e in names.items() if e == entry] for source, names in self.by_source.items()}
         return {source: names for source, names in named.items() if names}
 
@@ -76,10 +76,10 @@ Record = TypeVar("Record")
 
 
 def found_by(module: str, function: str) -> Callable[[type[Record]], type[Record]]:
-    """Return a class decorator that makes `repr` of a named record print a call, such as `format('e4m3')`.
+    """Return a decorator for record classes: `repr` of a named record becomes a call, such as `format('e4m3')`.
 
-    `function` is the name of a function of `module` that finds a record by name. If the function does not return an
-    equal record, `repr` shows all fields of the record.
+    `function` is the function in `module` that finds a record by its name. If the function does not find an equal
+    record, `repr` shows all fields of the record.
     """
 
     def decorate(record: type[Record]) -> type[Record]:
@@ -98,7 +98,7 @@ def found_by(module: str, function: str) -> Callable[[type[Record]], type[Record
 
 
 def unknown(what: str, name: object, known: Iterable[str], listing: str) -> str:
-    """Return the error message for an unknown name. The text `listing` tells the user how to list all names.
+    """Return the error message for an unknown name. `listing` tells the user how to list all names.
 
     >>> unknown("unit", "fma_fp23", [f"unit_{i}" for i in range(9)] + ["fma_fp32"], "`fp9 units` lists all")
     "unknown unit 'fma_fp23'; did you mean fma_fp32? `fp9 units` lists all"

@@ -49,15 +49,15 @@ OF_CODES = frozenset(["copy", "diagonal", "flatten", "ravel", "repeat", "squeeze
 
 
 class Array(Held):
-    """An array of a format's codes, which behaves as an array of the numbers that the codes represent.
+    """Array of codes in a number format. It behaves like an array of the numbers that the codes represent.
 
-    `Array(codes, fmt)` holds an array of unsigned integers without a copy. Omit `fmt` for arrays with an 8-bit dtype
-    of ml_dtypes, en_dtypes or torch. Call `array(numbers, fmt)` to round numbers. `scales` are exponents of two, which
-    broadcast to the codes and multiply the numbers. `accumulator` defines how `a @ b` sums (see `fp9.accumulator`).
+    `Array(codes, fmt)` holds an array of unsigned integers without a copy. Omit `fmt` for arrays with an 8-bit dtype of
+    ml_dtypes, en_dtypes or torch. Call `array(numbers, fmt)` to round numbers. `scales` are exponents of powers of two,
+    which broadcast to the codes and multiply the numbers. `accumulator` is the accumulator model with which `a @ b`
+    adds products (see `fp9.accumulator`).
 
-    NumPy functions that compute new numbers return plain NumPy arrays, in float32, or in float64 if float32 cannot hold
-    the numbers. NumPy functions that only move elements return arrays of the same format. Functions of fp9 use the
-    codes.
+    NumPy functions that compute new numbers return plain NumPy arrays: float32, or float64 if float32 is too narrow.
+    NumPy functions that only move elements return arrays in the same format. Functions of fp9 use the codes.
 
     >>> x = Array([50, 142, 64], "hif8")
     >>> x
@@ -106,12 +106,12 @@ class Array(Held):
 
     @property
     def nbytes(self) -> int:
-        """Return the number of bytes of the codes and scales."""
+        """Return the number of bytes that the codes and scales occupy."""
         return self.codes.nbytes + (0 if self.scales is None else self.scales.nbytes)
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Return the NumPy dtype of the array's numbers."""
+        """Return the NumPy dtype that holds the array's numbers."""
         span = (0, 0) if self.scales is None or not self.scales.size else (self.scales.min(), self.scales.max())
         return smallest_dtype(self.format, (int(span[0]), int(span[1])))
 
@@ -140,13 +140,13 @@ class Array(Held):
     # --- parts -----------------------------------------------------------------------------------------------------
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Return an `Array` of the same format after a NumPy method has moved the codes and scales."""
+        """Move codes and scales by a NumPy method such as `reshape`, and return an `Array` of the same format."""
         return self.moved(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Return an `Array` of the same format after `change` has moved the codes and scales.
+        """Move codes and scales by the function `change`, and return an `Array` of the same format.
 
-        `change` must not alter elements. If `change` returns several arrays, the method returns a list of arrays.
+        `change` must not alter elements. If `change` returns several arrays, a list of arrays is returned.
         """
         codes, scales = change(self.codes), self.scales
         if scales is not None and scales.ndim:
@@ -157,7 +157,7 @@ class Array(Held):
         return self._like(codes, scales)
 
     def joined(self, called: Any, arrays: list[Array], arguments: tuple[Any, ...], options: dict[str, Any]) -> Array:
-        """Return arrays of one format, and their scales, joined by a NumPy function such as `np.concatenate`."""
+        """Join arrays of one format, with their scales, by a NumPy function such as `np.concatenate`."""
         codes = called([one.codes for one in arrays], *arguments, **options)
         if all(one.scales is None for one in arrays):
             return self._like(codes, None)
@@ -174,7 +174,7 @@ class Array(Held):
         return self.moved(lambda array: np.asarray(array[_plain_index(where)]))
 
     def __setitem__(self, where: Any, numbers: ArrayLike) -> None:
-        """Assign numbers after rounding with the format's default rounding mode and saturating. Keep the scales."""
+        """Assign numbers, which are rounded with the format's default rounding mode and saturated. Keep the scales."""
         place = _plain_index(where)
         scale: Any = 0 if self.scales is None else np.broadcast_to(self.scales, self.shape)[place]
         given = (
@@ -238,16 +238,16 @@ class Array(Held):
     # --- to other formats and packages -----------------------------------------------------------------------------
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """Return the numbers in another format, after one rounding. The options are described in `fp9.encode`.
+        """Convert the numbers to another format, with one rounding. The options are described in `fp9.encode`.
 
-        Use `np.asarray` to convert an array to a dtype of NumPy.
+        To convert to a NumPy dtype, use `np.asarray`.
         """
         if self.scales is not None:
             return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
         return Array(cast(self.codes, self.format, target, **options), target, accumulator=self.accumulator)
 
     def view(self, package: str = "ml_dtypes") -> Any:
-        """Return the codes without scales as an array of ml_dtypes or en_dtypes, or as a torch tensor.
+        """Return the codes, without scales, as an array of ml_dtypes or en_dtypes, or as a torch tensor.
 
         The result shares the memory of the array. Raises ValueError if the package has no dtype for the format.
         """

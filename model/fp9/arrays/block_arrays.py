@@ -22,19 +22,19 @@ if TYPE_CHECKING:
 
 
 class BlockArray(Array):
-    """An array of a block format, with element codes and block scales. A BlockArray behaves as an array of numbers.
+    """Array of a block format, which holds element codes and block scales.
 
-    `quantise` returns a BlockArray. `codes` holds the element codes in the shape of the array. `scales` holds a scale
-    code for every block. Blocks lie along `axis`, or over the last two axes if `square`. `tensor_scale` multiplies all
-    numbers. The numbers are exact in float64. An index that splits a block, or a reshape that moves blocks, raises an
-    error.
+    A `BlockArray` behaves like an array of the numbers that it represents. `quantise` returns a BlockArray. `codes`
+    holds the element codes in the shape of the array. `scales` holds a scale code for every block. Blocks lie along
+    `axis`, or over the last two axes if `square`. `tensor_scale` multiplies all numbers. The numbers are exact in
+    float64. An index that splits a block, or a reshape that moves blocks, raises an error.
 
     >>> import fp9
     >>> x = fp9.quantise(np.float32([[1.0, -0.3, 500.0, 3.0]]), "mxfp8_e4m3")
     >>> x, x.scales.tolist(), x.format.scale.name
     (BlockArray([[1.0, -0.3125, 448.0, 3.0]], mxfp8_e4m3), [[127]], 'e8m0')
 
-    Raises ValueError if the shapes do not match or if a code does not exist in its format.
+    Raises ValueError if the shapes do not match, or if a code does not exist in its format.
     """
 
     __slots__ = ("axis", "square", "tensor_scale")
@@ -70,7 +70,7 @@ class BlockArray(Array):
 
     @property
     def blocked(self) -> tuple[int, ...]:
-        """Return the axes along which the elements of a block lie."""
+        """Return the axes along which a block's elements lie."""
         return (self.ndim - 2, self.ndim - 1) if self.square else (self.axis,)
 
     def numbers(self) -> NDArray[Any]:
@@ -98,13 +98,13 @@ class BlockArray(Array):
         return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Return the array after a NumPy function has exchanged the axes of elements and scales."""
+        """Exchange the axes of elements and scales by a NumPy function, and return the array."""
         return self._permuted(change)
 
     def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:
-        """Return the array after the function `change` has exchanged the axes.
+        """Exchange the axes of elements and scales by the function `change`, and return the array.
 
-        The method finds the permutation by applying `change` to a small array whose axes have distinct lengths.
+        To find the permutation of axes, the method applies `change` to a small array whose axes have distinct lengths.
         """
         lengths = range(2, self.ndim + 2)
         marker = np.arange(math.prod(lengths)).reshape(*lengths)
@@ -155,9 +155,9 @@ class BlockArray(Array):
         )
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> BlockArray:
-        """Return the concatenation of arrays of one block format.
+        """Concatenate arrays of one block format.
 
-        In a concatenation along the axis of the blocks, every array except the last must end with a full block.
+        Along the axis of the blocks, every array except the last must end with a full block.
         """
         axis = (options.get("axis", arguments[0] if arguments else 0)) if called is np.concatenate else None
         same = {(one.axis, one.square, one.tensor_scale, one.ndim) for one in arrays}
@@ -176,7 +176,7 @@ class BlockArray(Array):
         return self._at(codes, scales, self.axis)
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """Return the numbers in another format, after one rounding. The options are described in `fp9.encode`."""
+        """Convert the numbers to another format, with one rounding. The options are described in `fp9.encode`."""
         return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
 
     def _scaled(self) -> str:

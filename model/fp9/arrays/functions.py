@@ -42,11 +42,14 @@ class Held(NDArrayOperatorsMixin):
         raise NotImplementedError
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Return the array after the function `change` has moved the codes. `change` must not alter codes."""
+        """Move the codes by the function `change`, and return the resulting array.
+
+        `change` must not alter codes.
+        """
         raise NotImplementedError
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Return arrays of equal formats joined by the NumPy function `called`."""
+        """Join arrays of equal formats by the NumPy function `called`."""
         raise NotImplementedError
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
@@ -54,12 +57,12 @@ class Held(NDArrayOperatorsMixin):
         return _ufunc(function, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        """Apply a NumPy function to the codes if it only moves elements, and to the numbers otherwise."""
+        """Apply a NumPy function to the codes if it only moves elements, and otherwise to the numbers."""
         return _function(function, arguments, options)
 
 
 def numbers_of(given: Any) -> Any:
-    """Return an argument with every `Array` replaced by its numbers, also in lists, tuples and dictionaries."""
+    """Replace every `Array` in an argument by its numbers, also inside lists, tuples and dictionaries."""
     if isinstance(given, Held):
         return given.numbers()
     if isinstance(given, list | tuple):

@@ -1,4 +1,4 @@
-"""Convert numbers to arrays with a number format. `quantise` also computes scales."""
+"""Conversion of numbers to arrays with a number format. `quantise` also computes scales."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ def array(
 ) -> Array:
     """Return numbers as an array of a format. The options are described in `fp9.encode`.
 
-    `scale` gives exponents of two, which the array stores as `scales`, so that the array's numbers approximate x.
+    `scale` gives exponents of two. The array stores them as `scales`, so that its numbers approximate `x`.
     `accumulator` is the accumulator model that `a @ b` uses (see `fp9.accumulator`).
 
     >>> array([[1.0, 1e9]], "e5m2", overflow="inf")
@@ -60,16 +60,18 @@ def quantise(
     threads: int | None = None,
     accumulator: Engine | str | None = None,
 ) -> Array:
-    """Return numbers as an array in the shape of `x`, with scales computed from the largest magnitudes.
+    """Convert numbers to an array in the shape of `x`. The scales are computed from the largest magnitudes.
 
-    - `x`: float64, float32, float16, bfloat16 or integers. A number divided by its scale is rounded once.
+    - `x`: float64, float32, float16, bfloat16 or integers. Each number is divided by its scale, and the quotient is
+      rounded once.
     - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block lie along
       `axis` and share a scale.
     - `per`: the numbers that share a scale, for a format of single numbers. With "tensor", the default, all numbers
       share a scale. With "row", the numbers along the last axis share a scale. With "column", the numbers along the
       last axis but one share a scale. If `per` is an integer, blocks of `per` numbers along `axis` share a scale, and
       the last block may be shorter.
-    - `rule`: the scale rule of blocks. Without blocks, a scale is the lowest power of two at which no number saturates.
+    - `rule`: the scale rule of blocks. For a format of single numbers, a scale is the lowest power of two at which no
+      number saturates.
     - `rounding`: the rounding mode of the elements, by default the format's rounding mode. `fp9.encode` describes
       `random_bits`, `random_width` and `rng`.
     - `tensor_scale`: an FP32 number that multiplies an NVFP4 array, or "amax" to use `fp9.blocks.tensor_scale`.
@@ -148,11 +150,11 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 
 
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
-    """Return numbers after rounding to a format or block format, in the dtype of x, or in float32 for integers.
+    """Round numbers to a format or block format. Return them in the dtype of `x`, or in float32 for integers.
 
-    For a format of single numbers, the options are the options of `encode`, and the result is multiplied by the scale
-    again. For a block format, or with `per`, the options are the options of `quantise`. A result that the dtype cannot
-    hold is rounded to the dtype.
+    For a format of single numbers, the options are those of `encode`, and the result is multiplied by 2**scale again.
+    For a block format, or with `per`, the options are those of `quantise`. A number that the dtype of `x` cannot
+    represent is rounded to this dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

@@ -1,4 +1,4 @@
-"""Dot and matrix products of arrays with formats and scales, with a chosen accumulator."""
+"""Dot products and matrix products of arrays, by a chosen accumulator model."""
 
 from __future__ import annotations
 
@@ -43,20 +43,20 @@ def matmul(
     c: ArrayLike | None = None,
     **options: Unpack[ProductOptions],
 ) -> Any:
-    """Return the matrix product a (..., M, K) x b (..., K, N) + c (..., M, N) in the engine's output format.
+    """Return the matrix product a (..., M, K) x b (..., K, N) + c (..., M, N) in the accumulator's output format.
 
-    The products of a sum are added in the order of K. For `fp9.Array` operands, the function returns an `fp9.Array` of
-    the engine's output format, with scales and tensor scales applied. For operands given as codes, and with `out`, the
+    Each sum adds its products in the order of the axis K. For `fp9.Array` operands, the function returns an `fp9.Array`
+    in the accumulator's output format, with all scales applied. For operands given as codes, and with `out`, the
     function returns codes. With `flags`, the function also returns exception flags, a uint8 array of `fp9.Flags` bits.
 
-    `engine` is the name of an accumulator preset or device, or an `Engine`. The default engine is the accumulator of
-    the arrays, or else the accumulator of the context manager `fp9.accumulator`, or else `fma_fp32`.
+    `engine` is the name of an accumulator preset or device, or an `Engine`. The default is the accumulator that the
+    arrays state, then that of the context manager `fp9.accumulator`, then `fma_fp32`.
 
-    Other arguments are the same as for `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c`
-    and of the scales broadcast to the leading axes of the result. `scale_a` is one exponent, or has the shape (..., M),
-    or with `block` the shape (..., M, blocks). `scale_b` is one exponent, or has the shape (..., N), or with `block`
-    the shape (..., blocks, N). `threads` is the maximum number of threads, by default one thread per core. `progress`
-    is a function that `matmul` calls with the completed fraction.
+    All other arguments are those of `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c` and
+    of the scales broadcast to those of the result. `scale_a` is one exponent, or has the shape (..., M), or with
+    `block` the shape (..., M, blocks). `scale_b` is one exponent, or has the shape (..., N), or with `block` the shape
+    (..., blocks, N). `threads` is the maximum number of threads. The default is one thread per core. `progress` is a
+    function that `matmul` calls with the fraction of the work that is done.
 
     >>> import fp9
     >>> fp9.matmul(fp9.array([[1.0, 2.0]], "e4m3"), fp9.array([[3.0], [4.0]], "e5m2"), engine="hopper")
@@ -65,7 +65,7 @@ def matmul(
     >>> fp9.decode(fp9.matmul(one, one.T, "e4m3", "e4m3"), "fp32").tolist()
     [[5.0]]
 
-    Raises ValueError and TypeError in the same cases as `dot`.
+    Raises ValueError and TypeError for the same errors as `dot`.
     """
     return _product(products.matmul, (a, b), (format_a, format_b), engine, c, dict(options))
 
@@ -79,16 +79,17 @@ def dot(
     c: ArrayLike | None = None,
     **options: Unpack[ProductOptions],
 ) -> Any:
-    """Return dot products over the last axis, summed in order and starting from `c`.
+    """Return dot products over the last axis. The products are added in order, starting from `c`.
 
     - `a`, `b`: arrays that state their format (`fp9.Array`, ml_dtypes, en_dtypes, torch), operands (`fp9.operand`), or
-      codes with `format_a` and `format_b`. The shapes broadcast, and the last axes must have equal lengths.
-    - `c`: the start value of the sums, +0 by default. `c` has the engine's output format and the shape of the result.
-      `format_c` states the format if `c` holds plain codes.
+      codes with `format_a` and `format_b`. The shapes of the operands broadcast, and their last axes must have equal
+      lengths.
+    - `c`: the initial value of each sum. The default is +0. `c` has the accumulator's output format, and the shape of
+      the result. `format_c` states the format if `c` holds plain codes.
     - `engine`: the accumulator model, with the same values and default as in `matmul`.
     - `scale_a`, `scale_b`: exponents k of scales 2**k, from -127 to 127. Give one exponent, or one per vector. With
-      `block`, give one exponent for every `block` products of a vector, in the last axis. The engine's field `scaling`
-      defines where the scales are applied.
+      `block`, the last axis of the scales has one exponent for every `block` products of a vector. The accumulator
+      model's field `scaling` states where the scales are applied.
     - `scale_format`: the format of the scales if the scales are codes (e8m0, ue4m3, ue5m3 or e6m2). A NaN scale makes
       the result NaN.
     - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis of `random_bits` has an
@@ -107,7 +108,7 @@ def dot(
 
 
 def stated_product(a: Array, b: Array, matrices: bool) -> Any:
-    """Return `a @ b` with the accumulator that the arrays or the context manager `fp9.accumulator` set.
+    """Return `a @ b`, with the accumulator that the arrays or the context manager `fp9.accumulator` state.
 
     Raises ValueError if no accumulator is set.
     """

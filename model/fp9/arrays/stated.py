@@ -1,4 +1,4 @@
-"""Choose the accumulator of array products by a context manager or by an array attribute."""
+"""Choice of the accumulator for array products, by a context manager or by an array."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ _STATED: ContextVar[Engine | None] = ContextVar("accumulator", default=None)
 
 
 def accumulator(name: Engine | str) -> AbstractContextManager[Engine]:
-    """Return a context manager that sets the accumulator of `a @ b`, `fp9.matmul` and `fp9.dot`.
+    """Return a context manager that sets the accumulator for `a @ b`, `fp9.matmul` and `fp9.dot`.
 
-    The context manager yields the `Engine` and applies to the current thread or task. `name` is an `Engine` or a name
-    that `fp9.engine` accepts.
+    The context manager yields the `Engine`, and has effect in the current thread or task. `name` is an `Engine` or a
+    name that `fp9.engine` accepts.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")
@@ -39,9 +39,10 @@ def _stating(engine: Engine) -> Iterator[Engine]:
 
 
 def stated_accumulator(*owners: Engine | None) -> Engine | None:
-    """Return the accumulator of the arrays, or else of the context manager `fp9.accumulator`. Return None without both.
+    """Return the accumulator that the arrays state, or else that of the context manager `fp9.accumulator`.
 
-    `owners` are the accumulators of the arrays. Raises ValueError if the arrays have different accumulators.
+    Return None without both. `owners` are the accumulators of the arrays. Raises ValueError if the arrays state
+    different accumulators.
     """
     own = list(dict.fromkeys(owner for owner in owners if owner is not None))
     if len(own) > 1:
@@ -50,7 +51,7 @@ def stated_accumulator(*owners: Engine | None) -> Engine | None:
 
 
 def required_accumulator(*owners: Engine | None) -> Engine:
-    """Return the accumulator of the arrays, or else of the context manager `fp9.accumulator`.
+    """Return the accumulator that the arrays state, or else that of the context manager `fp9.accumulator`.
 
     Raises ValueError if no accumulator is set.
     """

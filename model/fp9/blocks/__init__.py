@@ -1,4 +1,4 @@
-"""Convert arrays to and from block formats, in which a block of elements shares a scale.
+"""Conversion of arrays to and from block formats, whose elements share scales.
 
 The public interface is `quantise`, `dequantise`, `tensor_scale`, `BLOCK_FORMATS` and `RULES`.
 """

@@ -1,7 +1,7 @@
-"""Convert arrays to and from block formats, with a named scale rule.
+"""Conversion of arrays to and from block formats, with a named scale rule.
 
-Vector kernels compute the codes if the elements are rounded to nearest even. If no kernel supports the options, the
-module divides numbers by their scales in float64, and casts round the quotients. Tests check that kernels and casts
+If the elements are rounded to nearest even, vector kernels compute the codes. If no kernel supports the options,
+numbers are divided by their scales in float64, and casts round the quotients. The tests check that kernels and casts
 give the same codes.
 """
 
@@ -49,12 +49,13 @@ def quantise(
     square: bool = False,
     threads: int | None = None,
 ) -> Quantised:
-    """Return the codes of the elements and of the scales of an array in a block format.
+    """Cast an array to a block format, and return the codes of the elements and of the scales.
 
     The element codes are uint8 in the shape of `x`. The array of scale codes has one code per block, so the length of
     `axis` is divided by the block length and rounded up.
 
-    - `x`: float64, float32, float16, bfloat16 or integers. A number divided by its scale is rounded once.
+    - `x`: float64, float32, float16, bfloat16 or integers. Each number is divided by its scale, and the quotient is
+      rounded once.
     - `rule`: the scale rule, by default the first rule of the block format.
     - `rounding`: the rounding mode of the elements. Elements above the largest number saturate.
     - `random_bits`, `random_width` and `rng`: the random bits of stochastic rounding (see `fp9.encode`).
@@ -66,9 +67,9 @@ def quantise(
     >>> [codes.tolist() for codes in quantise(x, "mxfp8_e4m3")]
     [[56, 176, 126, 68], [127]]
 
-    Raises ValueError for unknown names, and for shapes and rounding modes that do not fit. The scale rule 4over6 also
-    raises ValueError for numbers that float32 cannot hold. `fp9.blocks.RULES` names the publications of the scale
-    rules. The page docs/reference/formats/blocks.md describes the results at the ends of the ranges.
+    Raises ValueError for unknown names, and for shapes and rounding modes that do not fit. With the scale rule 4over6,
+    numbers that float32 cannot hold also raise ValueError. `fp9.blocks.RULES` names the publications of the scale
+    rules. docs/reference/formats/blocks.md describes the results for very large and very small numbers.
     """
     check_work(threads)
     found = block_format(block)
@@ -95,7 +96,7 @@ def dequantise(
     square: bool = False,
     dtype: Any = np.float64,
 ) -> NDArray[Any]:
-    """Return the products of elements and scales in the shape of `elements`, exact in float64.
+    """Multiply elements by scales. Return the exact products in float64, in the shape of `elements`.
 
     Another `dtype` rounds every product once.
 
@@ -124,9 +125,10 @@ def dequantise(
 def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | None = None) -> np.float32:
     """Return the FP32 scale of a whole tensor, computed from its largest magnitude (amax) and rounded to nearest.
 
-    The tensor scale maps amax to the largest element times the largest block scale. For NVFP4, the tensor scale is
-    amax / (6 * 448). For the scale rule 4over6, the tensor scale is amax / (6 * 256). The function ignores infinities
-    and NaN. The tensor scale is 1 for an array of zeros. A tensor scale is never below the smallest normal FP32 number.
+    After division by the tensor scale, amax is the largest element times the largest block scale. For NVFP4, the tensor
+    scale is amax / (6 * 448). For the scale rule 4over6, the tensor scale is amax / (6 * 256). The function ignores
+    infinities and NaN. The tensor scale is 1 for an array of zeros. A tensor scale is never below the smallest normal
+    FP32 number.
 
     Raises ValueError for block formats without a tensor scale.
     """
@@ -150,11 +152,11 @@ The second try multiplies the block scale by 1.5, and 1.5 * 256 is below 448, th
 
 
 def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
-    """Return x as float32 if float32 holds x exactly, and otherwise as float64 numbers, rounded to odd at 44 bits.
+    """Return x as float32 if this is exact, and otherwise as float64 numbers rounded to odd at 44 bits.
 
-    Rounding to odd at 44 bits does not change the quantised result. A midpoint between two elements or two scales has
-    at most 32 bits, also after multiplication by a scale and a tensor scale. An inexact number that is rounded to odd
-    at 44 bits never equals a midpoint.
+    Quantising the rounded numbers gives the same result as quantising x. The reason: a midpoint between two elements or
+    scales has at most 32 bits, even after multiplication by the scales. Therefore a number with 44 bits whose last bit
+    is set never equals a midpoint.
     """
     source = as_numbers(np.asarray(x) if carried(x) else x)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -189,7 +191,7 @@ def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) 
 
 
 def layout_of(shape: tuple[int, ...], block: BlockFormat, axis: int, square: bool) -> Layout:
-    """Return the layout of blocks in an array. Raises ValueError for a shape or axis that does not fit the format."""
+    """Return the layout of an array's blocks. Raises ValueError for a shape or axis that does not fit the format."""
     if not shape:
         raise ValueError("a single number given; give an array of one axis or more")
     check_switches(square=square)

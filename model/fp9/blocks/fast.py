@@ -38,7 +38,7 @@ def fast_blocks(
     tensor_scale: float,
     threads: int | None,
 ) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
-    """Return the elements and scales of blocks, shape (blocks, size). Return None if no kernel supports the options."""
+    """Return the elements and the scales of blocks (blocks, size). Return None if no kernel supports the options."""
     size = rows.shape[1]
     if rounding is not Rounding.RNE or rule.tries or block.levels or size % _ROW or size.bit_count() > 1:
         return None
@@ -126,11 +126,11 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
 
 
 def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return the lowest float32 patterns that round to the element numbers times a factor, for every factor.
+    """Return, for every factor, the lowest float32 patterns that round to each element number times the factor.
 
     The shape is (factors, numbers - 1), because the first element number has no lower limit. For a factor of 0 or NaN,
-    no float32 number reaches a limit. Midpoints of neighbours have at most 53 bits, so the midpoints are exact in
-    float64.
+    the limits are patterns that no float32 number reaches. The midpoints of neighbouring elements have at most 53 bits,
+    so they are exact in float64.
     """
     middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
     with np.errstate(over="ignore"):

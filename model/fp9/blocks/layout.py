@@ -1,4 +1,4 @@
-"""Layout of blocks in an array, along any axis or as squares, with shorter last blocks."""
+"""Layout of blocks in an array: along any axis or as squares, with shorter last blocks."""
 
 from __future__ import annotations
 
@@ -11,10 +11,10 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Layout of an array's blocks, which have `length` elements along `axis`.
+    """Layout of an array's blocks. A block has `length` elements along `axis`.
 
-    If `square`, a block has length x length elements over the last two axes. Raises ValueError for an axis that the
-    array does not have, or that does not fit square blocks.
+    With `square`, a block has length x length elements over the last two axes. Raises ValueError for an axis that the
+    array does not have, or that cannot be combined with square blocks.
     """
 
     shape: tuple[int, ...]
@@ -53,7 +53,7 @@ class Layout:
         return not self.square and self.axis in (-1, len(self.shape) - 1) and self.shape[-1] % self.length == 0
 
     def blocks(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Return an array as contiguous blocks of shape (blocks, block_size), with zeros appended to short blocks."""
+        """Rearrange an array to contiguous blocks (blocks, block_size). Short blocks are padded with zeros."""
         if self.divides:
             return np.ascontiguousarray(array).reshape(-1, self.length)
         moved = array if self.square else np.moveaxis(array, self.axis, -1)
@@ -68,7 +68,7 @@ class Layout:
         return np.ascontiguousarray(parted.swapaxes(-3, -2)).reshape(-1, self.block_size)
 
     def elements(self, blocks: NDArray[Any]) -> NDArray[Any]:
-        """Return an array of `shape` from blocks of shape (blocks, block_size), the inverse of `blocks`."""
+        """Rearrange blocks (blocks, block_size) to an array of the given shape: the inverse of `blocks`."""
         if self.divides:
             return blocks.reshape(self.shape)
         counts = self._counts()
@@ -81,7 +81,7 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(whole, -1, self.axis))
 
     def scales(self, one_a_block: NDArray[Any]) -> NDArray[Any]:
-        """Return scales of shape (blocks,) as an array of `scales_shape`."""
+        """Reshape scales (blocks,) to the shape `scales_shape`."""
         if self.square or self.divides:
             return one_a_block.reshape(self.scales_shape)
         moved = list(self.scales_shape)
@@ -89,7 +89,7 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(one_a_block.reshape(moved), -1, self.axis))
 
     def of_blocks(self, scales: NDArray[Any]) -> NDArray[Any]:
-        """Return an array of scales in the shape (blocks,). The method is the inverse of `scales`."""
+        """Reshape an array of scales to the shape (blocks,). The method is the inverse of `scales`."""
         moved = scales if self.square else np.moveaxis(scales, self.axis, -1)
         return np.ascontiguousarray(moved).reshape(-1)
 

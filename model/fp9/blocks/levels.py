@@ -1,4 +1,4 @@
-"""Factors of a block's elements: the block scale, and HiF4's level bits of smaller groups."""
+"""Factors of a block's elements: the block scale, and HiF4's level bits for smaller groups."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fp9.formats.blocks import BlockFormat
 
 
 def own_codes(scales: NDArray[Any], block: BlockFormat) -> NDArray[Any]:
-    """Return the codes of the block scales, shape (blocks,), without the level bits of HiF4."""
+    """Return the scale codes of blocks, shape (blocks,), without the level bits of HiF4."""
     own = scales & ((1 << block.scale.bits) - 1) if block.levels else scales
     return as_codes(own, block.scale)
 
 
 def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
-    """Return the factors that multiply the elements of blocks.
+    """Return the factors that multiply the elements of each block.
 
     The shape is (blocks, 1), or (blocks, length) for a format with level bits, such as HiF4.
     """
@@ -34,10 +34,10 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 
 
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
-    """Return the level bits of blocks, with an array of shape (blocks, groups) for each level.
+    """Return the level bits of blocks: for each level, an array (blocks, groups).
 
-    A group's quotient is the group's largest magnitude, divided by the block scale and the factors of higher levels.
-    The level bit of a group is set if the quotient is at least 2^n, where n counts the level and all lower levels.
+    A group's quotient is its largest magnitude, divided by the block scale and by the factors of higher levels. The
+    level bit of a group is set if its quotient is at least 2^n, where n counts the group's level and all lower levels.
     """
     if not block.levels:
         return []
@@ -52,10 +52,10 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 
 
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
-    """Return scale codes with the level bits above the bits of the block scale, shape (blocks,).
+    """Return scale codes (blocks,), in which the level bits are above the bits of the block scale.
 
-    The lowest 8 bits of a HiF4 scale code, a uint32, are an E6M2 code. The next 8 bits of the scale code belong to
-    level 1, and the highest 16 bits to level 2.
+    In a HiF4 scale code, a uint32, the lowest 8 bits are an E6M2 code. The next 8 bits are the level bits of level 1,
+    and the highest 16 bits are those of level 2.
     """
     if not bits:
         return codes

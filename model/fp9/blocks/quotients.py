@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class Quotients(NamedTuple):
-    """Settings of a block quantisation. `scale` is one tensor scale, or a tensor scale per block of shape (blocks,)."""
+    """Settings of a block quantisation. `scale` is a single tensor scale, or an array (blocks,) of tensor scales."""
 
     block: BlockFormat
     rule: ScaleRule
@@ -45,10 +45,10 @@ def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[
 
 
 class _Try(NamedTuple):
-    """Result of a scale rule with one divisor: element codes, scale codes, and two sums for the squared error.
+    """Result of quantising with one divisor: element codes, scale codes, and two sums that give the squared error.
 
-    Let d be an element times its block scale, and x the source number. `squares` is the sum of d^2, and `products` is
-    the sum of x d, both of shape (blocks,).
+    Let d be an element times its block scale, and let x be the source number. `squares` is the sum of d^2, and
+    `products` is the sum of x d, both of shape (blocks,).
     """
 
     elements: NDArray[Any]
@@ -57,9 +57,9 @@ class _Try(NamedTuple):
     products: NDArray[np.float64]
 
     def error(self, scale: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return the sum of squared errors per block, divided by the tensor scale t = `scale`.
+        """Return each block's sum of squared errors, divided by the tensor scale t = `scale`.
 
-        The result is t sum d^2 - 2 sum x d, without the term sum x^2 / t, which is equal for all divisors.
+        The result is t sum d^2 - 2 sum x d. The term sum x^2 / t is left out, because it is equal for all divisors.
         """
         with np.errstate(invalid="ignore"):
             return np.asarray(scale * self.squares - 2 * self.products)
@@ -80,7 +80,7 @@ def _where(rows: NDArray[np.bool_], ours: NDArray[Any], others: NDArray[Any]) ->
 
 
 def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients) -> Iterator[_Try]:
-    """Yield the quantised blocks for every divisor that a scale rule tries, with the sums for the squared error.
+    """For every divisor that a scale rule tries, yield the quantised blocks with the sums for the squared error.
 
     Both sums are exact in float64.
     """
@@ -95,10 +95,10 @@ def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotien
 def errors_of_tries(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """Return the squared errors of blocks, shape (blocks,), for every divisor that a scale rule tries.
+    """For every divisor that a scale rule tries, return the squared errors of blocks (blocks,).
 
-    `numbers` has the shape (blocks, block_size). The squared errors are divided by the tensor scale, and omit a term
-    that is equal for all divisors.
+    `numbers` has the shape (blocks, block_size). The errors are divided by the tensor scale, without a term that is
+    equal for all divisors.
     """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 
@@ -106,10 +106,10 @@ def errors_of_tries(
 def balancing_scales(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the tensor scales at which both divisors of a scale rule give equal squared errors, shape (blocks,).
+    """Return, for each block, the tensor scale at which the two divisors of a scale rule have equal squared errors.
 
-    The function computes elements and block scales with the tensor scale `scale`. The result for a block is NaN or not
-    positive if no tensor scale makes the errors equal.
+    The elements and block scales are those for the tensor scale `scale`. If no tensor scale makes the errors equal, the
+    result for the block is NaN or not positive.
     """
     first, second = _made(numbers, block, rule, scale)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,6 +1,6 @@
 """Scale codes of blocks, computed from the largest magnitudes (amax) by a scale rule.
 
-A quotient in float64 has enough bits to be rounded correctly to every scale format.
+A float64 quotient has enough bits that rounding it to a scale format gives the correctly rounded scale.
 """
 
 from __future__ import annotations
@@ -35,11 +35,11 @@ def scale_codes(
     tensor_scale: float | NDArray[np.float64] = 1.0,
     divisor: float | None = None,
 ) -> NDArray[Any]:
-    """Return the scale codes of blocks, shape (blocks,), from the blocks' largest magnitudes `amax`.
+    """Return the scale codes (blocks,) for blocks with the largest magnitudes `amax`.
 
-    `amax` holds float32 numbers, infinities and NaN as float64. `divisor` replaces the divisor of the scale rule. A
-    block with an infinity or a NaN has the scale NaN. A block of zeros has the smallest scale. Scales saturate at both
-    ends of the scale format.
+    `amax` holds float32 numbers, infinities and NaN, in a float64 array. If given, `divisor` replaces the divisor of
+    the scale rule. A block with an infinity or a NaN has the scale NaN. A block of zeros has the smallest scale. Scales
+    saturate at both ends of the scale format.
     """
     finite = np.isfinite(amax)
     sizes = np.where(finite, amax, 1.0)

@@ -16,8 +16,8 @@ def cache(kinds: tuple[str, ...], clear: bool, as_json: bool) -> None:
     """Show or clear the cache.
 
     The folder ~/.cache/fp9, or $FP9_CACHE, holds Verilog (KIND verilog), measured circuits (synth) and compiled units
-    (verilated). The cache holds at most $FP9_CACHE_MB megabytes, by default 1024. Above the size limit, fp9 removes the
-    least recently used cache entries.
+    (verilated). The cache holds at most $FP9_CACHE_MB megabytes, by default 1024. When the cache is full, fp9 removes
+    the entries that were not used for the longest time.
 
     \b
       fp9 cache

@@ -1,6 +1,6 @@
 """Entry point of the command `fp9`.
 
-Every command parses its arguments, calls the library and prints results. An error message is one sentence.
+Every command parses its arguments, calls library functions, and prints the results. An error message is one sentence.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Packages(Commands):
         return super().get_command(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write each command group as a section that lists its commands and the first sentence of their help."""
+        """Write a section for each command group, with its commands and the first sentence of their help."""
         self._load()
         width = max(map(len, self.commands))
         for group, names in self.groups.items():

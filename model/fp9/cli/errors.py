@@ -29,7 +29,7 @@ BROKEN_PIPE = 141
 
 
 class UserError(click.ClickException):
-    """User error that prints one sentence on standard error and exits with code 2."""
+    """User error: prints one sentence on standard error, and ends the command with exit code 2."""
 
     exit_code = 2
 
@@ -39,9 +39,9 @@ class UserError(click.ClickException):
 
 
 class Interrupted(UserError):
-    """Error after Ctrl-C, with a message about the stored results and how to continue.
+    """Error after Ctrl-C, with a message that says which results are stored and how to continue.
 
-    The exit code of the command is 130.
+    The command ends with exit code 130.
     """
 
     exit_code = INTERRUPTED
@@ -50,7 +50,7 @@ class Interrupted(UserError):
 def keeps(sentence: str) -> None:
     """Set the sentence that Ctrl-C prints.
 
-    The sentence tells which results of the command are stored, and how to continue.
+    The message says which results of the command are stored, and how to continue the command.
     """
     click.get_current_context().meta[_KEPT] = sentence
 
@@ -60,7 +60,7 @@ _NOTHING_KEPT = "files are written whole or not at all; run the same command to 
 
 @contextlib.contextmanager
 def one_sentence(ctx: click.Context | None) -> Iterator[None]:
-    """Context manager that turns a user error into one sentence, and Ctrl-C into a line about the stored results."""
+    """Context manager that prints a user error as one sentence, and after Ctrl-C a line about stored results."""
     try:
         yield
     except click.UsageError as error:
@@ -106,7 +106,7 @@ def sentence(error: Exception) -> str:
 def _drop_output() -> None:
     """Redirect standard output to the null device.
 
-    Without redirection of standard output, Python would fail when writing the buffered output at exit.
+    If standard output were not redirected, Python would fail when it writes the buffered output at exit.
     """
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
@@ -124,7 +124,7 @@ def need_standard_output() -> None:
 
 @contextlib.contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Context manager for imports of optional packages that belong to the extra `name`.
+    """Context manager for the import of optional packages, which belong to the extra `name`.
 
     A missing package raises a one-sentence error.
     """

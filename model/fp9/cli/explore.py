@@ -18,9 +18,9 @@ _PORT = 8199
 def explore(port: int, opens: bool, as_json: bool) -> None:
     """Explore numbers, formats, sums and units in the browser.
 
-    The command serves a web page on this machine only, until Ctrl-C. The page computes numbers and sums with the
-    golden model in C. The server measures areas and delays of units in the background, as fp9 synth does, and caches
-    the results.
+    Until Ctrl-C, the command serves a web page to browsers on this machine only. The page computes numbers and sums
+    with the golden model in C. The server measures areas and delays of units in the background, as fp9 synth does, and
+    caches the results.
 
     \b
       fp9 explore --open

@@ -1,4 +1,4 @@
-"""Formats, units and casts as JSON-ready dictionaries, which the command line prints."""
+"""Formats, units and casts as dictionaries for JSON output of the command line."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ def _other_specials(fmt: Format) -> str:
 
 
 def code_records(name: Format | str) -> list[Record]:
-    """Return every code of a format with its number as text, because JSON has no NaN.
+    """Return every code of a format with its number. Numbers are texts, because JSON has no NaN.
 
     The format has at most 19 bits.
     """
@@ -96,7 +96,7 @@ def unit_record(unit: Unit) -> Record:
 
 
 def other_fields(unit: Unit) -> list[Record]:
-    """Return the fields that the specification omits, with defaults, accepted values and additional ports."""
+    """Return the fields that are missing in a specification, with defaults, accepted values and additional ports."""
     hints, said = typing.get_type_hints(type(unit)), as_table(unit)
     found = []
     for field in ordered_fields(type(unit)):
@@ -123,7 +123,7 @@ def _word(value: object) -> str:
 
 
 def _added(unit: Unit, name: str, value: object) -> set[str]:
-    """Return the names of the ports that a pipelined unit gains if the given field has the given value."""
+    """Return the names of the ports that a pipelined unit gains if a field has the given value."""
 
     def ports(of: Unit) -> set[str]:
         return {port.name for port in (*of.control_ports, *of.inputs, *of.outputs)}
@@ -165,12 +165,12 @@ def cast_records(
     random_bits: Sequence[int] = (),
     random_width: int = 16,
 ) -> Record:
-    """Cast numbers, given as text, to the format `target`, and return codes, numbers and errors.
+    """Cast numbers, given as texts, to the format `target`, and return codes, numbers and errors.
 
-    If `source` is None, the numbers are float64. Without a source format, hybrid rounding starts from fp32, because
-    hybrid rounding takes random bits from the source. If `source` is given, a text that starts with 0x is a code. A
-    text without 0x is a number, which is first rounded to the source format. If the rounding mode needs random bits,
-    `random_bits` has one integer of `random_width` bits for each value.
+    If `source` is None, the texts are float64 numbers. Hybrid rounding needs a source format, because it takes bits
+    from the source. The default is then fp32. If `source` is given, a text that starts with 0x is a code of this
+    format. Any other text is a number, which is first rounded to the source format. For a rounding mode with random
+    bits, `random_bits` holds an integer of `random_width` bits for each value.
 
     Raises ValueError for texts that are not numbers, for invalid policies, and for a wrong number of random bits.
     """

@@ -136,7 +136,7 @@ _COLUMNS = ("name", "terms_per_step", "aligned_bits", "result", "rounding", "chu
 
 
 def accumulator_record(one: Accumulator) -> Record:
-    """Return an accumulator as a record, with None in every field that does not apply.
+    """Return an accumulator as a record. A field that does not apply is None.
 
     For example, the chunk length does not apply to an accumulator without chunks.
     """

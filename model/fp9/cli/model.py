@@ -128,7 +128,7 @@ def cast(
     random_width: int,
     as_json: bool,
 ) -> None:
-    """Cast VALUES to a format, bit by bit.
+    """Print each cast of VALUES to a format, with its bits explained.
 
     Each value is rounded once. A value is a number (0.1, -3e5, inf, nan) or, with --from, a code (0x41800000).
 
@@ -208,10 +208,10 @@ def export(
 ) -> None:
     """Write golden vectors of UNIT... as files.
 
-    The suite smoke has a few hundred operations, and the suite corner has systematic corner cases. The suite random
-    has COUNT random operations. The suite full has every input if there are few inputs, and otherwise the corner and
-    random operations. File formats: vec (a line of hex for each operation), memh (for $readmemh), csv, npz (for
-    NumPy), parquet.
+    The suite smoke has a few hundred operations, and the suite corner has systematic corner cases. The suite random has
+    COUNT random operations. The suite full has every input of a unit with few inputs, and otherwise the corner and
+    random suites. File formats: vec (a line of hex for each operation), memh (for $readmemh), csv, npz (for NumPy),
+    parquet.
 
     \b
       fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors
@@ -248,7 +248,7 @@ def export(
 def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
     """Compare vector files with the golden model.
 
-    The command checks every digest, specification, port, policy and expected result, and names every difference. The
+    The command compares digests, specification, ports, policies and expected results, and names every difference. The
     exit code is 1 if a file differs, and 2 if a file cannot be read.
 
     \b

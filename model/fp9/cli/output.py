@@ -34,7 +34,7 @@ _BEFORE = "fp9.before_output"
 
 
 def at_show(call: Callable[[], None]) -> None:
-    """Register a function that fp9 calls before the current command prints results."""
+    """Register a function that is called before the current command prints its results."""
     click.get_current_context().meta[_BEFORE] = call
 
 
@@ -52,7 +52,7 @@ def echo(text: str) -> None:
 
 
 def console(stderr: bool = False) -> Console:
-    """Return Rich's console for standard output, or for progress on standard error with `stderr`."""
+    """Return Rich's console for standard output. With `stderr`, the console is for progress on standard error."""
     from rich.console import Console  # slow to load
 
     class Plain(Console):
@@ -67,7 +67,7 @@ def console(stderr: bool = False) -> Console:
 def show(record: object, as_json: bool, *tables: RenderableType) -> None:
     """Print a command's record as JSON, or print its tables.
 
-    If the command writes its output file to standard output, the function prints on standard error.
+    If the output file of the command is standard output, print on standard error instead.
     """
     _output_begins()
     context = click.get_current_context(silent=True)
@@ -90,7 +90,7 @@ def show(record: object, as_json: bool, *tables: RenderableType) -> None:
 def _show_table(out: Console, shown: Table) -> None:
     """Print a table with text wrapped between words.
 
-    If a word does not fit its column, the function prints one field per line.
+    If a word is wider than its column, print each row as several lines, with one field per line.
     """
     texts = [[_plain(cell) for cell in (column.header, *column.cells)] for column in shown.columns]
     natural = [max((len(line) for text in column for line in text.splitlines()), default=0) for column in texts]

@@ -1,4 +1,4 @@
-"""Option `fp9 formats --papers`: compare computed figures with figures in papers."""
+"""Option `fp9 formats --papers`: figures printed in papers, beside computed figures."""
 
 from __future__ import annotations
 
@@ -9,10 +9,10 @@ from fp9.cli.support import extra, show, table
 
 
 def show_papers(pictures: Path | None, as_json: bool) -> None:
-    """Print the tables of several papers, with each computed figure beside the printed figure.
+    """Print the tables of several papers, with the computed figure beside each printed figure.
 
-    The tables are Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8. If a folder is given, the
-    function draws precision over exponent (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.
+    The tables are Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8. With a folder, the function
+    also draws precision over exponent (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.
     """
     from fp9.studies import papers as paper_tables  # slow to load
 

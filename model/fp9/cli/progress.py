@@ -1,8 +1,8 @@
 """Progress display of commands on standard error: current work, finished steps and time.
 
-Commands that end within a second show no progress. The option `--quiet` disables the display. No progress appears if
-standard error is not a terminal. A command reports its steps with `progress_bar` or its current work with `doing`. If
-a command reports no steps, the progress display shows the duration of the command's last run.
+Commands that end within a second show no progress display. The option `--quiet` disables the display. No progress
+display appears if standard error is not a terminal. A command reports its steps through `progress_bar`, or its current
+work through `doing`. If a command reports no steps, the progress display shows how long the command's last run took.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class Work:
         self._timer: threading.Timer | None = None
 
     def start(self) -> None:
-        """Start the timer that shows the display after a delay."""
+        """Start the timer that shows the progress display after a delay."""
         if self.screen.is_terminal and not self.quiet:
             self._timer = threading.Timer(_AFTER, self._show)
             self._timer.daemon = True
@@ -91,7 +91,7 @@ class Work:
         self._bar.update(self._task, description=said, completed=done, total=steps)
 
     def stop(self) -> None:
-        """Remove the progress display before the command prints its results."""
+        """Remove the progress display before the command prints results."""
         if self._timer is None:
             return
         self._timer.cancel()
@@ -103,7 +103,7 @@ class Work:
 
 
 class _Compiling(logging.Handler):
-    """Log handler that shows messages of the library, for example about the compilation of kernels."""
+    """Log handler that shows log messages of the library, such as messages about compiling kernels."""
 
     def __init__(self, work: Work) -> None:
         super().__init__(logging.INFO)
@@ -158,16 +158,16 @@ def _work() -> Work:
 
 
 def doing(what: str) -> None:
-    """Set the text of the command's progress display, for work without steps to count."""
+    """Set the text of the command's progress display, for work without countable steps."""
     _work().at(what)
 
 
 @contextlib.contextmanager
 def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
-    """Context manager with a function that shows the progress of a command's steps.
+    """Context manager that yields a function for reporting the steps of a command.
 
-    The function takes a text about the last step, the number of finished steps, and the number of all steps. With the
-    argument `keep`, each finished step stays on the screen as a line. The lines of finished steps also appear without a
+    The function takes a text about the last step, the number of finished steps, and the number of all steps. With
+    `keep`, a line for each finished step stays on the screen. These lines also appear if standard error is not a
     terminal, but not with `--quiet`.
     """
     work = _work()

@@ -23,8 +23,8 @@ _SHOWN = 20
 def gen(name: str, level: int, seed: int, forever: bool, settings: tuple[str, ...], as_json: bool) -> None:
     """Print operations of UNIT with their results, one a line.
 
-    Each line has inputs and outputs in port order, in hex, as in a .vec file. The value x marks an output that is not
-    meaningful. With --json, the command prints only the columns of a line.
+    A line holds the inputs and outputs in port order, in hex, as in a .vec file. The value x means that an output is
+    not defined. With --json, the command prints only the columns of a line.
 
     \b
       fp9 vectors gen fma_fp32_ocp | head
@@ -49,7 +49,7 @@ def gen(name: str, level: int, seed: int, forever: bool, settings: tuple[str, ..
 def ver(name: str, source: TextIO, settings: tuple[str, ...], as_json: bool) -> None:
     """Compare results with the golden model of UNIT.
 
-    The command reads lines in the layout of `fp9 vectors gen` from FILE or standard input. A line holds operands, and
+    The command reads lines in the layout of `fp9 vectors gen` from FILE or standard input. Each line holds operands and
     the results of another implementation. The exit code is 1 if a result differs.
 
     \b

@@ -56,7 +56,7 @@ class Commands(Group):
 
 
 class Command(click.Command):
-    """Command with `--json` (passed on as `as_json`), `--quiet`, `--debug` and a progress display.
+    """Command with the options `--json` (passed on as `as_json`), `--quiet` and `--debug`, and with a progress display.
 
     `page` is the path of the command's documentation page under docs/.
     """
@@ -103,7 +103,7 @@ class Integer(click.ParamType):  # type: ignore[type-arg]
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the integer that a text represents, or raise a usage error if the text is not an integer."""
+        """Return the integer that a text represents. For any other text, raise a usage error."""
         try:
             number = int(str(value), 0)
         except ValueError:
@@ -114,13 +114,13 @@ class Integer(click.ParamType):  # type: ignore[type-arg]
 
 
 class Seconds(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type for a time limit in seconds, above 0 and at most a week."""
+    """Parameter type for a time limit in seconds: above 0, and at most a week."""
 
     name = "seconds"
     _MOST = 7 * 24 * 3600
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the number of seconds that a text represents, or raise a usage error for an invalid time limit."""
+        """Return the seconds that a text represents. For an invalid time limit, raise a usage error."""
         try:
             seconds = float(value)
         except ValueError:
@@ -147,7 +147,7 @@ def settings_option(function: _Function) -> _Function:
 
 
 def load_unit(name: str, settings: Iterable[str] = ()) -> Unit:
-    """Return the unit that a command's UNIT argument and `--set` options describe."""
+    """Return the unit that a command's argument UNIT and its options `--set` describe."""
     from fp9.units import toml as unitfile  # slow to load
 
     return unitfile.load(name, settings)

@@ -30,7 +30,7 @@ def _home() -> Traversable:
 
 
 def topics() -> dict[str, str]:
-    """Return the texts of documentation pages and glossary entries, by title or term.
+    """Return the texts of all documentation pages and glossary entries, as a dictionary by title or term.
 
     Titles and terms are in lower case, with hyphens between the words.
     """
@@ -44,9 +44,9 @@ def topics() -> dict[str, str]:
 
 
 def _pages(folder: Traversable, inside: tuple[str, ...] | None = None) -> Iterator[Traversable]:
-    """Yield the documentation pages of a folder, then the pages of its subfolders.
+    """Yield the documentation pages of a folder, and then the pages of its subfolders.
 
-    The argument `inside` limits the subfolders to some names, in the given order.
+    If given, `inside` lists the subfolders to use, in order.
     """
     entries = sorted(folder.iterdir(), key=lambda path: path.name)
     yield from (path for path in entries if path.name.endswith(".md") and path.name != FRONT)
@@ -67,10 +67,11 @@ def _key(title: str) -> str:
 def matching(words: str) -> list[str]:
     """Return the help topics that match the given words.
 
-    A topic with exactly the given name is the only result. Otherwise, the function returns the topics whose names
-    contain all the words. If no name matches, the function returns the topics whose texts contain the words. Topics
-    with the words in a heading come first, then topics that contain the words most often. British and American
-    spellings match each other. A synonym of a catalogue entry matches the entry's name.
+    If a topic has exactly the given name, it is the only result. Otherwise, the function returns the topics whose names
+    contain all the given words. If no name matches, the function returns the topics whose texts contain all the given
+    words. Topics with the words in a heading come first. The other topics are sorted by how often they contain the
+    words. British and American spellings match each other. A synonym of a catalogue entry matches the name of this
+    entry.
     """
     key, texts = _key(words), topics()
     if key in texts:
@@ -83,7 +84,7 @@ def matching(words: str) -> list[str]:
 def mentioning(words: str) -> list[str]:
     """Return the help topics whose texts contain the given words.
 
-    If no text contains the words, a synonym of a catalogue entry finds the topics that contain the entry's name.
+    If no text contains the words and they are a synonym of a catalogue entry, the entry's name is searched instead.
     """
     texts = topics()
     patterns = [re.compile(_pattern(part), re.IGNORECASE) for part in _key(words).split("-")]
@@ -95,7 +96,7 @@ def mentioning(words: str) -> list[str]:
 
 
 def other_names(words: str) -> dict[str, list[str]]:
-    """Return the names of catalogue entries that have the given synonym, by kind of entry."""
+    """Return the names of the catalogue entries that have the given synonym, by kind of entry."""
     from fp9.engines.devices import DEVICE_NAMES  # slow to load
     from fp9.formats import BLOCK_NAMES, FORMAT_NAMES
     from fp9.formats.rounding import OVERFLOW_NAMES, ROUNDING_NAMES
@@ -109,7 +110,7 @@ _SPELLED = re.compile(r"i[sz](?:e[drs]?|ers?|ing|ations?)$")
 
 
 def _pattern(word: str) -> str:
-    """Return a regular expression that matches a word and its inflected forms.
+    """Return a regular expression that matches a word in all its inflected forms.
 
     Short words, such as AXI, match whole words only. Long words also match with another ending.
     """
@@ -139,7 +140,7 @@ def _words() -> list[str]:
 def help_command(topic: tuple[str, ...], as_json: bool) -> None:
     """Show a documentation page, a glossary entry or a command's help.
 
-    TOPIC is a term of the glossary, a command, or words of a page. Without TOPIC, the command lists the topics.
+    TOPIC is a glossary term, a command, or words of a documentation page. Without TOPIC, the command lists the topics.
 
     \b
       fp9 help mutation testing

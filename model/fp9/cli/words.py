@@ -16,8 +16,8 @@ from fp9.system.files import STANDARD_OUTPUT
 class Words(click.ParamType):  # type: ignore[type-arg]
     """Parameter type for a name that the shell completes and the library checks.
 
-    The argument `names` is a list, or a function that returns the list for completion. With the argument `files`, the
-    shell completes paths if no name matches.
+    `names` is a list of names, or a function that returns the list. With `files`, the shell completes paths if no name
+    matches.
     """
 
     name = "text"
@@ -36,7 +36,7 @@ class Words(click.ParamType):  # type: ignore[type-arg]
 class OutFile(click.Path):
     """Parameter type for an output file, where `-` means standard output.
 
-    With the path `-`, standard output contains only the contents of the file.
+    With the path `-`, standard output contains only the contents of the output file.
     """
 
     def __init__(self) -> None:
@@ -45,7 +45,7 @@ class OutFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path of the output file.
 
-        If the path means standard output, the function sets the key `TAKEN` in the command's context.
+        If the path is `-`, the key `TAKEN` is set in the command's context.
         """
         path = super().convert(value, param, ctx)
         if ctx is not None and str(path) == STANDARD_OUTPUT:
@@ -78,15 +78,15 @@ def _engines() -> Iterable[str]:
 
 
 class Setting(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type for `FIELD=VALUE`, which sets a field of the command's unit.
+    """Parameter type for `FIELD=VALUE`, which changes a field of the command's unit.
 
-    The shell completes field names, and values after `=`.
+    The shell completes field names and, after `=`, values.
     """
 
     name = "text"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the settings that start with the text, or none if the unit is not known yet."""
+        """Return the completions of a setting that start with the text, or none if the unit is not known yet."""
         from fp9.units import CATALOGUE, form  # slow to load
 
         # While the option has no value yet, click keeps the preceding words in `ctx.args`.

@@ -1,4 +1,4 @@
-"""Generate the golden model in C, as freestanding headers.
+"""Generator of the golden model in C, as freestanding headers.
 
 A header contains either the model of one unit, or functions for a set of formats and accumulator models (engines).
 """
@@ -15,10 +15,10 @@ from fp9.units.toml import names_in
 
 
 def files(unit: Unit) -> dict[str, str]:
-    """Return a unit's C files by name: the header of the golden model, a vector test bench, and the DPI-C import.
+    """Return a unit's C files by name: the golden model's header, a test bench for vectors, and the DPI-C import.
 
-    A unit that computes the results of several operations together has no DPI-C import. Raises ValueError for a unit
-    without a C model.
+    If the unit computes the results of several operations together, there is no DPI-C import. Raises ValueError for a
+    unit without a C model.
     """
     made = {f"fp9_{unit.name}.h": unit_header(unit), f"{unit.name}_bench.c": bench(unit)}
     if unit.group > 1:

@@ -1,4 +1,4 @@
-"""Generate a C test bench that checks a unit's header with a `.vec` file of golden vectors."""
+"""Generator of a C test bench, which checks a unit's header with golden vectors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,8 @@ from fp9.units import Port, Unit
 def bench(unit: Unit) -> str:
     """Return the C99 source of the program `NAME_bench FILE.vec`, which checks golden vectors.
 
-    The program prints PASS if every result is right. If a result differs, the program prints FAIL and the operands of
-    the first mismatch, and exits with code 1.
+    The program prints PASS if all results equal the expected results. Otherwise, it prints FAIL and the operands of the
+    first mismatch, and exits with code 1.
     """
     text = model_text(unit)
     inputs, outputs = unit.inputs, unit.outputs
@@ -54,9 +54,9 @@ def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
 
 
 def _number(unit: Unit, port: Port) -> Callable[[str], str]:
-    """Return a function that writes the C expression for the numeric value of a port.
+    """Return a function that writes a C expression for the number on a port.
 
-    If the port has no format or its operand has a bias port, the expression is `fp9_plain()`.
+    For ports without a format, or with a bias port, the expression is `fp9_plain()`.
     """
     bias = any(other.name == f"{port.name.rstrip('0123456789')}_bias" for other in unit.inputs)
     if not port.formats or bias:

@@ -69,7 +69,7 @@ _UPCAST = """\
 
 
 def cast(unit: Cast) -> ModelText:
-    """Return the C model of a cast, which scales each lane's operand and rounds it once.
+    """Return the C model of a cast, which scales and rounds the operand of each lane.
 
     With `amax`, the model also stores the largest finite magnitude since the last clear.
     """
@@ -136,7 +136,7 @@ def _lane(unit: Cast) -> str:
 def _threshold(unit: Cast) -> list[str]:
     """Return the C statements that compute the threshold of hybrid rounding.
 
-    The threshold consists of the last bits of the source, followed by 1 bits.
+    The threshold consists of the last bits of the source, followed by bits of value 1.
     """
     taken, ones = HiFloat8.threshold_bits(unit.source)
     value = f"(x & 0x{(1 << taken) - 1:X}) << {ones} | 0x{(1 << ones) - 1:X}" if ones else f"x & 0x{(1 << taken) - 1:X}"

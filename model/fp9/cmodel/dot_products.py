@@ -1,4 +1,4 @@
-"""Generate the C functions `fp9_ENGINE_step` and `fp9_ENGINE_dot` of an accumulator model (engine)."""
+"""Generator of an accumulator model's C functions `fp9_ENGINE_step` and `fp9_ENGINE_dot`."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ MOST_PRODUCTS = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class EngineText:
-    """C functions of an accumulator model (engine), and the formats and shared C files that the functions use."""
+    """C functions of an accumulator model, with the formats and shared C files that they use."""
 
     functions: str
     formats: tuple[Format, ...]
@@ -28,9 +28,9 @@ class EngineText:
 
 
 class Operands(NamedTuple):
-    """C parameters that pass the operands of a dot product, and a C expression for each element.
+    """How a C function gets the operands of a dot product: its parameters, and an expression for each element.
 
-    The Python function `element` returns the C expression for an operand ("a" or "b") and an element's index.
+    The Python function `element` takes an operand ("a" or "b") and an element index, and returns a C expression.
     """
 
     parameters: str
@@ -48,12 +48,12 @@ def engine_text(
     observer: str = "",
     given: Operands = NUMBERS,
 ) -> EngineText:
-    """Return the C functions of an accumulator model (engine) for the given operand and scale formats.
+    """Return the C functions of an accumulator model for the given operand formats and scale formats.
 
-    `given` states how the dot product reads its operands. `observer` names a C function that the dot product calls
-    after each rounding of a step or a chunk's total. The observer function is called as `observer(joins, terms, count,
-    addend, code)`. Raises ValueError for an accumulator model with zero_bypass or random bits, and if no format can be
-    an operand format.
+    `given` states how the C function gets the operands of a dot product. `observer` is the name of a C function that is
+    called after each rounding of a step or of a total. The observer function is called as `observer(joins, terms,
+    count, addend, code)`. Raises ValueError for an accumulator model with zero_bypass or random bits, and if no format
+    can be an operand format.
     """
     operands = [fmt for fmt in operands if takes(engine, fmt)]
     _check(engine, operands)
@@ -75,15 +75,15 @@ def engine_text(
 
 
 def function_name(engine: Engine, operands: Sequence[Format]) -> str:
-    """Return the common prefix of the names of an accumulator model's C functions, such as `fp9_hopper`."""
+    """Return the common prefix of the C functions of an accumulator model, such as `fp9_hopper`."""
     name = "fp9_" + re.sub("[^a-z0-9]+", "_", engine.name.lower().replace("=-", "_minus_")).strip("_")
     return name + "_engine" * any(name == f"fp9_{identifier(fmt)}" for fmt in operands)
 
 
 def takes(engine: Engine, fmt: Format) -> bool:
-    """Return whether an accumulator model accepts operands in the given format.
+    """Return whether an accumulator model accepts the given operand format.
 
-    An accumulator model that scales groups of products accepts only formats that `check_grouped` allows.
+    An accumulator model with scaled groups of products accepts only formats that `check_grouped` allows.
     """
     if engine.step.group is None:
         return True
@@ -95,7 +95,7 @@ def takes(engine: Engine, fmt: Format) -> bool:
 
 
 def _of_terms(engine: Engine) -> Engine:
-    """Return an accumulator model whose step adds one term for each group of products."""
+    """Return an accumulator model whose steps add one term for each group of products."""
     if engine.step.group is None:
         return engine
     return engine.changed(products=engine.step.products // engine.step.group, group=None)
@@ -165,7 +165,7 @@ def _product(given: Operands, index: str) -> str:
 
 
 def _observed(name: str, engine: Engine, observer: str) -> dict[str, object]:
-    """Return the C calls of the observer function, or empty text without an observer."""
+    """Return the C calls of the observer function, or an empty text if there is no observer."""
     if not observer:
         return {"observed": "", "observed_join": ""}
     addend = "addend"
@@ -178,7 +178,7 @@ def _observed(name: str, engine: Engine, observer: str) -> dict[str, object]:
 
 
 def _place(engine: Engine) -> str:
-    """Return the C expression for the position of a step's term i within the chunk."""
+    """Return a C expression for the index of a step's term i within the chunk."""
     run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None:
         return "k + i"

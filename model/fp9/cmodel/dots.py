@@ -41,7 +41,7 @@ _MUL = """\
 
 
 def dot(unit: Dot) -> ModelText:
-    """Return the C model of a `Dot`, which computes one step, or one chunk whose sum is then added to c."""
+    """Return the C model of a `Dot`: a single step, or a chunk whose sum is then added to c."""
     engine, name = unit.engine, unit.name
     lines = [
         *term_lines(unit),
@@ -61,7 +61,7 @@ def dot(unit: Dot) -> ModelText:
 
 
 def _joins(unit: Dot) -> bool:
-    """Return whether a `Dot` sums its products first and then adds their sum to c."""
+    """Return whether a `Dot` first adds all products, and then adds the sum to c."""
     engine = unit.engine
     return not engine.step.exact and (
         engine.chunk.length is not None or (engine.step.scaling is Scaling.SUMS and unit.scale is not None)
@@ -105,9 +105,9 @@ def count_of(unit: Dot) -> int:
 
 
 def term_lines(unit: Dot) -> list[str]:
-    """Return the C statements that compute an operation's products and write them to the array `term`.
+    """Return the C statements that write an operation's products to the array `term`.
 
-    If the accumulator model scales products, the products are multiplied by the scales.
+    If the accumulator model scales products, each product is multiplied by its scales.
     """
     # A unit with an accumulator takes products in port order. A unit for a whole chunk distributes them to its steps.
     order = list(range(unit.products)) if unit.has_state else unit.engine.order(unit.products)

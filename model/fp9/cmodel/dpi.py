@@ -1,4 +1,4 @@
-"""Generate a DPI-C import of a unit's C model, for SystemVerilog test benches."""
+"""Generator of a SystemVerilog DPI-C import of a unit's C model."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Generate C functions that decode and encode number formats."""
+"""Generator of C functions that decode and encode number formats."""
 
 from __future__ import annotations
 
@@ -10,9 +10,9 @@ from fp9.formats import FixedFormat, Format, HiFloat8, Kind, PowerOfTwo, ScaledI
 
 
 class Layout(NamedTuple):
-    """Constants of a format in the order of the C struct `fp9_layout`.
+    """Constants of a format, in the order of the fields of the C struct `fp9_layout`.
 
-    The value -1 stands for a special code that the format does not have.
+    For a special code that the format does not have, the value is -1.
     """
 
     bits: int
@@ -35,7 +35,10 @@ class Layout(NamedTuple):
 
 
 def layout_of(fmt: Format) -> Layout:
-    """Return the C layout of a format with fixed fields. HiFloat8 has no layout, because it has its own C functions."""
+    """Return the C initialiser of the layout of a format with fixed fields.
+
+    HiFloat8 has no layout, because it has separate C functions.
+    """
     fraction_bits, lowest, subnormals = _grid(fmt)
     nan, infinity = fmt.nan_code(False), fmt.inf_code(False)
     last_place = fmt.quantum(fmt.min_normal_exponent)
@@ -86,7 +89,7 @@ def is_tapered(fmt: Format) -> bool:
 def format_text(fmt: Format) -> str:
     """Return the C functions `fp9_FORMAT`, `fp9_FORMAT_decode` and `fp9_FORMAT_encode`.
 
-    The text is empty for HiFloat8, whose functions are in a shared C source file.
+    For HiFloat8, the text is empty, because its functions are in a shared C source file.
     """
     if is_tapered(fmt):
         return ""

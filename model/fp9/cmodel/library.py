@@ -1,7 +1,6 @@
-"""Generate C headers with functions for formats and accumulator models (engines).
+"""Generator of C headers with functions for formats and accumulator models.
 
-The functions convert codes from and to FP32, classify codes, find the next larger or smaller number, and compute dot
-products.
+The functions convert codes to and from FP32, classify codes, return neighbouring numbers, and compute dot products.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
-"""Generate CUDA kernels for matrix products of codes with an accumulator model (engine).
+"""Generator of CUDA kernels for matrix products of codes, with an accumulator model.
 
-The two kernels return the same bits. `fp9_sums` computes each sum with the C header's dot product, for every
-accumulator model. `fp9_tiles` computes tiles of sums in 32-bit or 64-bit integers, for accumulators that align the
-addend with the products. `fp9_tiles` marks the sums that overflow or have special numbers. `fp9_sums` then computes the
-marked sums.
+The two kernels return the same bits. The kernel `fp9_sums` computes each sum with the dot product of the C header, for
+every accumulator model. The kernel `fp9_tiles` computes tiles of sums with integers, for accumulators that align the
+addend with the products. Sums that overflow or have special operands are only marked by `fp9_tiles`. `fp9_sums` then
+computes the marked sums.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ _NOTHING = -8192
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """CUDA source with the kernel `fp9_sums` and, if `tiled`, the kernel `fp9_tiles`.
+    """CUDA source with the kernel `fp9_sums` and, if `tiled` is true, also the kernel `fp9_tiles`.
 
     Both kernels take codes a (m, k) and b (k, n) with strides in elements, and write codes d (m, n). The parameters of
     both kernels are (a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b). A block of `fp9_tiles` has `THREADS`
-    threads and computes `TILE` x `TILE` sums. The array `redo` (m, n) of type uint8 marks the sums that `fp9_tiles`
-    does not compute. Each thread of `fp9_sums` computes one sum. If `redo` is a null pointer, `fp9_sums` computes all
-    sums. Otherwise, `fp9_sums` computes only the marked sums.
+    threads and computes `TILE` x `TILE` sums. `redo` (m, n), uint8, marks the sums that `fp9_tiles` does not compute.
+    Each thread of `fp9_sums` computes one sum. If `redo` is a null pointer, the kernel `fp9_sums` computes all sums.
+    Otherwise, `fp9_sums` computes only the marked sums.
     """
 
     source: str

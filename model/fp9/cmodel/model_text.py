@@ -12,9 +12,9 @@ class ModelText:
     """C functions and state of a unit's golden model, with the formats and shared C files that they use.
 
     `body` holds the C statements of the function `NAME_model`. `state` is the body of the C struct that passes data
-    from one operation to the next. `state` is empty for a unit without state. `reset` holds the C statements that
-    initialise the state as the hardware's reset does. `group` is the number of operations that one call computes.
-    `meaning` is a C expression whose bit i is 1 if output i is defined. `meaning` is empty if all outputs are always
+    from each operation to the next. For a unit without state, `state` is empty. `reset` holds the C statements that set
+    the state to its value after a hardware reset. `group` is the number of operations that one call computes. `meaning`
+    is a C expression: bit i of its value is 1 if output i is defined. `meaning` is empty if all outputs are always
     defined.
     """
 

@@ -1,7 +1,7 @@
 """C model of the multi-format floating-point unit (`MultiFpu`).
 
-The generated C code has one function for an operation on the whole word or in one lane. The function sums all terms
-exactly, in words of 64 bits, and rounds once. `parts/fpu.h` holds the C code that is the same for all units.
+The generated C code has one function, for an operation on the whole word or in one lane. This C function adds all terms
+exactly, in words of 64 bits, and rounds once. C code that is the same for all units is in `parts/fpu.h`.
 """
 
 from __future__ import annotations
@@ -79,12 +79,12 @@ def _sums(unit: MultiFpu) -> bool:
 
 
 def _terms(unit: MultiFpu) -> int:
-    """Return the largest number of terms that an operation of the unit sums."""
+    """Return the largest number of terms that any operation of the unit adds."""
     return max(2, unit.dot_products + 1)
 
 
 def _sum(unit: MultiFpu) -> str:
-    """Return the C function that sums terms exactly, or empty text for a unit without sums."""
+    """Return the C function that adds terms exactly, or an empty text for a unit without sums."""
     numbers = weights(unit.formats)
     every = joined([numbers, numbers + numbers])
     words = {"name": unit.name, "weight": every.lowest, "limbs": every.limbs(_terms(unit))}
@@ -92,7 +92,7 @@ def _sum(unit: MultiFpu) -> str:
 
 
 def _selected(unit: MultiFpu, ports: Container[str]) -> Iterator[str]:
-    """Yield the C statements that read the select ports. A select value that is too large selects the last choice."""
+    """Yield C statements that read the select ports. A select value above the last choice selects the last choice."""
     counts: list[tuple[str, str, Callable[[MultiFpu], int]]] = [("op", "op", lambda lane: len(lane.operations))]
     for name in (*unit.operands, "result"):
         counts.append((f"{name}_format", unit.format_port(name), lambda lane: len(lane.formats)))
@@ -130,7 +130,7 @@ def _threshold(unit: MultiFpu) -> str:
 
 
 def _operation(unit: MultiFpu) -> str:
-    """Return the C function that computes an operation on the whole word or in one lane."""
+    """Return the C function that computes an operation, on the whole word or in one lane."""
     keeping = [f"op == {unit.name}_{op.value}" for op in unit.operations if op in (*SIGN_INJECTIONS, *EXTREMA)]
     rounded = any(op in ROUNDED for op in unit.operations)
     ports = {port.name for port in unit.inputs}

@@ -1,4 +1,4 @@
-"""Generate the C code that decodes operands, with the format chosen by select ports."""
+"""Generator of C code that decodes operands, whose formats are chosen by select ports."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def reader(name: str, formats: Sequence[Format], bias_port: bool, bypass: bool =
     """Return the C function `NAME(code, format, bias)`, which decodes a code.
 
     The C argument `format` is an index into `formats`. With `bypass`, the merged NaN-Inf code gets the significand 1,
-    so that `fp9_bypassed_product` can recognise the code.
+    by which `fp9_bypassed_product` recognises it.
     """
     cases = []
     for number, fmt in enumerate(formats):
@@ -58,7 +58,7 @@ def _extra_bias(fmt: Format) -> int:
 
 
 def select(operand: str, ports: Sequence[Port]) -> str:
-    """Return the C arguments for format and bias in a call of a decoding function."""
+    """Return the C arguments `format` and `bias` for a call of a decoding function."""
     names = {port.name for port in ports}
     chosen = f"in->{operand}_format" if f"{operand}_format" in names else "0"
     bias = signed(f"in->{operand}_bias", BIAS_BITS) if f"{operand}_bias" in names else "0"
@@ -66,7 +66,7 @@ def select(operand: str, ports: Sequence[Port]) -> str:
 
 
 def extra_parts(formats: Sequence[Format], bias_port: bool, bypass: bool) -> list[str]:
-    """Return the names of the shared C source files that decoding the given formats needs."""
+    """Return the names of the shared C source files with which the given formats are decoded."""
     return ["moved"] * (bias_port and any(fmt.programmable_bias for fmt in formats)) + ["bypass"] * bypass
 
 

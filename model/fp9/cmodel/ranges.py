@@ -1,4 +1,4 @@
-"""Exponent ranges of the terms that are summed exactly."""
+"""Exponent ranges of terms that are added exactly."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ LIMB = 64
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Exponent range of the terms of a sum: multiples of 2^`lowest`, with magnitudes below 2^`highest`."""
+    """Exponent range of a sum's terms: multiples of 2^`lowest`, with magnitudes below 2^`highest`."""
 
     lowest: int
     highest: int
 
     def __add__(self, other: Weights) -> Weights:
-        """Return the exponent range of a product whose factors are in the ranges `self` and `other`."""
+        """Return the exponent range of products whose factors are in the ranges `self` and `other`."""
         return Weights(self.lowest + other.lowest, self.highest + other.highest)
 
     def bits(self, terms: int) -> int:
@@ -27,7 +27,7 @@ class Weights:
         return self.highest - self.lowest + terms.bit_length()
 
     def limbs(self, terms: int) -> int:
-        """Return the number of 64-bit words for a sum of `terms` terms in two's complement."""
+        """Return the number of 64-bit words for a two's complement sum of `terms` terms."""
         return self.bits(terms) // LIMB + 1
 
 
@@ -43,7 +43,7 @@ def _weights(fmt: Format) -> Weights:
 
 
 def _largest(fmt: Format) -> Fraction:
-    """Return the largest magnitude of any code, including the lowest integer, which no cast produces."""
+    """Return the largest magnitude of any code, including the lowest integer, which casts never return."""
     if fmt.twos_complement:
         return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)
     return fmt.max_magnitude

@@ -1,4 +1,4 @@
-"""Generate the C function of an accumulation step, R = round(sum of products + c)."""
+"""Generator of the C function for an accumulation step, R = round(sum of products + c)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ CUTS = {Truncation.ZERO: "FP9_CUT_ZERO", Truncation.FLOOR: "FP9_CUT_FLOOR", Trun
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """C text of a step function, and the names of the shared C source files that the function calls."""
+    """C text of a step function, and the names of the shared C source files that it needs."""
 
     text: str
     parts: tuple[str, ...]
@@ -65,14 +65,14 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def nan_codes(engine: Engine) -> tuple[str, str]:
-    """Return two NaN codes of an accumulator model as C literals: for NaN operands, and for invalid operations."""
+    """Return an accumulator model's two NaN codes as C literals: for a NaN operand, and for an invalid operation."""
     own = engine.result.format.nan_code(False) if engine.nan.code is None else engine.nan.code
     assert own is not None, "an engine's result has a NaN"
     return f"0x{own:X}", f"0x{own if engine.nan.invalid_code is None else engine.nan.invalid_code:X}"
 
 
 def layout(engine: Engine) -> str:
-    """Return the name of the C function for the layout of an exact accumulator's result format.
+    """Return the C name of the layout of an exact accumulator's result format.
 
     Raises ValueError for a result format without fixed fields, such as HiFloat8.
     """

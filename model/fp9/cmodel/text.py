@@ -1,4 +1,4 @@
-"""Build C text: shared source files, names, lists and comments."""
+"""Functions that build C text: shared source files, names, lists and comments."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def part(name: str, suffix: str = ".h") -> str:
 
 
 def filled(template: str, words: Mapping[str, object]) -> str:
-    """Return the template with each `@{name}` replaced by `words[name]`."""
+    """Replace each `@{name}` in the template by `words[name]`, and return the text."""
     return re.sub(r"@\{(\w+)\}", lambda found: str(words[found[1]]), template)
 
 
@@ -44,7 +44,7 @@ def comment(text: str) -> str:
 
 
 def chosen(port: str, values: Iterable[str]) -> str:
-    """Return a C expression in which a port selects one of the values.
+    """Return a C expression that selects one of the values by a port.
 
     An index that is too large selects the last value.
     """

@@ -1,7 +1,6 @@
-"""Compile the explorer's WebAssembly module, with formats and accumulator models in C.
+"""Build of the explorer's WebAssembly module, from formats and accumulator models in C.
 
-After a change of formats, accumulator models or C code, run `python -m fp9.cmodel.webassembly` to compile the module
-again.
+After a change of formats, accumulator models or C code, `python -m fp9.cmodel.webassembly` builds the module again.
 """
 
 from __future__ import annotations
@@ -82,15 +81,18 @@ def _sum(engine: Engine, operands: Sequence[Format]) -> str:
 
 
 def digest(text: str) -> str:
-    """Return the SHA-256 digest of C source. Comments and white space in the C source do not change the digest."""
+    """Return the SHA-256 digest of C source.
+
+    Changes of comments and white space in the C source do not change the digest.
+    """
     return hashlib.sha256(" ".join(re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()).encode()).hexdigest()
 
 
 def module(text: str) -> bytes:
     """Return the WebAssembly module that Clang or Zig compiles from C source.
 
-    A custom section of the WebAssembly module holds the digest of the C source. Raises FileNotFoundError if no compiler
-    is installed.
+    A custom section of the module holds the digest of the C source. Raises FileNotFoundError if no compiler is
+    installed.
     """
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, "module.wasm")
@@ -114,7 +116,7 @@ def _section(name: str, content: str) -> bytes:
 
 
 def main() -> None:
-    """Compile the WebAssembly module and write it to the folder of the explorer's page."""
+    """Build the WebAssembly module, and write it to the folder of the explorer's page."""
     made = module(source())
     MODULE.write_bytes(made)
     print(f"{MODULE}: {len(made):,} bytes")

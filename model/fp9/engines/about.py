@@ -1,4 +1,4 @@
-"""Descriptions of the accumulator presets, and of the hardware that a preset models."""
+"""Descriptions of the accumulator presets and of the hardware that they model."""
 
 from __future__ import annotations
 
@@ -58,11 +58,11 @@ _ABOUT: dict[str, tuple[str, str]] = {
 
 @dataclass(frozen=True, slots=True)
 class Accumulator:
-    """An accumulator preset and a description of the hardware that the preset models.
+    """Accumulator preset, with a description of the hardware that it models.
 
-    `stands_for` names the instruction or design. `source` names the publication or measurement of the accumulator's
-    parameters.
-    `devices` lists names of a product and an instruction, such as "h100 wgmma", which `fp9.engine` accepts.
+    `stands_for` names the instruction or design. `source` names the publication or measurement from which the
+    accumulator's parameters come. `devices` lists names of a product and an instruction, such as "h100 wgmma", which
+    `fp9.engine` accepts.
     """
 
     engine: Engine
@@ -82,7 +82,7 @@ class Accumulator:
 
     @property
     def aligned_bits(self) -> int | None:
-        """Return the number of fraction bits that alignment keeps below the largest exponent of a step.
+        """Return the number of fraction bits that the window keeps below the largest exponent of a step.
 
         Return None for an accumulator whose steps are exact.
         """
@@ -95,7 +95,7 @@ class Accumulator:
 
     @property
     def rounding(self) -> str:
-        """Return the rounding mode of a step, and also the rounding mode of the total for an engine with chunks."""
+        """Return the rounding mode of a step, and for a model with chunks also the rounding mode of the total."""
         own, total = self.engine.result.rounding.value, self.engine.output_rounding.value
         return own if self.engine.chunk.length is None else f"{own}, then {total}"
 
@@ -118,7 +118,7 @@ def accumulators() -> tuple[Accumulator, ...]:
 
 
 def about(name: str) -> Accumulator:
-    """Return the record of an accumulator preset, which is named directly or by a device's name.
+    """Return the record of an accumulator preset, given by its name or by the name of a device.
 
     Raises ValueError for unknown names and for names with parameters.
     """

@@ -23,10 +23,10 @@ _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
 
 
 def _mma(name: str, result: FixedFormat) -> Engine:
-    """Return the engine that models FP8 products on NVIDIA's FP16 tensor core.
+    """Return the accumulator model of FP8 products on NVIDIA's FP16 tensor core.
 
-    The tensor core sums 32 products in two steps of 16. Products 0 and 1 belong to the first step, products 2 and 3
-    to the second step, and so on.
+    The tensor core adds 32 products in two steps of 16 products. Products 0 and 1 belong to the first step, products 2
+    and 3 to the second step, products 4 and 5 to the first, and so on.
     """
     step, chunk = Step(16, scaling=Scaling.SUMS), Chunk(32, interleave=2)
     if result is _FP16:
@@ -35,9 +35,9 @@ def _mma(name: str, result: FixedFormat) -> Engine:
 
 
 def _rvbna(products: int) -> Engine:
-    """Return the engine of RISC-V's bulk normalised dot product, with a window of 23 + log2(products) bits.
+    """Return the accumulator model of RISC-V's bulk normalised dot product, with a window of 23 + log2(products) bits.
 
-    Every step is a chunk. The engine rounds the result of the step and the total to odd.
+    Every step is a chunk. The results of the step and of the total are rounded to odd.
     """
     window = _FP32.fraction_bits + (products - 1).bit_length()
     name = f"rvbna{products}"
@@ -122,10 +122,10 @@ _SETTING = re.compile(r"(\w+)\s*=\s*([\w.+-]+(?:\([^()]*\))?)\s*(?:,\s*|$)")
 
 
 def engine(name: str | Engine) -> Engine:
-    """Return the accumulator preset of a name, with the parameters that the name changes.
+    """Return the accumulator preset with a name. The name can also change parameters, as in `chunked(L=32)`.
 
-    An `Engine` is returned unchanged. The name of a device in `fp9.engines.DEVICES` is also accepted. Append the name
-    of an instruction if the device has several instructions, as in "h100 wgmma".
+    An `Engine` is returned unchanged. The name of a device from `fp9.engines.DEVICES` is also accepted. If the device
+    has several instructions, the name must also state the instruction, as in "h100 wgmma".
 
     >>> engine("h100 wgmma").name, engine("L40S").name, engine("mi300x").name
     ('hopper', 'ada', 'cdna3')

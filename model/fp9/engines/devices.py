@@ -13,7 +13,10 @@ FP32, FP16 = "fp32", "fp16"
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Operand formats of an instruction. In a device's name, such as "h100 wgmma 16bit", `word` names the formats."""
+    """Operand formats of an instruction.
+
+    `word` stands for the operand formats in a device's name, such as 16bit in "h100 wgmma 16bit".
+    """
 
     word: str
     formats: tuple[str, ...]
@@ -26,7 +29,7 @@ _FP16_ALONE, _HALVES, _TF32 = Operands("16bit", (FP16,)), Operands("16bit", (FP1
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Instruction of a device, with its operand formats, its result format and the name of its accumulator preset."""
+    """Instruction of a device: its operand formats, its result format, and the name of its accumulator preset."""
 
     names: tuple[str, ...]
     result: str
@@ -37,7 +40,7 @@ class Instruction:
     def suffix(self) -> str:
         """Return the words for operands and result that follow an instruction's name, such as " 16bit fp16".
 
-        The suffix omits FP8 operands and an FP32 result.
+        FP8 operands and an FP32 result have no such word.
         """
         words = (self.operands.word, FP8.word), (self.result, FP32)
         return "".join(f" {word}" for word, usual in words if word != usual)
@@ -50,9 +53,10 @@ class Instruction:
 
 @dataclass(frozen=True, slots=True)
 class Device:
-    """GPU architecture, with its products and matrix instructions. The first instruction has the narrowest operands.
+    """GPU architecture, with its products (such as H100) and its matrix instructions.
 
-    `source` names the publications and measurements that describe the accumulators.
+    The first instruction has the narrowest operands. `source` names the publications and measurements from which the
+    accumulator models come.
     """
 
     architecture: str
@@ -156,10 +160,10 @@ def _candidates() -> dict[str, dict[str, str]]:
 
 
 def _ways(device: Device, instruction: Instruction, product: str) -> Iterator[str]:
-    """Yield the names of an instruction of a device, with and without the words that may be omitted.
+    """Yield all names of a device's instruction, with and without the words that may be left out.
 
-    A name may omit FP8 operands and an FP32 result. The name of a device without FP8 instructions may also omit the
-    operand word of its first instruction.
+    The words for FP8 operands and for an FP32 result may be left out. For a device without FP8 instructions, the
+    operand word of its first instruction may also be left out.
     """
     implied = {FP8.word, device.instructions[0].operands.word if product else FP8.word}
     operands = [instruction.operands.word] + ([""] if instruction.operands.word in implied else [])
@@ -185,7 +189,7 @@ DEVICE_NAMES = _synonyms()
 
 
 def devices_of(engine: str) -> list[str]:
-    """Return the names of the devices that use an engine, with product and instruction, such as "h100 wgmma"."""
+    """Return the names of the devices that have the accumulator model, such as "h100 wgmma"."""
     return [
         f"{product} {instruction.name}"
         for device, instruction in _instructions_of(engine)
@@ -194,7 +198,7 @@ def devices_of(engine: str) -> list[str]:
 
 
 def operands_of(engine: str) -> list[str]:
-    """Return the operand formats of the instructions that use an engine."""
+    """Return the operand formats of all instructions that have the accumulator model."""
     return list(
         dict.fromkeys(fmt for _, instruction in _instructions_of(engine) for fmt in instruction.operands.formats)
     )

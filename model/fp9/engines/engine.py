@@ -49,13 +49,13 @@ _FP32 = fixed_format("fp32")
 @found_by("fp9.engines", "engine")
 @dataclass(frozen=True)
 class Engine:
-    """An accumulator model, which sums K products in steps R = round(C + sum of G products).
+    """Accumulator model: it adds K products in steps R = round(C + sum of G products).
 
-    The fields of an engine form five groups: `result`, `step`, `window`, `chunk` and `nan`. The docstrings of the
-    groups' classes give the formulas. The method `changed` returns an engine with other field values.
+    The fields form five groups: `result`, `step`, `window`, `chunk` and `nan`. The docstrings of these groups' classes
+    give the formulas. The method `changed` returns a copy with other field values.
 
-    Fields accept formats and enumeration members as objects or by name. Raises ValueError if the fields of the engine
-    contradict each other.
+    Formats and enumeration members may be given as objects or by name. Raises ValueError if two fields contradict each
+    other.
 
     >>> Engine(result=Result("fp16"), step=Step(4), window=Window(20)).window.width
     20
@@ -74,10 +74,10 @@ class Engine:
     """R = code if S is NaN: the NaN codes of results, and the rules that make a sum NaN."""
 
     def __hash__(self) -> int:
-        """Return a hash of the engine's most important fields, which is fast to compute.
+        """Return a hash of the most important fields only, which is fast to compute.
 
-        The identity of an enumeration member is faster to hash than the member. The name alone is not sufficient,
-        because a search tries hundreds of engines with the same name.
+        Enumeration members enter the hash by identity, which is faster than their own hash. The name alone is not
+        enough, because a search tries hundreds of accumulator models with one name.
         """
         numbers = (
             self.step.products,
@@ -106,7 +106,7 @@ class Engine:
 
     @property
     def parameters(self) -> dict[str, Any]:
-        """Return the values of all engine fields by their short names in `fp9.engines.PARAMETERS`.
+        """Return all field values, as a dictionary by the short names in `fp9.engines.PARAMETERS`.
 
         >>> Engine(window=Window(20)).parameters["window"]
         20
@@ -114,7 +114,7 @@ class Engine:
         return {name: parameter.of(self) for name, parameter in PARAMETERS.items()}
 
     def changed(self, name: str | None = None, **parameters: Any) -> Engine:
-        """Return a copy of the engine with other field values, given by the short names in `fp9.engines.PARAMETERS`.
+        """Return a copy with other field values, given by the short names in `fp9.engines.PARAMETERS`.
 
         Raises ValueError if the new values contradict each other. Raises TypeError for an unknown parameter.
 
@@ -231,27 +231,28 @@ class Engine:
 
     @property
     def output(self) -> FixedFormat:
-        """Return the format of the sum's total, which is `chunk.promotion` if given, and `result.format` otherwise."""
+        """Return the format of the total: `chunk.promotion` if given, and otherwise `result.format`."""
         return self.chunk.promotion or self.result.format
 
     @property
     def output_rounding(self) -> Rounding:
-        """Return the rounding mode of the sum's total."""
+        """Return the rounding mode of the total."""
         return self.result.rounding if self.chunk.promotion is None else self.chunk.promotion.default_rounding
 
     @property
     def addend_format(self) -> FixedFormat:
         """Return the format of the addend's codes.
 
-        The addend of a sum has the format of the total. If the total is FP32 with padding bits, the addend is FP32.
+        The addend of a sum has the format of the total. Only if the total is FP32 with padding bits, the addend is
+        FP32.
         """
         return _FP32 if self.output.padded_dtype == _FP32.native_dtype else self.output
 
     @property
     def within_chunk(self) -> Engine:
-        """Return the engine that adds the products of one chunk to the chunk's partial sum.
+        """Return the accumulator model that adds the products of one chunk to the chunk's partial sum.
 
-        Return the engine itself if the engine has no chunks.
+        Without chunks, return the accumulator model itself.
         """
         if self.chunk.length is None:
             return self
@@ -260,9 +261,9 @@ class Engine:
 
     @property
     def nans_of_steps(self) -> tuple[int | None, int | None]:
-        """Return the NaN codes of a step's result: `code` and `invalid_code`.
+        """Return the NaN codes of a step's result: for a NaN operand, and for an invalid operation.
 
-        Return (None, None) for an engine with chunks, because its NaN codes apply to the total only.
+        With chunks, return (None, None), because the NaN codes then apply to the total only.
         """
         return (self.nan.code, self.nan.invalid_code) if self.chunk.length is None else (None, None)
 
@@ -272,9 +273,9 @@ class Engine:
         return (self.chunk.length or 0) // self.step.products
 
     def order(self, depth: int) -> list[int]:
-        """Return the indices of `depth` products in the order in which the steps add the products.
+        """Return the indices of `depth` products, in the order in which the steps add them.
 
-        The steps of an incomplete last chunk add only the products that exist.
+        The last chunk may be incomplete; its steps then add fewer products.
         """
         if self.chunk.interleave is None or self.chunk.length is None:
             return list(range(depth))
@@ -283,16 +284,16 @@ class Engine:
 
     @property
     def joining(self) -> Engine:
-        """Return the engine that adds a chunk's sum to the total, with an exact sum and one rounding."""
+        """Return the accumulator model that adds a chunk's sum to the total: an exact sum with one rounding."""
         result = replace(self.result, format=self.output, rounding=self.output_rounding)
         nan = NanPolicy(self.nan.code, self.nan.invalid_code)
         return Engine(f"{self.name}: join", result, nan=nan)
 
     @property
     def is_fused(self) -> bool:
-        """Return whether the engine is fused: every step is an exact sum that is rounded once.
+        """Return whether every step is fused: an exact sum of its terms, which is rounded once.
 
-        An engine with chunks or with `zero_bypass` is not fused.
+        An accumulator model with chunks or with `zero_bypass` does not count as fused.
         """
         return (
             self.window.width is None and not self.step.exact and self.chunk.length is None and not self.nan.zero_bypass
@@ -308,7 +309,7 @@ class Engine:
     def steps(self, depth: int) -> int:
         """Return the number of roundings in a sum of `depth` products.
 
-        Every step rounds once. The addition of a chunk's sum to the total also rounds once.
+        Every step rounds once. Adding a chunk's sum to the total is also a rounding.
         """
         if self.step.exact:
             return 1
@@ -321,9 +322,9 @@ class Engine:
 
 
 def is_accumulator(fmt: Format) -> bool:
-    """Return whether a format can be the result format of an accumulator.
+    """Return whether an accumulator can have the format as its result format.
 
-    An accumulator format has fixed fields. The highest codes of an accumulator format are NaN and infinity, or NaN-Inf.
+    An accumulator format has fixed fields. The highest codes of such a format must be NaN and infinity, or NaN-Inf.
     """
     return isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.MERGED)
 
@@ -333,10 +334,10 @@ def _has_subnormals(fmt: Format) -> bool:
 
 
 def alignment_exponent(fmt: Format, exponent: int) -> int:
-    """Return the exponent that alignment uses for a number of `fmt` in [2^exponent, 2^(exponent+1)).
+    """Return the exponent with which numbers of `fmt` in [2^exponent, 2^(exponent+1)) are aligned.
 
-    A subnormal number is aligned by the format's lowest normal exponent. An integer is aligned by the exponent of the
-    format's largest integer.
+    A subnormal number is aligned with the lowest normal exponent of its format. An integer is aligned with the exponent
+    of the largest integer of its format.
     """
     if isinstance(fmt, FixedFormat | UnsignedFloat):
         return max(exponent, fmt.lowest_exponent)

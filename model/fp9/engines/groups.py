@@ -1,7 +1,7 @@
 """Field groups of an accumulator model (engine): step, window, chunk, result and NaN policy.
 
 In the formulas, a[k] and b[k] are operands, p[k] = a[k] * b[k] is a product, and C is the addend. The function
-floor_n(x) keeps n fraction bits of x below the largest exponent of a step.
+floor_n(x) keeps n fraction bits of x, counted from the largest exponent in the step.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from fp9.formats.rounding import Overflow, Rounding, choice
 
 
 class Truncation(Enum):
-    """Treatment of the bits that alignment shifts below an accumulator's addition window."""
+    """What happens to the bits that alignment shifts out of an accumulator's window."""
 
     ZERO = "zero"
     """drop the bits of the magnitude, which rounds toward zero"""
@@ -25,7 +25,7 @@ class Truncation(Enum):
 
 
 class Addend(Enum):
-    """Alignment of the addend C with the products, in an engine with an addition window."""
+    """Whether and how the addend C is aligned with the products, in an accumulator with a window."""
 
     INSIDE = "inside"
     """align C with the products. The largest exponent of C and the products determines the window"""
@@ -36,7 +36,7 @@ class Addend(Enum):
 
 
 class Scaling(Enum):
-    """Stage of a dot product at which the engine applies the operands' scales."""
+    """Stage of a dot product at which the operands' scales are applied."""
 
     PRODUCTS = "products"
     """multiply every product by its scales before alignment"""

@@ -1,4 +1,4 @@
-"""Check that accumulators accept a format as operand format."""
+"""Check of operand formats: whether accumulators accept a format."""
 
 from __future__ import annotations
 

@@ -14,7 +14,7 @@ GROUPS: dict[str, type[Any]] = {"result": Result, "step": Step, "window": Window
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Short name of an engine's field, which may follow a preset's name in parentheses."""
+    """Short name of a field of an accumulator model, which may follow a preset's name in parentheses."""
 
     name: str
     group: str
@@ -22,7 +22,7 @@ class Parameter:
 
     @property
     def path(self) -> str:
-        """Return the engine field's path in unit files and Python, such as `window.width`."""
+        """Return the path of the field in unit files and in Python, such as `window.width`."""
         return f"{self.group}.{self.field}"
 
     @property

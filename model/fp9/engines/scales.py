@@ -1,4 +1,4 @@
-"""Check that an engine accepts a scale format, a block length and scaled operand formats."""
+"""Check of scale formats, block lengths and operand formats for an accumulator model."""
 
 from __future__ import annotations
 
@@ -16,10 +16,11 @@ SCALE_BITS = 8
 def format_of_scales(
     engine: Engine, name: Format | str | None, block: int | None, field: str = "scale_format"
 ) -> Format | None:
-    """Return the format of an engine's scale codes. Return None if `name` is None, because scales are then exponents.
+    """Return the scale format with the given name, after checking that the accumulator model accepts it.
 
-    Raises ValueError if the engine does not accept the scale format or the block length. No engine accepts a scale
-    format with infinities, because no source defines an infinite scale. Error messages call the argument `field`.
+    If `name` is None, return None, because scales are then exponents. Raises ValueError if the accumulator model does
+    not accept the scale format or the block length. Scale formats with infinities are not accepted, because no source
+    defines an infinite scale. Error messages call the argument `field`.
     """
     if block is not None:
         _check_block(engine, block)
@@ -67,9 +68,9 @@ def _check_block(engine: Engine, block: int) -> None:
 
 
 def check_grouped(engine: Engine, a: Format, b: Format) -> None:
-    """Raise ValueError if an engine with scaled groups of products does not accept the operand formats.
+    """Raise ValueError if an accumulator model with scaled groups of products does not accept the operand formats.
 
-    The engine accepts formats without infinity and NaN whose exact group sums fit the engine's window.
+    The accumulator model accepts formats without infinity and NaN, if the exact sum of a group fits into the window.
     """
     assert engine.step.group is not None and engine.window.width is not None, "an engine with groups has a window"
     for operand, fmt in (("a", a), ("b", b)):

@@ -20,10 +20,11 @@ if TYPE_CHECKING:
 
 
 class Operand(NamedTuple):
-    """Operands of `MultiFpu` operations as arrays of shape (n,), in possibly different formats.
+    """Operands of several `MultiFpu` operations as arrays (n,). The operands may have different formats.
 
     `signaling` masks signalling NaN. `sign` is the format's sign bit. `nan_code` is the canonical NaN. The masks
-    `one_zero` and `one_nan` mark formats in which zero or NaN has no sign. `normal` is the smallest normal magnitude.
+    `one_zero` and `one_nan` are set where the operand's format has only one zero or only one NaN. `normal` is the
+    smallest normal magnitude.
     """
 
     codes: Codes

@@ -33,9 +33,9 @@ def to_integers(
     roundings: NDArray[Any],
     random: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Return numbers rounded to integers, as words, and the exception flags.
+    """Round numbers to integers, and return the integers as words, with exception flags.
 
-    NaN gives the highest integer, as in RISC-V. `random` holds the random bits of stochastic rounding, shape (n,).
+    NaN becomes the highest integer, as in RISC-V. `random` holds the random bits of stochastic rounding, shape (n,).
     """
     whole = np.zeros(len(numbers))
     for index, here in places(roundings):

@@ -1,9 +1,9 @@
 """Golden results of a `MultiFpu`: sums rounded to odd in float64, then to the result format.
 
-A float64 number holds every product of two operands exactly. Knuth's TwoSum adds product and addend, and returns the
-rounded sum and the rounding error. The sum rounded to odd follows from the rounded sum and the rounding error. A
-result of a `MultiFpu` has at most 24 significand bits. Rounding the sum that was rounded to odd equals rounding the
-exact sum once (Boldo and Melquiond, IEEE ToC 2008).
+A float64 number holds every product of two operands exactly. Knuth's TwoSum adds the product and the addend, and gives
+the rounded sum and its rounding error. The sum rounded to odd is computed from the rounded sum and the rounding error.
+A result of a `MultiFpu` has at most 24 significand bits. Rounding the sum again, from odd to the result format, is
+equal to a single rounding (Boldo and Melquiond, IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -60,7 +60,7 @@ def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
 
 
 def _vectors(unit: MultiFpu, inputs: Columns) -> Iterator[tuple[int, Bools]]:
-    """Yield each lane width, and a mask of the operations that use lanes of this width."""
+    """For each lane width, yield the width and a mask of the operations that use lanes of this width."""
     for value, width in enumerate(unit.lane_widths, 1):
         yield width, np.minimum(inputs["vector"], len(unit.lane_widths)) == value
 
@@ -79,7 +79,7 @@ def _vector(unit: MultiFpu, inputs: Columns, width: int) -> tuple[Codes, NDArray
 
 
 def _with_random(unit: MultiFpu, inputs: Columns, lane: int) -> Columns:
-    """Return the inputs with the random bits of a lane in the column `random`."""
+    """Return the inputs, with the random bits of one lane in the column `random`."""
     return {**inputs, "random": inputs[unit.random_ports[lane]]} if unit.random_width else inputs
 
 
@@ -155,7 +155,7 @@ def _random(unit: MultiFpu, inputs: Columns, here: Where) -> NDArray[np.int64] |
 
 
 def _reads_source(unit: MultiFpu, op: NDArray[Any], formats: dict[str, NDArray[Any]], rounding: NDArray[Any]) -> Bools:
-    """Return a mask of the operations whose hybrid rounding uses the last bits of operand a."""
+    """Return a mask of the operations that round by hybrid rounding with the last bits of operand `a` as threshold."""
     hybrid = np.array([mode.reads_source for mode in unit.roundings])[rounding]
     pairs = [[unit.reads_source(_Op.CONVERT, a, result) for result in unit.formats] for a in unit.formats]
     reads: Bools = hybrid & _isin(unit, op, _Op.CONVERT) & np.array(pairs)[formats["a"], formats["result"]]
@@ -165,7 +165,7 @@ def _reads_source(unit: MultiFpu, op: NDArray[Any], formats: dict[str, NDArray[A
 def _by_own_bits(
     unit: MultiFpu, target: Format, policy: CastPolicy, a: Operand, sources: NDArray[Any], scales: NDArray[np.int32]
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return codes and flags of conversions with hybrid rounding. `sources` indexes `unit.formats`."""
+    """Return the codes and flags of conversions that use hybrid rounding. `sources` indexes `unit.formats`."""
     codes, flags = np.zeros(len(sources), np.uint32), np.zeros(len(sources), np.uint8)
     for index, here in places(sources):
         source = unit.formats[index]
@@ -183,7 +183,7 @@ def _scales(unit: MultiFpu, inputs: Columns, here: Where) -> NDArray[np.int32]:
 def _lane_operands(
     unit: MultiFpu, inputs: Columns, formats: dict[str, NDArray[Any]], lane: int, here: Where
 ) -> tuple[Operand, Operand]:
-    """Return the operands a and b of one lane of a dot product."""
+    """Return the operands `a` and `b` of one lane, for dot products."""
     last = len(unit.narrow) - 1
     a, b = (
         operand_of(unit.narrow_unit, inputs[name][here] >> NARROW_BITS * lane, np.minimum(formats[name][here], last))
@@ -215,9 +215,9 @@ def _operation(
 def _divided(op: MultiFpuOp, operands: dict[str, Operand]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
     """Return the quotient or square root in float64, and the flags `invalid` and `divide_by_zero`.
 
-    Operands and results have at most 15 significand bits. An inexact quotient or root then differs by at least 2^-32,
-    relative to its size, from every number and midpoint. The rounding of a quotient or root to float64 therefore does
-    not change the final result.
+    Operands and results have at most 15 significand bits, so an inexact quotient or root is far from every midpoint.
+    The relative distance of an inexact quotient or root from every number and midpoint is at least 2^-32. Rounding a
+    quotient or root to float64 first therefore does not change the result.
     """
     a = operands["a"]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -265,7 +265,7 @@ def _summed(
 
 
 def _odd_sum(x: NDArray[np.float64], y: NDArray[np.float64], minus: Bools) -> NDArray[np.float64]:
-    """Return x + y rounded to odd, with a sum of -0 for x + (-x) where `minus` is set."""
+    """Return x + y rounded to odd. Where `minus` is set, x + (-x) gives -0."""
     total = odd_sum(x, y)
     both_positive = ~(np.signbit(x) | np.signbit(y)) & (x == 0) & (y == 0)
     return np.where(minus & (total == 0) & ~both_positive, -0.0, total)
@@ -291,7 +291,7 @@ def _without_needless_sign(x: Operand, codes: Codes) -> Codes:
 def _extremum(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
     """Return the minimum or maximum of two operands.
 
-    A number is preferred to a NaN, and -0 is less than +0.
+    If one operand is NaN, the other operand is the result. -0 is less than +0.
     """
     before = (a.numbers < c.numbers) | ((a.numbers == c.numbers) & np.signbit(a.numbers))
     takes_a = ~a.nan & (c.nan | (before if op is _Op.MIN else ~before))
@@ -301,7 +301,7 @@ def _extremum(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 
 
 def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
-    """Return the truth values of a comparison, in which NaN compares false."""
+    """Return whether a comparison is true, for each operation. A comparison with NaN is false."""
     if op in (_Op.EQ, _Op.EQ_SIGNALING):
         truth = a.numbers == c.numbers
     else:
@@ -311,7 +311,7 @@ def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 
 
 def _classified(a: Operand) -> Codes:
-    """Return class masks like the RISC-V instruction `fclass`.
+    """Return class masks as the RISC-V instruction `fclass` does.
 
     From bit 0, the classes are -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN, quiet
     NaN.

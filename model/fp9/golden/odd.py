@@ -1,4 +1,4 @@
-"""Sums of float64 numbers, with the exact error or rounded to odd."""
+"""Sums of two float64 numbers: with their exact error, or rounded to odd."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def two_sum(x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the rounded sum of x and y, and the exact rounding error (Knuth's TwoSum)."""
+    """Return the rounded sum of x and y, and its exact rounding error (Knuth's TwoSum)."""
     total = x + y
     part = total - x
     return total, (x - (total - part)) + (y - part)

@@ -1,4 +1,4 @@
-"""Formats and policies that the select and bias ports choose for each operation."""
+"""Formats and policies that each operation selects through select ports and bias ports."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ if TYPE_CHECKING:
 
 
 def chosen(inputs: Columns, port: str, count: int) -> NDArray[Any] | int:
-    """Return the values of a select port, or one integer if all operations have the same value.
+    """Return the values of a select port. If all operations have the same value, return one integer.
 
-    A missing port gives 0. A value beyond the last choice selects the last choice.
+    A missing port gives 0. A value above the last choice selects the last choice.
     """
     values = inputs.get(port, _NO_CHOICE)
     if values.size and (values == values[0]).all():
@@ -34,9 +34,9 @@ _NO_CHOICE = np.zeros(1, dtype=np.uint8)
 
 
 def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
-    """Yield each distinct value, and the indices of the operations that have the value.
+    """For each distinct value, yield the value and the indices of the operations with this value.
 
-    If the argument `values` is an integer, all operations have the same value. Values must not be negative.
+    If `values` is an integer, all operations have this value. Values must not be negative.
     """
     if isinstance(values, int):
         yield values, slice(None)
@@ -46,9 +46,9 @@ def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
 
 
 def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iterator[tuple[Format, Where]]:
-    """Yield each format that an operand has, and the indices of the operations with the format.
+    """For each format that an operand has, yield the format and the indices of the operations with this format.
 
-    The yielded format already includes the extra bias.
+    The yielded format includes the extra bias of the operations.
     """
     bias = inputs.get(f"{operand}_bias")
     for i, here in places(chosen(inputs, f"{operand}_format", len(formats))):
@@ -63,7 +63,7 @@ def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iter
 
 
 def _within(here: Where, among: Where) -> Where:
-    """Return a selection of operations, where `among` selects from the elements that `here` selects."""
+    """Return the operations that `here` selects and that `among` then selects from these."""
     if isinstance(here, slice) or isinstance(among, slice):
         return among if isinstance(here, slice) else here
     inside = here.copy()
@@ -79,15 +79,15 @@ def both(one: Where, other: Where) -> Where:
 
 
 def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
-    """Interpret bits as two's complement integers of `width` bits."""
+    """Interpret `width`-bit words as two's complement integers."""
     half = 1 << (width - 1)
     return (np.asarray(bits, dtype=np.int64) ^ half) - half
 
 
 def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the numbers of all operands a and b, each of shape (n, products).
+    """Return the numbers of all factors a and b, each of shape (n, products).
 
-    If the accumulator's zero bypass applies to a product, both factors are 0.
+    If the zero bypass of the accumulator applies to a product, both of its factors are 0.
     """
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
     if unit.engine.nan.zero_bypass:

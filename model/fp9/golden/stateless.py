@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 class Unpacked(NamedTuple):
-    """The decoded fields of every code of a format, as arrays of shape (2**bits,)."""
+    """Decoded fields of all codes of a format, as arrays (2**bits,)."""
 
     sign: NDArray[np.uint8]
     exponent: NDArray[np.int64]
@@ -43,7 +43,7 @@ class Unpacked(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def unpacked(fmt: Format, significand_bits: int) -> Unpacked:
-    """Return the decoded fields of every code, computed from the format's exact values."""
+    """Decode every code of a format, and return the fields of the exact values."""
     rows = [_unpack(fmt, code, significand_bits) for code in range(1 << fmt.bits)]
     sign, exponent, significand, zero, inf, nan = np.array(rows, dtype=np.int64).T
     return Unpacked(
@@ -130,7 +130,7 @@ def _scale(bits: NDArray[Any]) -> int | NDArray[np.int32]:
 
 
 def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
-    """Return the largest finite magnitude since the last clear, over all lanes, as source codes."""
+    """Return, for each operation, the largest finite magnitude of all lanes since the last clear, as source codes."""
     magnitudes = [inputs[x].astype(np.int64) & unit.source.magnitude_mask for x in unit.lane_names("x")]
     largest = np.max([np.where(m <= unit.source.max_code, m, 0) for m in magnitudes], axis=0)
     cleared = np.asarray(inputs["amax_clear"], dtype=bool)
@@ -148,7 +148,7 @@ def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
 def mul(unit: Mul, inputs: Columns) -> Results:
     """Return the golden results of a `Mul` unit.
 
-    A float64 number holds the product exactly, so that the product is rounded once.
+    The product is exact in float64, so that it is rounded only once.
     """
     a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
     with np.errstate(invalid="ignore"):
@@ -213,7 +213,7 @@ def _fma(unit: Dot, inputs: Columns) -> Results:
 def fpu(unit: Fpu, inputs: Columns) -> Results:
     """Return the golden results of an `Fpu` unit.
 
-    For each operation of the FPU, the golden model of a single-operation unit computes the result.
+    Each operation is computed by the golden model of a unit that has only this operation.
     """
     wide = unit.engine.result.format
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))

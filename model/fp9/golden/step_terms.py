@@ -19,9 +19,9 @@ if TYPE_CHECKING:
 
 
 class Terms(NamedTuple):
-    """Terms of shape (n, terms) as float64 numbers, and the powers of two that align the terms.
+    """Terms (n, terms) as float64 numbers, and the powers of two with which they are aligned.
 
-    The power of a zero is 0. The array `powers` is empty if the accumulator has no alignment window.
+    The power of a zero is 0. If the accumulator has no alignment window, `powers` is empty.
     """
 
     numbers: Floats
@@ -29,9 +29,9 @@ class Terms(NamedTuple):
 
 
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
-    """Return two factors for each term that an accumulator adds in each operation.
+    """Return two factors for each term that the accumulator adds. The term is their product.
 
-    For a group of products, the factors are the scaled sum of the group and 1.
+    If the term is a group of products, the factors are the scaled sum of the group and 1.
     """
     numbers = factor_values(unit, inputs)
     aligned = unit.engine.window.width is not None

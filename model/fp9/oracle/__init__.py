@@ -1,1 +1,1 @@
-"""Slow exact reference (oracle) from the published papers, and threshold tables of casts."""
+"""Slow exact reference (oracle), written from papers, and threshold tables of casts."""

@@ -1,4 +1,4 @@
-"""Exact reference for scales and elements of blocks, following the published scale rules."""
+"""Exact reference for the scales and elements of blocks, from published scale rules."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from fp9.formats.blocks import BlockFormat
 
 
 def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:
-    """Return the scale code of a block whose largest magnitude is the finite `amax`."""
+    """Return the scale code of a block with the largest magnitude `amax`, which is finite."""
     if rule == "hif4":
         return nearest(bfloat16(amax * bfloat16(Fraction(1, 7))), block.scale)
     if not block.powers_of_two:
@@ -23,7 +23,7 @@ def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:
 
 
 def exponent(amax: Fraction, element: Format, rule: str) -> int:
-    """Return the exponent of a power-of-two scale, before clipping to the scale format's range."""
+    """Return the exponent of a power-of-two scale, before it is clipped to the scale format's range."""
     top, largest = floor_log2(element.max_magnitude), element.max_magnitude
     match rule:
         case "floor":
@@ -52,7 +52,10 @@ def numbers(fmt: Format) -> tuple[list[Fraction], list[int]]:
 
 
 def not_below(x: Fraction, fmt: Format) -> int:
-    """Return the code of the smallest number that is at least `x`, or of the largest number if `x` is larger."""
+    """Return the code of the smallest number that is at least `x`.
+
+    If there is none, return the code of the largest number.
+    """
     values, codes = numbers(fmt)
     return codes[min(bisect_left(values, x), len(values) - 1)]
 
@@ -77,22 +80,22 @@ def bfloat16(x: Fraction) -> Fraction:
 
 
 def element_code(x: Fraction, scale: Fraction, fmt: Format) -> int:
-    """Return the code of x / scale, rounded to nearest, ties to even, and saturated."""
+    """Divide x by a scale, round to nearest even with saturation, and return the code."""
     return with_sign(nearest(abs(x) / scale, fmt), x < 0, fmt)
 
 
 def with_sign(code: int, negative: bool, fmt: Format) -> int:
-    """Return the code of a number with a given sign, from the code of the number's magnitude."""
+    """Return the code of a number, from the code of its magnitude and its sign."""
     if not negative:
         return code
     return -code & 0xFF if fmt.twos_complement else code | 1 << (fmt.bits - 1)
 
 
 def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int]]:
-    """Return the scale code and the element codes of a block under the scale rule "four over six".
+    """Return the scale code and the element codes of a block, with the scale rule "four over six".
 
-    The scale rule tries to map the largest magnitude to 6 and to 4, and selects the smaller sum of squared errors. If
-    both sums are equal, the rule selects 6.
+    The rule maps the largest magnitude first to 6 and then to 4, and selects the try with the smaller sum of squared
+    errors. If both sums are equal, the rule selects the try with 6.
     """
     tries = []
     for top in (6, 4):
@@ -106,7 +109,7 @@ def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int
 
 
 def hif4_codes(xs: list[Fraction]) -> tuple[list[int], int, list[int], list[int]]:
-    """Return the codes of a HiF4 block of 64 elements: elements, scale, 8 bits of level 1 and 16 bits of level 2.
+    """Return the codes of a HiF4 block of 64 elements: elements, scale, 8 bits of level 1, and 16 bits of level 2.
 
     The function follows the algorithm that the authors of HiF4 published (arXiv 2602.11287).
     """

@@ -1,7 +1,7 @@
-"""Slow exact reference (oracle) for casts, which rounds one exact fraction at a time.
+"""Slow exact reference (oracle) for casts: rounds exact fractions one by one.
 
-The code follows the published papers and numerics.md. Tests compare the kernels with the oracle. The oracle and the
-kernels share only the format records. `oracle.sums` is the reference for dot products.
+The code was written from the published papers and numerics.md. Tests compare the kernels with the oracle. The oracle
+and the kernels share only the format records. `oracle.sums` is the reference for dot products.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from fp9.formats.rounding import Flags, NanSign, Overflow, Payload, Rounding
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """An exact number with kind, sign and magnitude. Zeros and infinities also have a sign.
+    """Exact number: a class (such as NaN), a sign and a magnitude. Zeros and infinities also have a sign.
 
-    The magnitude of a NaN is its fraction field as a number in [0, 1). The quiet bit of the NaN has the weight 1/2.
+    For a NaN, the magnitude is the fraction field, as a number in [0, 1). The quiet bit of a NaN has the weight 1/2.
     """
 
     kind: Kind
@@ -32,7 +32,7 @@ class Exact:
 
 
 def decode(code: int, fmt: Format) -> Exact:
-    """Return the exact number that a code represents."""
+    """Decode a code to an exact number."""
     kind = fmt.kind_of(code)
     magnitude = abs(fmt.value_of(code)) if kind is Kind.FINITE else Fraction(0)
     if kind is Kind.NAN and isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.NAN_ONLY):
@@ -41,7 +41,7 @@ def decode(code: int, fmt: Format) -> Exact:
 
 
 def read(code: int, source: Format, policy: CastPolicy) -> Exact:
-    """Return the exact source number of a cast, after flushing a subnormal source to zero if the policy requires it."""
+    """Return the exact source number of a cast. If the policy flushes the source, a subnormal number becomes zero."""
     x = decode(code, source)
     subnormal = x.kind is Kind.FINITE and x.magnitude < pow2(source.min_normal_exponent)
     return exact(0, x.negative) if policy.flush_source and subnormal else x
@@ -60,7 +60,7 @@ def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Neighbouring numbers of a magnitude x: `below` <= x < `below + ulp`, with `excess` = (x - below) / ulp."""
+    """Neighbours of a magnitude x: `below` <= x < `below + ulp`. `excess` is (x - below) / ulp."""
 
     below: Fraction
     ulp: Fraction
@@ -79,7 +79,7 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 class RandomBits:
     """Random integer of `width` bits for stochastic rounding.
 
-    The top bit of the random integer is just below the target's last bit.
+    The integer's top bit is just below the last bit of the target.
     """
 
     value: int
@@ -99,9 +99,9 @@ class HybridBits:
 def _rounds_up(
     x: Exact, near: Neighbours, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None
 ) -> bool:
-    """Return whether the rounding mode selects the upper neighbour of a magnitude.
+    """Return whether the rounding mode rounds a magnitude up to its upper neighbour.
 
-    Only hybrid rounding can select the upper neighbour of an exact magnitude.
+    Only hybrid rounding can round up a magnitude that is exact in the format.
     """
     half = Fraction(1, 2)
     match rounding:
@@ -134,10 +134,11 @@ def _rounds_up(
 
 
 def _is_odd(below: Fraction, fmt: Format) -> bool:
-    """Return whether the code of the lower neighbour, without padding bits, is odd.
+    """Return whether the code of the lower neighbour is odd, without padding bits.
 
-    Above the largest number, codes are counted as if the range were unbounded. The lowest bit of a code is the last
-    bit of the significand. In a format without fraction bits, the lowest bit is the last bit of the exponent.
+    Above the largest number, codes continue as if the exponent range were unbounded. In most formats, the lowest bit of
+    a code is the last bit of the significand. In a format without fraction bits, the lowest bit is the last bit of the
+    exponent.
     """
     if below > fmt.max_magnitude:
         exponent = floor_log2(below)
@@ -166,7 +167,7 @@ def _rounds_to_zero_code(magnitude: Fraction, fmt: Format) -> bool:
 
 
 def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None = None) -> Fraction:
-    """Return a finite nonzero magnitude after one rounding to `fmt`, as if `fmt` had no largest exponent."""
+    """Round a finite nonzero magnitude once to `fmt`, as if `fmt` had no largest exponent."""
     if rounding is Rounding.BIAS:
         return _biased(x, fmt, bits)
     near = neighbours(x.magnitude, fmt)
@@ -179,10 +180,10 @@ def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits 
 
 
 def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Fraction:
-    """Return a magnitude after rounding with a random bias, as in x86's conversions.
+    """Round a magnitude with a random bias, as x86's conversions do.
 
-    The random bits are added below the last bit of a normal significand, even for subnormal results. The sum is then
-    truncated to `fmt`.
+    The random bits are added below the last bit of a normal significand, even if the result is subnormal. The sum is
+    then truncated to `fmt`.
     """
     lift = max(0, fmt.min_normal_exponent - floor_log2(x.magnitude))
     lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
@@ -191,10 +192,10 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
 
 
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
-    """Return whether the result is tiny after rounding with unbounded exponent (IEEE 754-2019 section 7.5).
+    """Return whether the result, rounded with unbounded exponent, is tiny (IEEE 754-2019 section 7.5).
 
-    In a format without subnormals, a result below the smallest positive number is tiny. The function multiplies the
-    magnitude by a power of two before rounding, so that the exponent has no lower limit.
+    In a format without subnormals, a result is tiny if it is below the smallest positive number. To remove the lower
+    limit of the exponent, the magnitude is multiplied by a power of two before it is rounded.
     """
     if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
         return False
@@ -205,7 +206,7 @@ def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | Hybri
 
 
 def encode(x: Exact, fmt: Format, policy: CastPolicy, bits: RandomBits | HybridBits | None = None) -> tuple[int, Flags]:
-    """Return the code and flags of a cast of `x` to `fmt` (numerics.md).
+    """Cast the exact number `x` to `fmt`, and return the code and flags (numerics.md).
 
     Raises ValueError if the result is NaN and `fmt` has no NaN.
     """
@@ -256,9 +257,9 @@ def _max(negative: bool, fmt: Format) -> int:
 
 
 def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Flags]:
-    """Return the code and flags of a cast of an infinity.
+    """Cast an infinity, and return the code and flags.
 
-    The cast raises no flag if the result is an infinity. Otherwise the cast raises `INVALID`.
+    If the result is an infinity, no flag is raised. Otherwise the cast raises `INVALID`.
     """
     nan_only_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
     if policy.overflow is Overflow.SATURATE and nan_only_at_zero and not policy.inf_clip:

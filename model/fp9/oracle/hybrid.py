@@ -1,9 +1,9 @@
-"""Tables for hybrid rounding to HiFloat8 by comparison of bit fields (HiF8 section 3.2).
+"""Tables that define HiFloat8's hybrid rounding by comparing bit fields (HiF8 section 3.2).
 
-Hybrid rounding is stochastic in some binades, where a magnitude rounds up if a field F is at least a threshold T. The
-field F consists of the highest bits that rounding drops. The threshold T comes from the lowest bits of the source.
-Near 1, far below the smallest number, and where overflow is certain, hybrid rounding rounds to nearest, ties away from
-zero. A threshold table describes the rounding to nearest.
+In some binades, hybrid rounding is stochastic: a magnitude is rounded up if a field F is at least a threshold T. The
+field F holds the highest bits that rounding drops. The threshold T is made from the lowest bits of the source. Near 1,
+far below the smallest number, and where overflow is certain, hybrid rounding is to nearest, ties away from zero. For
+this rounding to nearest, a threshold table is used.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fp9.oracle.thresholds import Step, ThresholdTable, threshold_table
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """Bit field [high:low] of the source significand, which includes the hidden bit. `pad` zeros follow the field."""
+    """Bit field [high:low] of the source significand, with the hidden bit included. `pad` zeros follow the field."""
 
     high: int
     low: int
@@ -31,7 +31,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Binade:
-    """A binade of source patterns, from `first` up to but not including `end`, and the field F of the patterns."""
+    """Binade of source patterns from `first` to `end` (excluded), and the position of the field F in these patterns."""
 
     first: int
     end: int
@@ -42,7 +42,7 @@ class Binade:
 class HybridTable:
     """Table of a cast with hybrid rounding, for sources of one sign.
 
-    A pattern is the code of a source number without the sign bit.
+    A pattern is a source code without the sign bit.
 
     - `nearest`: the threshold table for patterns outside the stochastic `binades`.
     - `numbers`: zero and the target's positive numbers as source patterns, with their codes. The last entry of
@@ -67,7 +67,7 @@ class HybridTable:
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Return the ranges [first, end) of source patterns with stochastic rounding, with adjacent binades merged."""
+        """Return the ranges [first, end) of source patterns with stochastic rounding. Adjacent binades are merged."""
         joined: list[tuple[int, int]] = []
         for binade in self.binades:
             if joined and joined[-1][1] == binade.first:
@@ -77,7 +77,7 @@ class HybridTable:
         return tuple(joined)
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Return the code and flags of a cast, for a source pattern without the sign bit."""
+        """Return the code and flags of the cast of a source pattern (a code without the sign bit)."""
         binade = next((b for b in self.binades if b.first <= pattern < b.end), None)
         if binade is None:
             return self.nearest.result(pattern)

@@ -20,17 +20,17 @@ from fp9.oracle.windows import windowed_step
 def step(
     engine: Engine, pairs: Sequence[tuple[Exact, Exact]], c: Exact, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """Return the code and flags of one accumulation step without a window: C plus all products, rounded once.
+    """Compute an accumulation step without a window, C plus all products rounded once, and return code and flags.
 
-    `pairs` holds at most `engine.step.products` pairs of operands. The returned code is a code of the engine's result
-    format (numerics.md, sums).
+    `pairs` holds at most `engine.step.products` pairs of operands. The code is in the engine's result format
+    (numerics.md, sums).
     """
     terms = [Term(product(a, b), 0, Kind.NAN in (a.kind, b.kind)) for a, b in pairs]
     return _fused_step(engine, terms, as_addend(engine, Term(c, 0, c.kind is Kind.NAN)), bits)
 
 
 def product_terms(engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format) -> list[Term]:
-    """Return the exact elementwise products of two vectors of codes."""
+    """Return the exact products of two vectors of codes, element by element."""
     return [_product_term(engine, x, y, format_a, format_b) for x, y in zip(a, b, strict=True)]
 
 
@@ -56,13 +56,13 @@ def _exponent(x: Exact, fmt: Format) -> int:
 
 
 def code_term(code: int, fmt: Format) -> Term:
-    """Return the exact value and alignment exponent of a code, as the addend of a sum."""
+    """Return a code's exact value and alignment exponent, for use as an addend."""
     x = decode(code, fmt)
     return Term(x, _exponent(x, fmt) if x.kind is Kind.FINITE else 0, x.kind is Kind.NAN)
 
 
 def scale_term(code_a: int, code_b: int, fmt: Format) -> Term:
-    """Return the exact product of two scale codes, and the sum of the scales' exponents."""
+    """Return the exact product of two scale codes, and the sum of their exponents."""
     return _scaled(code_term(code_a, fmt), code_term(code_b, fmt))
 
 
@@ -75,10 +75,10 @@ def _scaled(term: Term, scale: Term) -> Term:
 
 
 def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -> list[Term]:
-    """Return one term per group of products: the group's exact sum times its scale (MMA-Sim, GST-FDPA).
+    """Return one term for each group of products: the exact sum of the group, times its scale (MMA-Sim, GST-FDPA).
 
-    `scales` has one scale per product, and a group uses the scale of its first product. The scale's exponent is the
-    term's alignment exponent, even if the group's products cancel to 0.
+    `scales` has one scale per product. A group uses the scale of its first product. The alignment exponent of a term is
+    the exponent of its scale, even if the products of the group cancel to 0.
     """
     assert engine.step.group is not None
     terms = []
@@ -102,10 +102,10 @@ def dot(
     bits: Iterator[RandomBits] | None = None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Return the code and the OR-ed flags of c plus all products, computed in the engine's steps and chunks.
+    """Compute c plus all products in the accumulator model's steps and chunks, and return the code and the OR-ed flags.
 
-    `scales` has an exponent, or a product of two scales, for each product. A group or chunk of products uses the scale
-    of its first product. The function appends every rounding to `seen`, except for engines with one exact sum.
+    `scales` has one entry per product: an exponent, or a product of two scales. A group or chunk of products uses the
+    entry of its first product. Every rounding is appended to `seen`, except for accumulator models with one exact sum.
     """
     factors = None if scales is None else [_power(scale) for scale in scales]
     if engine.step.group is not None:
@@ -126,9 +126,9 @@ def dot(
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """One rounding within a long sum, with the step's products, its addend, and the resulting code.
+    """Rounding within a long sum: the products of the step, its addend, and the resulting code.
 
-    If the step adds a chunk's sum to the total, `part` is the chunk's sum and `products` is empty.
+    If a chunk's sum is added to the total, `part` is this sum and `products` is empty.
     """
 
     engine: Engine
@@ -163,9 +163,9 @@ def _fused_step(engine: Engine, products: Sequence[Term], c: Term, bits: RandomB
 
 
 def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
-    """Return the products of a step without the infinities that cancel each other.
+    """Return the products of a step, after infinities that cancel each other are removed.
 
-    The result contains no infinity, one infinity, or +Inf and -Inf. The sum is NaN if +Inf and -Inf remain.
+    The returned products hold at most one +Inf and one -Inf. If both +Inf and -Inf remain, the sum is NaN.
     """
     if engine.nan.infinity_run is None:
         return products
@@ -180,15 +180,15 @@ def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
 
 
 def _as_given(engine: Engine, c: Term) -> int:
-    """Return the code of a sum without products, which is the addend rounded toward zero to the output format.
+    """Return the code of a sum without products: the addend, rounded toward zero to the output format.
 
-    A NaN addend gives the engine's NaN code.
+    If the addend is NaN, the code is the accumulator model's NaN code.
     """
     return rounded(Engine("addend", Result(engine.output, Rounding.RTZ), nan=NanPolicy(engine.nan.code)), [c])[0]
 
 
 def _interleaved(engine: Engine, products: Sequence[Term]) -> list[Term]:
-    """Return a chunk's products in the order in which its steps add them, with +0 for missing products."""
+    """Return the products of a chunk in the order in which its steps add them. Missing products are +0."""
     if engine.chunk.interleave is None:
         return list(products)
     assert engine.chunk.length is not None
@@ -205,7 +205,7 @@ def _chunks(
     bits: Iterator[RandomBits] | None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Return the code and flags of C plus the sums of all chunks. The sum of a chunk starts from +0."""
+    """Compute C plus the sums of all chunks, and return the code and flags. Each chunk is summed from +0."""
     length = engine.chunk.length or max(len(products), 1)
     flags, inside, join = Flags(0), engine.within_chunk, engine.joining
     code = _as_given(engine, c)

@@ -1,4 +1,4 @@
-"""Exact products, addends and sums of the slow exact reference, and their rounding."""
+"""Exact products, addends and sums in the slow exact reference, and their rounding."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fp9.oracle.casts import Exact, RandomBits, encode, exact
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """A product or addend of a sum, with its exact value and its alignment exponent.
+    """Term of a sum (a product or an addend), with its exact value and its alignment exponent.
 
-    The alignment exponent is defined only for finite nonzero terms. `quiet` is true if an operand was NaN, so that a
-    NaN result does not raise `INVALID`.
+    The alignment exponent is defined only for finite nonzero terms. `quiet` is true if an operand was NaN. A NaN result
+    then does not raise `INVALID`.
     """
 
     value: Exact
@@ -44,7 +44,7 @@ def product(a: Exact, b: Exact) -> Exact:
 def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
     """Return the exact sum of terms.
 
-    A sum of zeros with equal signs is a zero with the same sign. Terms that cancel give +0, or -0 when rounding toward
+    A sum of zeros with equal signs is a zero with this sign. A sum of terms that cancel is +0, or -0 in rounding toward
     minus infinity.
     """
     infinities = {t.negative for t in terms if t.kind is Kind.INF}
@@ -61,7 +61,7 @@ def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
 
 
 def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = None) -> tuple[int, Flags]:
-    """Return the code and flags of the terms' exact sum, rounded once to the engine's result format."""
+    """Add terms exactly, round once to the accumulator model's result format, and return the code and flags."""
     result = engine.result.format
     summed = total([term.value for term in terms], engine.result.rounding)
     if summed.kind is Kind.NAN:
@@ -77,9 +77,9 @@ def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = Non
 
 
 def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
-    """Return the code and flags of a step's result after flushing.
+    """Apply the flush to zero to the result of a step, and return the code and flags.
 
-    If the engine flushes results, a tiny result becomes a zero with the same sign.
+    If the accumulator model flushes results, a tiny result becomes a zero with the same sign.
     """
     result = engine.result.format
     subnormal = result.kind_of(code) is Kind.FINITE and abs(result.value_of(code)) < pow2(result.min_normal_exponent)
@@ -89,9 +89,9 @@ def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
 
 
 def as_addend(engine: Engine, term: Term) -> Term:
-    """Return the addend of a step after flushing.
+    """Apply the flush to zero to the addend of a step, and return the addend.
 
-    If the engine flushes addends, a subnormal addend becomes a zero with the same sign.
+    If the accumulator model flushes addends, a subnormal addend becomes a zero with the same sign.
     """
     subnormal = term.value.kind is Kind.FINITE and term.value.magnitude < pow2(engine.output.min_normal_exponent)
     return Term(exact(0, term.value.negative)) if engine.result.flush_addend and subnormal else term

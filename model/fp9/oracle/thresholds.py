@@ -1,8 +1,8 @@
 """Threshold tables of casts: the first source pattern that rounds to each target code.
 
-A table of at most 129 source patterns defines a cast with monotone rounding completely. The slow exact reference
-computes the patterns by bisection, so a table does not depend on the algorithm of a circuit. A formal proof can show
-by comparisons alone that a circuit agrees with a threshold table.
+If the rounding is monotone, at most 129 source patterns define the whole cast. A slow exact reference finds the
+patterns by bisection, so the table is independent of a circuit's algorithm. A formal proof that a circuit agrees with
+the table needs only comparisons.
 """
 
 from __future__ import annotations
@@ -21,7 +21,7 @@ from fp9.oracle.casts import decode, encode, read
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Row of a threshold table: magnitudes from the pattern `first` up to the next row's `first` round to `code`."""
+    """Row of a threshold table: magnitudes from pattern `first` up to the next row's `first` round to `code`."""
 
     first: int
     code: int
@@ -31,7 +31,7 @@ class Step:
 class ThresholdTable:
     """Threshold table of a cast, for sources of one sign.
 
-    A pattern is the code of a source number without the sign bit.
+    A pattern is a source code without the sign bit.
 
     - `steps`: the rows of the table in rising order, starting at pattern 0.
     - `exact`: the finite source patterns that the target format represents exactly.
@@ -62,7 +62,7 @@ class ThresholdTable:
             raise ValueError(f"thresholds to {self.target.name} do not rise from 0; the rounding is not monotone")
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Return the code and flags of a cast, for a source pattern without the sign bit."""
+        """Return the code and flags of the cast of a source pattern (a code without the sign bit)."""
         index = bisect.bisect_right(self.steps, pattern, key=lambda step: step.first) - 1
         return self.steps[index].code, self._flags(pattern)
 
@@ -79,7 +79,7 @@ class ThresholdTable:
 
 
 def _steps(cast: Callable[[int], tuple[int, Flags]], candidates: list[int]) -> tuple[Step, ...]:
-    """Return a table row for every candidate pattern at which the code of the result changes."""
+    """Return the rows of a threshold table: the candidate patterns at which the code of the result changes."""
     codes = [cast(first)[0] for first in candidates]
     changes = zip(candidates, codes, [None, *codes], strict=False)
     return tuple(Step(first, code) for first, code, before in changes if code != before)
@@ -124,9 +124,9 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
 
 
 def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) -> None:
-    """Compare the threshold table with the slow exact reference at and next to every threshold and exact pattern.
+    """Compare the table with the slow exact reference, at and next to every threshold and every exact pattern.
 
-    Raises ValueError at a difference, which means that the rounding is not monotone.
+    Raises ValueError at a difference. A difference means that the rounding is not monotone.
     """
     points = {*(step.first for step in table.steps), *table.exact, table.tiny_below, table.overflow_from}
     last = table.source.magnitude_mask
@@ -143,7 +143,7 @@ def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) ->
 def _rank_thresholds(
     source: FixedFormat, target: Format, rounding: Rounding, negative: bool
 ) -> tuple[tuple[int, ...], int]:
-    """Return the first source patterns that round to a target number or above, for every target number.
+    """Return, for every target number, the first source pattern that rounds to this number or to a larger one.
 
     The second result is the first source pattern that overflows.
     """

@@ -1,6 +1,6 @@
 """Slow exact reference for accumulation steps with an addition window (arXiv 2511.10909).
 
-A step aligns all terms to the largest exponent, truncates the terms to the window, adds the terms, and rounds once.
+A step aligns all terms to the largest exponent, truncates them to the window, adds them, and rounds once.
 """
 
 from __future__ import annotations
@@ -21,9 +21,9 @@ from fp9.oracle.terms import Term, flushed, rounded
 def windowed_step(
     engine: Engine, products: Sequence[Term], c: Term, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """Return the code and flags of one accumulation step of an engine with an addition window.
+    """Compute an accumulation step with a window, and return the code and flags.
 
-    The step raises `INEXACT` if alignment or rounding drops nonzero bits.
+    If alignment or rounding drops a 1 bit, the step raises `INEXACT`.
     """
     if any(term.value.kind in (Kind.NAN, Kind.INF) for term in (*products, c)):
         return rounded(engine, [*products, c], bits)
@@ -73,15 +73,15 @@ def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
 
 
 def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
-    """Return the largest exponent of a step's terms, which is the top of the window.
+    """Return the largest exponent of a step's terms. This exponent is the top of the window.
 
-    Return None if all terms are zero and the engine has no `zero_exponent`.
+    Return None if all terms are zero and the accumulator model has no `zero_exponent`.
     """
     return _largest([*products, c] if engine.window.addend is Addend.INSIDE else products, engine.window.zero_exponent)
 
 
 def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
-    """Return the sum of a step's truncated terms, and whether truncation dropped nonzero bits (MMA-Sim, T-FDPA)."""
+    """Return the sum of a step's truncated terms, and whether a 1 bit was truncated (MMA-Sim, T-FDPA)."""
     assert engine.window.width is not None
     largest = window_top(engine, products, c)
     terms = [term.value.value for term in products] + [c.value.value]
@@ -92,7 +92,7 @@ def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fractio
 
 
 def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fraction]:
-    """Return the products and then C, truncated to the addition window. `window_top` must not be None."""
+    """Return the products, followed by C, all truncated to the window. `window_top` must not be None."""
     top = window_top(engine, products, c)
     assert engine.window.width is not None and top is not None
     kept = [_cut(term.value.value, top - engine.window.width, engine.window.truncation) for term in products]
@@ -102,10 +102,11 @@ def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fracti
 
 
 def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
-    """Return the sum of a CDNA3 accumulation step, and whether truncation dropped nonzero bits (MMA-Sim, GTR-FDPA).
+    """Return the sum of a CDNA3 accumulation step, and whether a 1 bit was truncated (MMA-Sim, GTR-FDPA).
 
-    The step truncates products toward zero, and sums even-indexed and odd-indexed products separately. The two sums
-    are truncated toward minus infinity and added. The addend C is then truncated toward minus infinity and added.
+    Products are truncated toward zero, and products with even and odd index are added separately. The even sum and the
+    odd sum are truncated toward minus infinity and added. Then the addend C is truncated toward minus infinity and
+    added.
     """
     window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None

@@ -46,10 +46,10 @@ def _serial(parts: list[Any]) -> Any:
 
 
 def _pairwise(parts: list[Any]) -> Any:
-    """Return the FP32 sum of the partial sums of K, in cuBLASLt's pairwise order.
+    """Return the FP32 sum of the partial sums over parts of K, in cuBLASLt's pairwise order.
 
-    The function first adds pairs of partial sums whose indices differ by half the number of partial sums. The sums of
-    the pairs are then added, one after another, to the last partial sum.
+    First, partial sums are added in pairs whose indices differ by half the number of partial sums. These sums are then
+    added one by one to the last partial sum.
     """
     half = -(-len(parts) // 2)
     paired = range(len(parts) - 1 - half)
@@ -169,7 +169,7 @@ _NAMES = {plain(way): p for p in PROFILES.values() for way in (p.name, *p.names)
 
 
 def profile(name: str | Profile) -> Profile:
-    """Return the GPU and library profile of a name. A `Profile` is returned unchanged.
+    """Return the profile (a GPU and a library) with the given name. A `Profile` is returned unchanged.
 
     Raises ValueError for an unknown name, and TypeError for an object that is not a name.
     """
@@ -184,5 +184,5 @@ def profile(name: str | Profile) -> Profile:
 
 
 def profiles() -> tuple[Profile, ...]:
-    """Return the records of all GPU and library profiles."""
+    """Return the records of all profiles (GPU and library)."""
     return tuple(PROFILES.values())

@@ -1,4 +1,4 @@
-"""FP32 operations that a GPU library applies to the sums of a product: scales and bias."""
+"""FP32 operations that a GPU library applies to a product's sums: scales and bias."""
 
 from __future__ import annotations
 
@@ -34,32 +34,32 @@ def fused(x: Any, y: Any, z: Any) -> NDArray[np.float32]:
 
 
 def once(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Return the sums times the product of both scales. The product of the scales is rounded first."""
+    """Multiply the sums by the product of both scales. The product of the scales is rounded first."""
     return product(sums, product(scale_a, scale_b))
 
 
 def a_then_b(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Return the sums times the scale of a, rounded to FP32, and then times the scale of b."""
+    """Multiply the sums by the scale of `a`, round to FP32, and multiply by the scale of `b`."""
     return product(product(sums, scale_a), scale_b)
 
 
 def b_then_a(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Return the sums times the scale of b, rounded to FP32, and then times the scale of a."""
+    """Multiply the sums by the scale of `b`, round to FP32, and multiply by the scale of `a`."""
     return product(product(sums, scale_b), scale_a)
 
 
 def unscaled(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Return the sums in FP32 without scaling, for instructions that apply the scales themselves."""
+    """Return the sums as FP32 without scaling, because the instruction itself applies the scales."""
     return rounded(np.asarray(sums, np.float64) + 0.0)
 
 
 def added(sums: NDArray[np.float32], bias: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Return the sums plus the bias, rounded to FP32."""
+    """Add the bias to the sums, and round to FP32."""
     return rounded(sums.astype(np.float64) + bias.astype(np.float64))
 
 
 def scaled_once(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np.float32]:
-    """Return the total plus a chunk's sum times the product of both scales, as a fused multiply-add.
+    """Compute total + sum * (scale_a * scale_b) for a chunk's sum, as a fused multiply-add.
 
     The product of the scales is rounded to FP32 first.
     """
@@ -67,9 +67,9 @@ def scaled_once(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np
 
 
 def scaled_by_a_first(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np.float32]:
-    """Return the total plus a chunk's sum times the scale of a and the scale of b.
+    """Compute total + (sum * scale_a) * scale_b for a chunk's sum.
 
-    The product of the sum and the scale of a is rounded to FP32. A fused multiply-add then multiplies by the scale of b
-    and adds the total.
+    The product of the sum and the scale of `a` is rounded to FP32. A fused multiply-add then multiplies by the scale of
+    `b`, and adds the total.
     """
     return fused(product(part, scale_a), scale_b, total)

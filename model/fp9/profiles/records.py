@@ -19,10 +19,10 @@ The arguments are the chunk's sum, the scale of a, the scale of b, and the total
 
 @dataclass(frozen=True)
 class Scaling:
-    """Kind of operand scales, such as one scale per tensor or one scale per block.
+    """Kind of operand scales, such as one scale per tensor, or one scale per block.
 
-    `format` is the format of scale codes, or None for FP32 scales. `block` is the number of products along K that share
-    a scale. `shapes(m, n, k)` returns the allowed pairs of shapes for the scales of a (m, k) and of b (k, n).
+    `format` is the format of scale codes, or None for FP32 scales. `block` is the number of products along K with the
+    same scale. `shapes(m, n, k)` returns the shapes that the scales of a (m, k) and b (k, n) may have, as pairs.
     """
 
     name: str
@@ -33,9 +33,9 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Split:
-    """Division of the K products of a sum into parts (split-K), in tiles of `tile` products.
+    """Way to split the K products of a sum into parts (split-K). `tile` consecutive products stay together.
 
-    `join` adds the sums of the parts in FP32.
+    `join` adds the parts' sums in FP32.
     """
 
     name: str
@@ -45,7 +45,7 @@ class Split:
     join: Callable[[list[Numbers]], Numbers]
 
     def parts(self, depth: int, count: int) -> list[Numbers]:
-        """Return the indices of the products that each part sums, in order."""
+        """Return, for each part, the indices of its products in order."""
         tiles = -(-depth // self.tile)
         owners = np.repeat(self.owner(tiles, count), self.tile)[:depth]
         return [np.flatnonzero(owners == part) for part in range(count)]
@@ -55,8 +55,8 @@ class Split:
 class Epilogue:
     """Operations that a GPU library applies to the sums of a matrix product.
 
-    `scale` holds a function that applies the scales for every order of the two scales, "ab" or "ba". `bias` adds the
-    bias, or is None if the rounding of the bias is unknown. `outputs` lists the formats of the result.
+    `scale` holds a function for each order of the two scales ("ab" or "ba"). The function applies both scales. `bias`
+    is the function that adds the bias, or None if its rounding is unknown. `outputs` lists the formats of the result.
     `takes_result_scale` is false if the library ignores the scale of the result.
     """
 
@@ -68,11 +68,11 @@ class Epilogue:
 
 @dataclass(frozen=True)
 class Call:
-    """Arithmetic of a GPU library's matrix product for one kind of scales.
+    """Arithmetic of a GPU library's matrix product, for one kind of scales.
 
-    `fast` and `slow` are the accumulators with and without `use_fast_accum`. `fast` is None if the library refuses
-    `use_fast_accum`, and `slow` is None if the accumulator is unknown. `splits` names the known ways in which the
-    library divides K. `may_split` is false if the library never divides K.
+    `fast` and `slow` are the accumulators that the library uses with and without `use_fast_accum`. `fast` is None if
+    the library refuses `use_fast_accum`, and `slow` is None if the accumulator is unknown. `splits` names the known
+    ways in which the library splits K. `may_split` is false if the library never splits K.
     """
 
     scaling: str
@@ -90,9 +90,9 @@ class Call:
 
 @dataclass(frozen=True)
 class Profile:
-    """A GPU and a library with their versions, and the matrix products whose arithmetic is known.
+    """GPU and library with their versions, and the matrix products whose arithmetic is known.
 
-    `source` names the measurements and publications of the arithmetic.
+    `source` names the measurements and publications from which the arithmetic is known.
     """
 
     name: str

@@ -1,4 +1,4 @@
-"""Matrix products of scaled FP8 or FP4 codes with the arithmetic of a GPU library."""
+"""Matrix products of scaled FP8 or FP4 codes, with the arithmetic of a GPU library."""
 
 from __future__ import annotations
 
@@ -35,23 +35,23 @@ def scaled_mm(
     profile: str | Profile,
     **choices: Any,
 ) -> Array:
-    """Return the scaled matrix product a (M, K) x b (K, N) as an `fp9.Array`, bit-exact to a GPU library.
+    """Return the scaled matrix product a (M, K) x b (K, N) as an `fp9.Array`, bit-identical to a GPU library's result.
 
-    The arguments are the arguments of `torch._scaled_mm`. The shapes of the scales select the kind of scales:
+    The arguments are the arguments of `torch._scaled_mm`. The kind of scales follows from the shapes of the scales:
 
-    - One number for a and one number for b select a scale per tensor.
-    - The shapes (M, 1) and (1, N) select scales by row.
-    - The shapes (M, K/128) and (K/128, N/128) or (K/128, N) select FP32 scales of blocks.
-    - The shapes (M, K/32) and (K/32, N) select MX scales, in e8m0.
-    - The shapes (M, K/16) and (K/16, N) select NVFP4 scales, in ue4m3 or e4m3.
+    - A single number for `a` and for `b`: one scale per tensor.
+    - Shapes (M, 1) and (1, N): one scale per row of `a` and per column of `b`.
+    - Shapes (M, K/128) and (K/128, N/128) or (K/128, N): FP32 scales of blocks.
+    - Shapes (M, K/32) and (K/32, N): MX scales, in e8m0.
+    - Shapes (M, K/16) and (K/16, N): NVFP4 scales, in ue4m3 or e4m3.
 
     `scale_result` applies only to 8-bit results. `out_dtype` is the format of a by default. `profile` names the GPU and
-    the library. The library makes some choices at run time, which the caller must give:
+    the library. The caller must give the choices that the library makes at run time:
 
-    - `split_k`: the number of parts into which the library divides K, or 1.
-    - `split`: the way to divide K: `contiguous`, `serial` or `pairwise`.
-    - `scale_order`: `ab` if the scale of a multiplies first, else `ba`. Scales by row need the order, because CUTLASS
-      can swap a and b.
+    - `split_k`: the number of parts into which the library splits K. 1 means no split.
+    - `split`: how the library splits K: `contiguous`, `serial` or `pairwise`.
+    - `scale_order`: `ab` if the scale of `a` is multiplied first, otherwise `ba`. The order matters for scales per row,
+      because CUTLASS can exchange a and b.
     - `format_a`, `format_b`: the formats of operands that are plain codes.
 
     >>> import fp9
@@ -84,7 +84,7 @@ _profile = profile
 
 
 class _Choices:
-    """Choices of a GPU library at run time, which the caller gives for one product."""
+    """Choices that a GPU library makes at run time, for one matrix product."""
 
     def __init__(
         self,
@@ -136,9 +136,9 @@ def _order(found: Profile, call: Call, order: str | None) -> Any:
 
 
 def _scales(found: Profile, scale_a: Any, scale_b: Any, sizes: tuple[int, int, int]) -> tuple[Scaling, tuple[Any, Any]]:
-    """Return the kind of scales that fits the shapes, and the scales as FP32 numbers or as codes.
+    """Return the kind of scales that matches the shapes, and the scales as FP32 numbers or as codes.
 
-    If several kinds fit, the function prefers a kind of scales that the profile knows.
+    If several kinds match, a kind that the profile knows is preferred.
     """
     known = {call.scaling for call in found.calls}
     formats = [carried(scale) for scale in (scale_a, scale_b)]
@@ -186,7 +186,7 @@ def sums(
     profile: str | Profile,
     **choices: Any,
 ) -> NDArray[np.float32]:
-    """Return the unscaled FP32 sums of a x b, computed as in a product with one scale per tensor."""
+    """Return the FP32 sums of a x b without scales, computed as in a product with one scale per tensor."""
     found, wanted = _profile(profile), _Choices(**choices)
     x, y = as_operand("a", a, wanted.format_a), as_operand("b", b, wanted.format_b)
     return _sums(found, _call(found, SCALINGS["tensor"]), x, y, (None, None), use_fast_accum, wanted)

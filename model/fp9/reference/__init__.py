@@ -1,8 +1,9 @@
-"""Independent reference model that computes one operation at a time in exact fractions.
+"""Independent reference model, which computes one operation at a time in exact fractions.
 
-Tests cross-check the golden model with the reference model. Both models share the records of formats, accumulators and
-units, but the reference model uses no kernels and no array code. The code of the reference model is simple and slow on
-purpose. `reference_results` computes the results, and `isolated_results` computes the results in a separate process.
+The tests compare the golden model with the reference model. The reference model shares only the records of formats,
+accumulators and units with the golden model, but no kernels or array code. The code of the reference model is
+deliberately simple and slow. `reference_results` computes the results, and `isolated_results` does the same in a
+separate process.
 """
 
 from fp9.reference.process import isolated_results

@@ -1,4 +1,4 @@
-"""Values of select and operand ports in one operation of the reference model."""
+"""Values on select ports and operand ports in one operation of the reference model."""
 
 from __future__ import annotations
 
@@ -16,15 +16,15 @@ Row = dict[str, int]
 
 
 def chosen(offered: tuple[Any, ...], row: Row, port: str) -> Any:
-    """Return the choice that a select port selects, or the only choice if the unit has no such port.
+    """Return the choice that a select port makes. If the unit has no such port, return the only choice.
 
-    A value beyond the last choice selects the last choice.
+    A value above the last choice selects the last choice.
     """
     return offered[min(row.get(port, 0), len(offered) - 1)]
 
 
 def signed(bits: int, width: int) -> int:
-    """Interpret bits as a two's complement integer of `width` bits."""
+    """Interpret a `width`-bit word as a two's complement integer."""
     return bits - (bits >> (width - 1) << width)
 
 
@@ -37,6 +37,6 @@ def operand_format(row: Row, name: str, formats: tuple[Format, ...]) -> Format:
 
 
 def operands(unit: Dot, row: Row, name: str) -> tuple[list[int], Format]:
-    """Return the operand's code in each lane, without bits above the format's width, and the operand format."""
+    """Return the operand's code in each lane, cut to the format's width, and the operand format."""
     fmt = operand_format(row, name, unit.a if name == "a" else unit.b)
     return [row[lane] & ((1 << fmt.bits) - 1) for lane in unit.lane_names(name)], fmt

@@ -39,7 +39,7 @@ _SIGNS = {  # whether the product and the addend are negated
 
 
 def multi_fpu(unit: MultiFpu, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the result, flags and tag of each `MultiFpu` operation."""
+    """For each operation, yield the result, the flags and the tag."""
     for row in rows:
         width = chosen((0, *unit.lane_widths), row, "vector")
         code, flags = _lanes(unit, row, width) if width else _compute(unit, _with_random(unit, row, 0))
@@ -58,12 +58,12 @@ def _lanes(unit: MultiFpu, row: Row, width: int) -> tuple[int, Flags]:
 
 
 def _with_random(unit: MultiFpu, row: Row, lane: int) -> Row:
-    """Return the inputs with the random bits of a lane as `random`."""
+    """Return the inputs with the random bits of one lane under the name `random`."""
     return row | {"random": row[unit.random_ports[lane]]} if unit.random_width else row
 
 
 class _Number:
-    """An operand of a `MultiFpu` operation: format, code and exact number."""
+    """Operand of a `MultiFpu` operation: its format, code and exact number."""
 
     def __init__(self, unit: MultiFpu, code: int, fmt: Format) -> None:
         self.fmt, ones = fmt, (1 << fmt.bits) - 1
@@ -77,7 +77,7 @@ class _Number:
 
     @property
     def signals(self) -> bool:
-        """Return whether the operand is a signalling NaN, whose first payload bit is 0."""
+        """Return whether the operand is a signalling NaN. The first payload bit of a signalling NaN is 0."""
         has_payload = isinstance(self.fmt, FixedFormat) and self.fmt.specials is Specials.IEEE
         return self.is_nan and has_payload and self.exact.magnitude * 2 < 1
 
@@ -117,7 +117,7 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
 def _rounding(
     unit: MultiFpu, row: Row, op: Op, a: _Number, result: Format
 ) -> tuple[CastPolicy, casts.RandomBits | casts.HybridBits | None]:
-    """Return an operation's policy, and the additional bits that the rounding reads."""
+    """Return the cast policy of an operation, and the random bits or the threshold that its rounding needs."""
     rounding, overflow = chosen(unit.roundings, row, "rounding"), chosen(unit.overflow, row, "overflow")
     if rounding.needs_bits:
         return unit.policy(result, rounding, overflow), casts.RandomBits(row["random"], unit.random_bits)
@@ -129,9 +129,9 @@ def _rounding(
 
 
 def _arithmetic(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
-    """Return the exact value of an arithmetic operation, rounded once.
+    """Compute an arithmetic operation exactly, round once, and return the code and flags.
 
-    The product 0 x infinity is invalid even with a quiet NaN addend (RISC-V, F extension).
+    The product 0 x infinity is invalid even if the addend is a quiet NaN (RISC-V, F extension).
     """
     read, value = [x["a"]], x["a"].exact
     if op is Op.FROM_INTEGER:
@@ -168,7 +168,7 @@ def _encoded(
 
 
 def _dot(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
-    """Return the exact sum of the products and the addend c, rounded once."""
+    """Compute the exact sum of the products and the addend c, round once, and return the code and flags."""
     c = x["c"]
     formats = [chosen(unit.narrow, row, unit.format_port(name)) for name in "ab"]
     terms, read, invalid = [c.exact], [c], False
@@ -185,7 +185,7 @@ def _dot(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format
 
 
 def _divided(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
-    """Return the exact quotient or the square root, rounded once.
+    """Compute the exact quotient or the square root, round once, and return the code and flags.
 
     Division by zero raises no other flag.
     """
@@ -212,7 +212,7 @@ def _quotient(a: Exact, b: Exact) -> Exact:
 
 
 def _root(a: Exact) -> Exact:
-    """Return the square root as a fraction, which is slightly too large or too small if the root is irrational."""
+    """Return the square root as a fraction. An irrational root is replaced by a fraction very close to it."""
     if a.kind is Kind.NAN or (a.negative and a.kind is not Kind.ZERO):
         return Exact(Kind.NAN)
     if a.kind is not Kind.FINITE:
@@ -230,7 +230,7 @@ def _integer(unit: MultiFpu, row: Row) -> Exact:
 
 
 def _to_integer(unit: MultiFpu, row: Row, a: _Number) -> tuple[int, Flags]:
-    """Return the rounded integer, limited to the range of the integer format.
+    """Return the rounded integer, clamped to the range of the integer format.
 
     NaN becomes the highest integer (RISC-V, F extension).
     """
@@ -248,7 +248,7 @@ def _to_integer(unit: MultiFpu, row: Row, a: _Number) -> tuple[int, Flags]:
 
 
 def _whole(value: Fraction, rounding: Rounding, random: Fraction) -> int:
-    """Return a number rounded to an integer by the given rounding mode.
+    """Round a number to an integer with the given rounding mode.
 
     Stochastic rounding adds `random` to the magnitude.
     """

@@ -25,12 +25,12 @@ _INF_PASSES = CastPolicy(overflow=Overflow.INF)
 
 
 def outputs(unit: Unit, code: int, flags: Flags) -> Row:
-    """Return the values of the output ports for a result and its flags."""
+    """Return the value of each output port, for a result code and its flags."""
     return {port.name: int(flags) if port.name == "flags" else code for port in unit.outputs}
 
 
 def decoder(unit: Decoder, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the decoded fields of each code, with 0 in fields that have no meaning."""
+    """For each code, yield its decoded fields. A field without meaning is 0."""
     places = significand_bits(unit.formats) - 1
     for row in rows:
         fmt = operand_format(row, "code", unit.formats)
@@ -48,7 +48,7 @@ def decoder(unit: Decoder, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def upcast(unit: Upcast, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield each operand, converted to the result format."""
+    """For each operand, yield its conversion to the result format."""
     for row in rows:
         fmt = operand_format(row, "code", unit.formats)
         x = casts.decode(row["code"] & ((1 << fmt.bits) - 1), fmt)
@@ -56,7 +56,7 @@ def upcast(unit: Upcast, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def cast(unit: Cast, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the scaled and rounded operand of each lane, and the largest finite magnitude since the last clear."""
+    """Yield, for each operation, the rounded operands, and the largest finite magnitude since the last clear."""
     amax, source = 0, unit.source
     for row in rows:
         results: Row = {}
@@ -83,7 +83,7 @@ def _rounded(unit: Cast, row: Row, lane: int) -> tuple[int, Flags]:
 
 
 def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBits | casts.HybridBits | None:
-    """Return the random bits for a rounding, from a port or from the operand (HiF8 section 3.2)."""
+    """Return the additional bits for a rounding, from the random port or from the operand (HiF8 section 3.2)."""
     if rounding.needs_bits:
         return casts.RandomBits(row[unit.lane_names("random")[lane]], unit.random_bits)
     if not rounding.reads_source:
@@ -112,13 +112,13 @@ def mul(unit: Mul, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def products(unit: Dot, row: Row) -> list[Term]:
-    """Return the exact products of an operation's operands."""
+    """Return the exact products of the operands in one operation."""
     (a, format_a), (b, format_b) = operands(unit, row, "a"), operands(unit, row, "b")
     return sums.product_terms(unit.engine, a, b, format_a, format_b)
 
 
 def scales(unit: Dot, row: Row, count: int) -> list[Term] | None:
-    """Return the product of both scales for each of `count` products, or None without scales."""
+    """Return, for each of `count` products, the product of its two scales. Without scales, return None."""
     if unit.scale is None:
         return None
     pairs = zip(unit.scale_names("a"), unit.scale_names("b"), strict=True)
@@ -127,7 +127,7 @@ def scales(unit: Dot, row: Row, count: int) -> list[Term] | None:
 
 
 def dot(unit: Dot, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the sum of products and addend for each operation."""
+    """For each operation, yield the sum of the products and the addend."""
     for row in rows:
         terms = products(unit, row)
         c = sums.code_term(row["c"], unit.engine.addend_format)
@@ -135,7 +135,7 @@ def dot(unit: Dot, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def fpu(unit: Fpu, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the result of each operation of a dual-format FPU (see `FpuOp`)."""
+    """For each operation of a dual-format FPU, yield the result (see `FpuOp`)."""
     for row in rows:
         yield outputs(unit, *_FPU[chosen(unit.operations, row, "op")](unit, row))
 

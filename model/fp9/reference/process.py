@@ -1,4 +1,4 @@
-"""Reference model in a separate process, which cannot import the code that it checks."""
+"""Reference model in a separate process, which cannot import the code under test."""
 
 from __future__ import annotations
 
@@ -18,9 +18,9 @@ FORBIDDEN = ("fp9.golden", "fp9.kernels", "fp9.sums", "fp9.casts", "fp9.blocks",
 
 
 def isolated_results(unit: Unit, rows: Sequence[Row]) -> list[Row]:
-    """Return `reference_results`, computed in a new process that cannot import kernels or the golden model.
+    """Compute `reference_results` in a new process that cannot import kernels or the golden model.
 
-    Raises RuntimeError if the process fails, with the last line of the process's standard error as message.
+    If the process fails, raises RuntimeError with the last line of its standard error as message.
     """
     request = json.dumps({"spec": dumps(unit), "rows": rows})
     done = subprocess.run([sys.executable, "-m", __spec__.name], input=request, capture_output=True, text=True)
@@ -30,7 +30,7 @@ def isolated_results(unit: Unit, rows: Sequence[Row]) -> list[Row]:
 
 
 def forbid_imports() -> None:
-    """Make later imports of the packages in `FORBIDDEN` fail."""
+    """Make every later import of the packages in `FORBIDDEN` fail."""
     sys.modules.update(dict.fromkeys(FORBIDDEN))  # type: ignore[arg-type]
 
 

@@ -23,7 +23,7 @@ def mac(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
     """Yield the results of an accumulator.
 
     The result of each accumulator step is the addend of the next step. If the accumulator has chunks, the steps of a
-    chunk add up separately. An exact engine sums all products.
+    chunk have a separate partial sum. An exact engine sums all products.
     """
     if unit.engine.step.exact:
         return _whole(unit, rows)
@@ -78,9 +78,9 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
-    """Return the term that wraps an overflowing sum into the register's range, as a list.
+    """Return a list with the term that brings an overflowing sum back into the register's range.
 
-    The list is empty if the sum fits into the register.
+    If the sum fits into the register, the list is empty.
     """
     size = pow2(unit.sum_bits + product_range(unit.a, unit.b, unit.bias_port).ulp)
     total = sum((term.value.value for term in terms if term.value.kind is Kind.FINITE), Fraction(0))
@@ -89,7 +89,7 @@ def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
 
 
 def quantiser(unit: Quantiser, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the scale and the elements of each block.
+    """For each block, yield the scale and the elements.
 
     The last operation of a quantiser block selects the scale rule.
     """
@@ -121,7 +121,7 @@ def _block(unit: Quantiser, codes: list[int], rule: str, tensor: int | None) -> 
 
 
 def _tensor_scale(code: int) -> Fraction | None:
-    """Return the tensor scale of a code, or None if the code is not a positive normal number."""
+    """Return the number of a tensor scale code, or None if it is not a positive normal number."""
     t = casts.decode(code, TENSOR_SCALE)
     usable = t.kind is Kind.FINITE and not t.negative and t.magnitude >= TENSOR_SCALE.smallest_normal
     return Fraction(t.magnitude) if usable else None

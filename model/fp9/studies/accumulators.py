@@ -1,7 +1,7 @@
 """Rounding errors of accumulators, and reproductions of published experiments.
 
-An experiment rounds random vectors to the operand formats. The sums of each accumulator model are then compared with
-the exact sums of the same codes.
+Random vectors are rounded to the operand formats. Each accumulator model's sums are then compared with the exact sums
+of the same codes.
 """
 
 from __future__ import annotations
@@ -39,12 +39,12 @@ DISTRIBUTIONS: dict[str, Draw] = {
 
 @dataclass(frozen=True)
 class Errors:
-    """Rounding errors of one accumulator model over many sums of `depth` products.
+    """Rounding errors of one accumulator model, over many sums of `depth` products.
 
     - `mean`, `median`, `largest`: mean, median and largest |error| / |exact|.
-    - `relative`: root mean square error divided by the root mean square of the exact sums.
-    - `worst`: the largest |error| divided by the root mean square of the exact sums.
-    - `bias`: the mean signed error divided by the mean |exact|.
+    - `relative`: the root mean square of the errors, divided by that of the exact sums.
+    - `worst`: the largest |error|, divided by the root mean square of the exact sums.
+    - `bias`: the mean signed error, divided by the mean |exact|.
     """
 
     engine: str
@@ -65,11 +65,11 @@ def sum_errors(
     depths: Sequence[int],
     progress: Progress | None = None,
 ) -> list[Errors]:
-    """Return the rounding errors of each accumulator model for each depth K.
+    """Return the rounding errors of each accumulator model, for each number K of products.
 
-    The arrays `a` and `b` hold codes of shape (n, k). Each sum has the first K products of a row of `a` and the same
-    row of `b`. Sums whose exact value is 0 or not finite are omitted. Raises ValueError for a K outside 1..k, and for
-    accumulator models that do not support the formats.
+    The arrays `a` and `b` hold codes of shape (n, k). Each sum adds the first K products of a row of `a` and the same
+    row of `b`. Sums with an exact value of 0, an infinity or NaN are left out. Raises ValueError for a K outside 1..k,
+    and for accumulator models that do not support the formats.
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:
@@ -112,7 +112,7 @@ def _errors(name: str, depth: int, sums: NDArray[np.float64], exact: NDArray[np.
 
 
 def draw_codes(distribution: str, fmt: str, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[Any]:
-    """Return the codes of random numbers with a built-in distribution.
+    """Return codes of random numbers with a built-in distribution.
 
     Raises ValueError for an unknown distribution.
     """
@@ -172,9 +172,9 @@ def _loaded(file: Path) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Published:
-    """A published experiment: set-up, accumulator models, depths, and the errors that the source reports.
+    """Published experiment: its set-up, accumulator models and depths, and the errors that the source reports.
 
-    A key of `figures` is the name of an accumulator model, as in `Errors.engine`, and a depth.
+    `figures` has keys (name of an accumulator model as in `Errors.engine`, depth).
     """
 
     name: str
@@ -246,7 +246,7 @@ PUBLISHED: dict[str, Published] = {
 
 
 def reproduce(name: str, seed: int = 0, progress: Progress | None = None) -> list[Errors]:
-    """Repeat a published experiment with fp9's accumulator models, and return the rounding errors of each model.
+    """Repeat a published experiment, and return the rounding errors of each accumulator model.
 
     Raises ValueError for an unknown experiment.
     """

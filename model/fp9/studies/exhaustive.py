@@ -1,8 +1,9 @@
 """Exhaustive check of casts on all 2^32 float32 patterns.
 
-Casts are compared with other packages, and with the thresholds of the oracle. `python -m fp9.studies.exhaustive` runs
-on all cores and shows progress. A shard of the work is 2^26 patterns of one cast. Finished shards are stored in a
-file, so that a run can be resumed. The last line of the output is the number of comparisons.
+fp9's casts are compared with other packages, and with the thresholds of the slow exact reference (oracle). `python -m
+fp9.studies.exhaustive` runs on all cores and shows progress. The work is divided into shards. A shard is 2^26 patterns
+of one cast. Finished shards are recorded in a file, so that an interrupted run can be resumed. The last line of the
+output is the number of comparisons.
 """
 
 from __future__ import annotations
@@ -43,9 +44,9 @@ Answer = Callable[["NDArray[np.uint32]"], "NDArray[Any]"]
 
 @dataclass(frozen=True)
 class Check:
-    """A cast to check on all float32 numbers.
+    """Check of one cast on all float32 numbers.
 
-    The field `beside` names the package, or the oracle, with which the cast is compared.
+    `beside` names the package, or the oracle, with which the cast is compared.
     """
 
     fmt: str
@@ -55,7 +56,7 @@ class Check:
 
     @property
     def name(self) -> str:
-        """Return the name that identifies the check in the file of finished shards."""
+        """Return the name by which the file of finished shards identifies the check."""
         return f"float32 -> {self.fmt} {self.rounding.value} {self.overflow.value} beside {self.beside}"
 
 
@@ -63,8 +64,8 @@ def checks() -> list[Check]:
     """Return all checks of casts.
 
     Casts with round to nearest even are compared with ml_dtypes. Casts to hif8 with ties away from zero are compared
-    with en_dtypes. Every monotone rounding mode is compared with the oracle's thresholds. Hybrid rounding is compared
-    with its definition in terms of bit fields.
+    with en_dtypes. Casts with a monotone rounding mode are compared with the thresholds of the slow exact reference
+    (oracle). Casts with hybrid rounding are compared with a definition by bit fields.
     """
     beside = [Check(name, Rounding.RNE, Overflow.INF, "ml_dtypes") for name in ML_DTYPES]
     beside.append(Check("hif8", Rounding.RNA, Overflow.INF, "en_dtypes"))
@@ -82,7 +83,7 @@ def _answer(check: Check) -> Answer:
 def _package(check: Check) -> Answer:
     """Return a function that casts float32 patterns with another package.
 
-    In the results, fp9's NaN code replaces all NaN codes of the other package.
+    In its results, all NaN codes are replaced by fp9's NaN code.
     """
     module = importlib.import_module(check.beside)
     alias = next(a for a, name in ALIASES.items() if name == check.fmt and hasattr(module, a))
@@ -185,7 +186,7 @@ def _hybrid_side(check: Check, negative: bool) -> Callable[[NDArray[np.uint32], 
 
 
 def compare(check: Check, shard: int) -> int:
-    """Compare one shard of a check, and return the number of patterns.
+    """Compare one shard of a check, and return the number of compared patterns.
 
     Raises ValueError at the first difference.
     """
@@ -211,9 +212,9 @@ def _work(task: tuple[Check, int]) -> tuple[str, int, int]:
 
 
 def run(folder: Path, show: Callable[[str], None], processes: int | None = None) -> dict[str, int]:
-    """Run all shards that the folder's file does not list as finished, and return the number of patterns per check.
+    """Run all shards that are not yet listed as finished, and return the number of patterns per check.
 
-    Raises ValueError at a difference. After an error, the folder's file still lists all shards that finished earlier.
+    Raises ValueError at a difference. After an error, the file still lists all shards that were finished before.
     """
     folder.mkdir(parents=True, exist_ok=True)
     listed = folder / "done.json"

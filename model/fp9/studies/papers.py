@@ -1,4 +1,4 @@
-"""Figures about formats that papers print, beside the figures that fp9 computes.
+"""Figures about formats that are printed in papers, beside the figures that fp9 computes.
 
 The sources are:
 
@@ -18,7 +18,7 @@ from fp9.formats import FixedFormat, HiFloat8, Kind, floor_log2, format
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """A figure that a paper prints, and the value that fp9 computes for the figure."""
+    """Figure (number) that a paper prints, with the value that fp9 computes."""
 
     table: str
     row: str
@@ -28,12 +28,12 @@ class Figure:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the computed figure equals the printed figure, digit for digit."""
+        """Return whether the computed figure equals the printed figure in every digit."""
         return self.computed == self.printed
 
 
 def figures() -> list[Figure]:
-    """Return all figures, in the order of the papers."""
+    """Return all figures of all papers, in order."""
     return [*_graphcore(), *_hfp8(), *_hif8_dot_field(), *_hif8_denormals(), *_hif8_typical()]
 
 
@@ -75,8 +75,8 @@ def _graphcore() -> Iterator[Figure]:
 def _hfp8() -> Iterator[Figure]:
     """Yield the figures of HFP8's ranges.
 
-    The paper treats the codes of zero and NaN-Inf as numbers. In the paper, the smallest number is therefore 2^-bias,
-    and all bits of the largest number are 1.
+    HFP8's paper treats the codes of zero and NaN-Inf as numbers. Its smallest number is therefore 2^-bias, and all bits
+    of its largest number are 1.
     """
     for bias, smallest, largest in ((0, "2^-7", "480"), (4, "2^-11", "30")):
         fmt = format(f"hfp8_143(bias={bias},reserve_top=False)")

@@ -27,14 +27,14 @@ _SIDE = 16
 
 
 def precision(fmt: Format) -> tuple[list[int], list[int]]:
-    """Return the exponent of each binade, and the binade's number of significand bits including the leading bit."""
+    """Return each binade's exponent and number of significand bits, with the leading bit."""
     low, high = floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.max_magnitude)
     exponents = list(range(low, high + 1))
     return exponents, [1 + e - fmt.quantum(e) for e in exponents]
 
 
 def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m2")) -> Figure:
-    """Plot the number of significand bits over the exponent, with one line for each format (HiF8 Fig. 1)."""
+    """Plot the number of significand bits over the exponent, as one line per format (HiF8 Fig. 1)."""
     figure, axes = _axes(8, 4)
     for name in names:
         exponents, bits = precision(format(name))
@@ -45,10 +45,10 @@ def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m
 
 
 def code_map(name: str) -> Figure:
-    """Plot the 256 codes of an 8-bit format as a grid, with log2 of the magnitude as colour.
+    """Plot the 256 codes of an 8-bit format as a grid. The colour shows log2 of the magnitude.
 
-    The upper hex digit of a code selects the row, and the lower digit selects the column. Raises ValueError for
-    formats of other widths.
+    The upper hex digit of a code is the row, and the lower hex digit is the column. Raises ValueError for formats of
+    other widths.
     """
     fmt = format(name)
     if fmt.bits != 8:
@@ -68,13 +68,13 @@ def code_map(name: str) -> Figure:
 
 
 def _on(ground: NDArray[Any]) -> str:
-    """Return black or white, whichever has more contrast on the colour `ground` (WCAG 2 relative luminance)."""
+    """Return black or white: the text colour with more contrast on `ground` (WCAG 2 relative luminance)."""
     red, green, blue, _ = ground
     return "black" if 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 > 0.18 else "white"
 
 
 def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: float | None = None) -> Figure:
-    """Plot a cast's result over its input, from zero to `top`.
+    """Plot the result of a cast over its input, from zero to `top`.
 
     The default of `top` is 12 times the smallest number.
     """

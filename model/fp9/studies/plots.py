@@ -1,4 +1,4 @@
-"""Plots of rounding error over the number of products K, with one curve for each accumulator model."""
+"""Plots of rounding error over the number K of products."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ KINDS = ("svg", "png", "pdf")
 
 
 def draw(errors: Sequence[Errors], measure: str, label: str, path: Path) -> None:
-    """Plot the absolute value of an error measure over K, with logarithmic axes and without zeros.
+    """Plot the absolute value of an error measure over K. Both axes are logarithmic, and zeros are left out.
 
     Equal errors give equal SVG. Raises ValueError for an unsupported file type, and if all errors are zero.
     """

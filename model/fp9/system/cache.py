@@ -1,7 +1,7 @@
 """Cache folder of limited size, for results that can be recomputed, such as compiled units.
 
-The folder is `$FP9_CACHE` if set, else `~/.cache/fp9`, with a subfolder for each kind of result. A cache entry is a
-file or folder that is written atomically. Names that start with a dot belong to incomplete cache entries.
+The folder is `$FP9_CACHE` if set, and otherwise `~/.cache/fp9`. Each kind of result has a subfolder. A cache entry is a
+file or folder that is written atomically. If a name starts with a dot, the cache entry is incomplete.
 """
 
 from __future__ import annotations
@@ -40,9 +40,9 @@ _ANEW: ContextVar[bool] = ContextVar("fp9 measures again", default=False)
 
 @dataclass(frozen=True)
 class Entry:
-    """Cache entry with path, size in bytes and time of last use.
+    """Cache entry: its path, its size in bytes, and the time of its last use.
 
-    The field `used` is the time of creation or last use, in seconds since the epoch.
+    `used` is the time of creation or last use, in seconds since the epoch.
     """
 
     path: Path
@@ -73,7 +73,7 @@ def bound() -> int:
 
 
 def entries(kind: str) -> list[Entry]:
-    """Return the complete cache entries of a kind, least recently used first."""
+    """Return all complete cache entries of a kind, least recently used first."""
     with contextlib.suppress(FileNotFoundError):
         found = [_entry(path) for path in folder(kind).iterdir() if not path.name.startswith(".")]
         return sorted((entry for entry in found if entry is not None), key=lambda entry: (entry.used, entry.path))
@@ -89,13 +89,13 @@ def _entry(path: Path) -> Entry | None:
 
 
 def touch(path: Path) -> None:
-    """Set the time of a cache entry's last use to now, if the cache is writable."""
+    """Set the last-use time of a cache entry to now, if the cache is writable."""
     with contextlib.suppress(OSError):
         os.utime(path)
 
 
 def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
-    """Remove all cache entries of the given kinds and return the removed entries.
+    """Remove all cache entries of the given kinds, and return the removed entries.
 
     Raises OSError if an entry cannot be removed.
     """
@@ -108,8 +108,8 @@ def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
 def keep_within_bound() -> list[Entry]:
     """Remove the least recently used cache entries until the cache is within its limit.
 
-    The function returns the removed entries. Entries from the last hour are not removed, because another process may
-    be about to read a recent entry.
+    The function returns the removed entries. Entries used in the last hour are not removed, because another process may
+    be about to read them.
     """
     kept = sorted((entry for kind in KINDS for entry in entries(kind)), key=lambda entry: entry.used)
     surplus, now, removed = sum(entry.size for entry in kept) - bound(), time.time(), []
@@ -123,7 +123,7 @@ def keep_within_bound() -> list[Entry]:
 
 
 def _remove(path: Path) -> None:
-    """Rename and remove a cache entry, so that no process reads an incomplete entry."""
+    """Rename a cache entry and then remove it, so that no process reads a partly removed entry."""
     gone = path.with_name(f".{path.name}.{os.getpid()}.gone")
     with contextlib.suppress(FileNotFoundError):
         path.rename(gone)
@@ -138,7 +138,7 @@ def _remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def recomputing(wanted: bool = True) -> Iterator[None]:
-    """Context manager in which fp9 recomputes and replaces cached results."""
+    """Context manager that makes fp9 recompute cached results and replace them."""
     token = _ANEW.set(wanted)
     try:
         yield
@@ -147,5 +147,5 @@ def recomputing(wanted: bool = True) -> Iterator[None]:
 
 
 def is_anew() -> bool:
-    """Return whether the current context recomputes results that are in the cache."""
+    """Return whether results are recomputed even if they are in the cache."""
     return _ANEW.get()

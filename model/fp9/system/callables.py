@@ -1,4 +1,4 @@
-"""Look-up of functions in third-party modules by a name of the form `module:function`."""
+"""Look-up of functions in third-party modules, by names `module:function`."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any
 
 
 def named(name: str) -> Callable[..., Any]:
-    """Return the function that `module:function` names, where the module may be in the working folder.
+    """Load the function `module:function`. The module may be in the working folder.
 
     Raises ValueError if the name has another form, or if the module or the function cannot be loaded.
     """

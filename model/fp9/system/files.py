@@ -1,4 +1,4 @@
-"""Atomic file writes, with direct writes to pipes, devices and standard output (`-`)."""
+"""Atomic file writes. Pipes, devices and standard output (`-`) are written directly."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ _LINKS = 40
 
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
-    """Write a file atomically, and create the folder if the folder is missing.
+    """Write a file atomically. If the folder is missing, create it.
 
-    The function writes a temporary file in the folder and renames the temporary file. If the path is a symbolic link,
-    the function writes the target of the link. An existing file keeps its mode and, if permitted, its owner. Pipes,
-    devices and open descriptors (`/dev/stdout`) are written directly. The path `-` means standard output. Raises
-    OSError, with the name of the file, if the file cannot be written.
+    The data go to a temporary file in the same folder, which is then renamed. If the path is a symbolic link, the
+    target of the link is written. An existing file keeps its mode and, if permitted, its owner. Pipes, devices and open
+    descriptors (`/dev/stdout`) are written directly. The path `-` means standard output. Raises OSError, with the name
+    of the file, if the file cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)
@@ -54,7 +54,7 @@ def _write_to_standard_output(data: bytes) -> None:
 
 
 def _is_written_through(path: Path) -> bool:
-    """Return whether the path is a pipe, device or descriptor, which must be written directly."""
+    """Return whether the path is a pipe, a device or a descriptor, which cannot be written atomically."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -94,7 +94,7 @@ def _write_and_rename(path: Path, data: bytes) -> None:
 
 
 def _take_place(temporary: Path, path: Path) -> None:
-    """Rename the temporary file to `path`, and keep the mode and owner of an existing file.
+    """Rename the temporary file to `path`. If `path` exists, keep its mode and owner.
 
     A new file gets the default mode.
     """

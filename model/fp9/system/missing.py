@@ -18,9 +18,9 @@ class MissingTool(RuntimeError):
 
     @property
     def what(self) -> str:
-        """Return the part of the error message that names the missing tool, without the install command.
+        """Return the part of the message that names the missing tool, without the install command.
 
-        The install command would show a local path on published pages.
+        On published pages, the install command would show a local path.
         """
         return str(self).partition(";")[0]
 
@@ -28,17 +28,17 @@ class MissingTool(RuntimeError):
 def install_hint(extra: str) -> str:
     """Return the command that installs the packages of an extra.
 
-    No package index has fp9. The command therefore names the source folder or the wheel that pip recorded (PEP 610).
-    Without a recorded source, the command names the current folder.
+    No package index has fp9. The command therefore names the source folder or the wheel that pip has recorded (PEP
+    610). If pip has recorded no source, the command names the current folder.
     """
     editable, origin = _origin()
     return f"pip install {'-e ' if editable else ''}'{origin}[{extra}]'"
 
 
 def _origin() -> tuple[bool, str]:
-    """Return whether fp9 is an editable installation, and its source folder or wheel.
+    """Return whether fp9 is an editable installation, and the source folder or wheel that it comes from.
 
-    The source folder is `.` if the installation source is unknown or missing.
+    If this source is unknown or missing, the source folder is `.`.
     """
     try:
         recorded = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")

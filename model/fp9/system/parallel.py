@@ -1,4 +1,4 @@
-"""Work in parts on several threads, with progress, that Ctrl-C can interrupt.
+"""Work that is divided into parts and runs on several threads, with progress and Ctrl-C.
 
 After Ctrl-C, each thread finishes its current part.
 """
@@ -47,12 +47,12 @@ _pool: ThreadPoolExecutor | None = None
 
 
 def cores() -> int:
-    """Return the number of processor cores that this process may use."""
+    """Return the number of processor cores that this process is allowed to use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
 def _helpers() -> ThreadPoolExecutor:
-    """Return the thread pool, which lives as long as the process and gains threads on demand."""
+    """Return the thread pool of the process, which gains threads on demand."""
     global _pool
     if _pool is None:
         _pool = ThreadPoolExecutor(_LARGEST_POOL, "fp9")
@@ -69,9 +69,9 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Parts(Generic[Part]):
-    """The parts of a task, which several threads process one by one.
+    """Parts of a task, which several threads process one after another.
 
-    The first exception ends the work of all threads.
+    After the first exception, no thread takes another part.
     """
 
     def __init__(self, work: Callable[[Part], None], parts: list[Part]) -> None:
@@ -102,11 +102,11 @@ class _Parts(Generic[Part]):
 def run_parts(
     work: Callable[[Part], None], parts: Iterable[Part], threads: int | None, progress: Progress | None = None
 ) -> None:
-    """Call `work` for every part, on `threads` threads, where None means one thread for each core.
+    """Call `work` for every part on `threads` threads. None means one thread for each core.
 
-    The calling thread also takes parts, so that nested calls and busy thread pools cannot cause a deadlock. The
-    function `work` must release the GIL to run faster on several threads. Raises ValueError for less than one thread.
-    An exception in the function `work` is raised after all running parts have ended.
+    The calling thread also processes parts, so that nested calls and busy thread pools cannot deadlock. To run faster
+    on several threads, `work` must release the GIL. Raises ValueError for less than one thread. An exception in `work`
+    is raised after all running parts have ended.
     """
     slices = list(parts)
     count = _count(threads, len(slices))
@@ -128,9 +128,9 @@ def run_parts(
 
 
 class Rates:
-    """Measured processor seconds per product, for each kind of work.
+    """Measured processor time in seconds per product, for each kind of work.
 
-    The measured rates decide how many threads a call uses.
+    From these rates, fp9 decides how many threads a call uses.
     """
 
     SMALLEST = 1 << 17
@@ -140,14 +140,14 @@ class Rates:
         self._rates: dict[Hashable, float] = {}
 
     def worth(self, kind: Hashable, unmeasured: int) -> int:
-        """Return the smallest number of products for which one more thread saves time."""
+        """Return the smallest number of products at which an additional thread saves time."""
         rate = self._rates.get(kind)
         return unmeasured if rate is None else max(1, int(SECONDS_OF_A_THREAD / rate))
 
     def measured(self, kind: Hashable, work: Callable[[slice], None], products_per_row: int) -> Callable[[slice], None]:
-        """Return a version of the function `work` that measures its running time.
+        """Wrap the function `work`, so that each call measures its running time.
 
-        The measured rate follows the fastest calls, and rises slowly if later calls are slower.
+        A faster call lowers the measured rate at once, and slower calls raise it slowly.
         """
 
         def timed(rows: slice) -> None:
@@ -162,10 +162,10 @@ class Rates:
 
 
 def over_parts(size: int, threads: int | None, work: Callable[[slice], None], part: int = STREAMED) -> None:
-    """Call `work` with slices of at most `part` elements that cover range(size).
+    """Call `work` for slices that cover range(size). A slice has at most `part` elements.
 
-    Large arrays use several threads, as in `run_parts`. The memory for intermediate results does not grow with `size`.
-    Raises ValueError for less than one thread.
+    For large arrays, the calls run on several threads, as in `run_parts`. The memory for intermediate results therefore
+    does not grow with `size`. Raises ValueError for less than one thread.
     """
     count = _count(threads, size // WORTH_A_THREAD)
     length = min(part, max(1, -(-size // count)))
@@ -183,7 +183,7 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
 def row_parts(
     rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD, part: int = PRODUCTS
 ) -> list[slice]:
-    """Return slices of rows with about `part` products each, and with enough slices for the threads.
+    """Return slices of rows. A slice has about `part` products, but there are enough slices for all threads.
 
     Each thread gets at least `worth` products.
     """

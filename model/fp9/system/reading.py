@@ -13,7 +13,7 @@ def not_text(error: UnicodeDecodeError) -> str:
 
 
 def toml_of(path: Path, what: str) -> dict[str, Any]:
-    """Return the contents of a TOML file, where `what` says in errors what the file describes.
+    """Read a TOML file. `what` states in error messages what the file describes.
 
     Raises ValueError if the file is not TOML, and OSError if the file is missing.
     """

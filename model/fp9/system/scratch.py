@@ -1,8 +1,8 @@
 """Pool of reused memory for large NumPy arrays.
 
-The operating system clears each page of a new array, which takes about 1.5 us for 4 KiB in a virtual machine. For a
-matrix product of 512 x 512 x 512, clearing memory takes as long as the sums. Without reuse, every array is cleared,
-because the C library returns freed memory to the system.
+The operating system clears each page of a new array, which takes 1.5 us per 4 KiB in a virtual machine. For a matrix
+product of 512 x 512 x 512, this clearing takes as long as the computation. Without the pool, every array would be
+cleared, because the C library returns freed memory to the system.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ KEPT = 1 << 26
 
 
 def _references(slabs: list[NDArray[np.uint8]], place: int) -> int:
-    """Return the reference count of a memory slab, which is the base of every array in the slab."""
+    """Return the reference count of a memory slab. Every array in the slab refers to it."""
     return sys.getrefcount(slabs[place])
 
 
@@ -36,7 +36,7 @@ _UNUSED = _references([np.empty(1, dtype=np.uint8)], 0)
 
 
 class _Slabs:
-    """Pool of memory blocks (slabs), with the most recently used slab last."""
+    """Pool of memory blocks (slabs). The most recently used slab is last."""
 
     def __init__(self) -> None:
         self._slabs: list[NDArray[np.uint8]] = []
@@ -59,7 +59,7 @@ _SLABS = _Slabs()
 def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised array in reused memory.
 
-    The pool reuses the memory after the array and all its views are freed.
+    A slab is used again after its array and all views of the array are freed.
     """
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
@@ -69,14 +69,14 @@ def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def scratch_copy(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Return a contiguous copy of an array in reused memory, like `array.astype(dtype)`."""
+    """Copy an array to reused memory, as `array.astype(dtype)` does, and return the contiguous copy."""
     copy = scratch(array.shape, dtype)
     copy[...] = array
     return copy
 
 
 def scratch_full(shape: tuple[int, ...], value: float, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array in reused memory that is filled with a value, like `np.full`."""
+    """Return an array in reused memory, filled with a value as by `np.full`."""
     array = scratch(shape, dtype)
     array.fill(value)
     return array

@@ -1,4 +1,4 @@
-"""Digests of Python source files, which show whether a stored result is still valid."""
+"""Digests of Python source files, which tell whether a stored result is still valid."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _IMPORTS = re.compile(r"^\s*from ([\w.]+) import (\((?:[^)]*)\)|.*)|^\s*import (
 
 
 def digest(package: Path, sources: Iterable[Path]) -> str:
-    """Return a SHA-256 of source files and their paths relative to the package.
+    """Return a SHA-256 digest of source files and of their paths relative to the package.
 
     Raises OSError if a source file cannot be read.
     """
@@ -24,10 +24,10 @@ def digest(package: Path, sources: Iterable[Path]) -> str:
 
 
 def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
-    """Return the files of a module and of all modules that it imports directly or indirectly, by module name.
+    """Return the files of a module and of all modules that it imports, directly or indirectly, by module name.
 
-    The returned dictionary covers only modules of the given packages. Imports inside functions count. Imports for type
-    checking alone, and imports of a module that is named by a string, do not count.
+    Only modules of the given packages are included. Imports inside functions count. Imports for type checking do not
+    count, and neither do imports of a module named by a string.
     """
     folders = {name: Path(spec.origin).parent for name in packages if (spec := find_spec(name)) and spec.origin}
     found: dict[str, Path] = {}
@@ -50,7 +50,7 @@ def _file(module: str, folders: dict[str, Path]) -> Path | None:
 
 
 def _imports(text: str) -> Iterator[str]:
-    """Yield imported modules and imported names, because an imported name may also be a module."""
+    """Yield the imported modules, and the imported names, because a name may also be a module."""
     for module, names, whole in _IMPORTS.findall(_TYPES_ALONE.sub("", text)):
         yield module or whole
         yield from (f"{module}.{name}" for name in re.findall(r"\w+", names))

@@ -1,4 +1,4 @@
-"""Compare codes bit by bit, with an error message that names a likely cause of differences."""
+"""Bit-by-bit comparison of codes, with an error message that names a likely cause."""
 
 from __future__ import annotations
 
@@ -20,7 +20,10 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Differences:
-    """Record of the codes that differ between two arrays. `whole` holds both complete arrays."""
+    """Codes that differ between two arrays, the actual array and the expected array.
+
+    `whole` holds both complete arrays.
+    """
 
     format: Format
     actual: NDArray[Any]
@@ -33,7 +36,7 @@ class Differences:
         return decode_to(self.actual, self.format, np.float64), decode_to(self.expected, self.format, np.float64)
 
     def all(self, holds: Callable[[Any, Any], Any]) -> bool:
-        """Return whether a relation holds between the actual and the expected number of every difference."""
+        """Return whether a relation between actual and expected number holds for all differences."""
         with np.errstate(all="ignore"):
             return bool(np.all(holds(*self.numbers)))
 
@@ -96,10 +99,10 @@ _UNKNOWN = "another accumulator, order of additions, operand or scale; `fp9 iden
 
 
 def assert_equal_bits(actual: ArrayLike, expected: ArrayLike, format: Format | str) -> None:
-    """Raise AssertionError if two arrays of codes differ in any bit, such as +0 and -0, or two different NaN codes.
+    """Raise AssertionError if two arrays of codes differ in any bit. +0 differs from -0, and NaN codes can differ.
 
-    The arrays contain unsigned integers or have a dtype with the format's bit layout. For example, float32 has the bit
-    layout of `fp32`. The error message decodes the first differences and names a likely cause.
+    The arrays must contain unsigned integers, or have a dtype with the format's bit layout. For example, float32 is the
+    bit layout of `fp32`. The error message shows the first differences as numbers, and names a likely cause.
 
     >>> import numpy as np
     >>> assert_equal_bits(np.float32([1.0, 2.0]), np.float32([1.0, -2.0]), "fp32")

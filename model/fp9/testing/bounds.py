@@ -1,4 +1,4 @@
-"""Proven error bounds of dot products, for every order of additions and every split of K.
+"""Proven error bounds of dot products, for any order of additions and any split of K.
 
 The page docs/explanation/error-bounds.md contains the proof.
 """
@@ -35,9 +35,9 @@ _SLACK = 1 + 2.0**-30
 
 @dataclass(frozen=True)
 class _Weights:
-    """Sums of the relative errors of all roundings in a dot product.
+    """Summed relative errors of the roundings in a dot product.
 
-    `path` is the largest sum over the roundings that affect a single product. `total` is the sum over all roundings.
+    `path` is the largest such sum over all roundings that affect one product. `total` is the sum over all roundings.
     `growth` is the factor by which errors can increase magnitudes. `tiny` is the absolute error of all roundings of
     subnormal and other small numbers.
     """
@@ -53,7 +53,7 @@ def _unit(fmt: FixedFormat, rounding: Rounding) -> float:
 
 
 def _step_unit(engine: Engine) -> float:
-    """Return the error of one accumulation step relative to its largest term, without the truncation of products."""
+    """Return the error bound of one accumulation step relative to its largest term, without truncation of products."""
     fraction, window = engine.result.format.fraction_bits, engine.window.width
     rounded = _unit(engine.result.format, engine.result.rounding)
     if window is None or engine.window.addend is Addend.OUTSIDE:
@@ -64,7 +64,7 @@ def _step_unit(engine: Engine) -> float:
 
 
 def _step_growth(engine: Engine, unit: float) -> float:
-    """Return the largest relative increase of the sum of magnitudes in one accumulation step."""
+    """Return the largest relative increase of the sum of magnitudes that one accumulation step can cause."""
     window = engine.window
     rounds_in = engine.result.rounding is Rounding.RTZ
     if window.width is None:
@@ -75,7 +75,7 @@ def _step_growth(engine: Engine, unit: float) -> float:
 
 
 def _tiny(engine: Engine) -> float:
-    """Return the absolute error of one rounding that underflow, flushing and `zero_exponent` can cause."""
+    """Return the largest absolute error that underflow, flushing and `zero_exponent` can cause in one rounding."""
     result, window = engine.result, engine.window
     lowest = np.ldexp(1.0, result.format.min_normal_exponent)
     cut = lowest if result.flush or result.flush_addend or result.format.flushes else result.format.smallest
@@ -90,7 +90,7 @@ def _power_of_zero(engine: Engine) -> float:
 
 
 def _weights(engine: Engine, depth: int, order: str) -> _Weights:
-    """Return the error weights of a dot product with `depth` products, for the worst number of partial sums.
+    """Return the error weights of a dot product of `depth` products, for the worst split into partial sums.
 
     Every partial sum has at least one product. The partial sums are added in any order.
     """
@@ -149,7 +149,7 @@ increase of the sum.
 
 
 def _lost(engine: Engine, p: NDArray[Any], largest: NDArray[Any]) -> NDArray[Any]:
-    """Return the largest change of a sum by truncation of its products p (..., k), if no term exceeds `largest`."""
+    """Return how much truncation of the products p (..., k) can change their sum, if no term exceeds `largest`."""
     if engine.window.width is None:
         return np.zeros(p.shape[:-1])
     top = np.frexp(largest)[1] - 1
@@ -159,13 +159,13 @@ def _lost(engine: Engine, p: NDArray[Any], largest: NDArray[Any]) -> NDArray[Any
 
 
 def _kept_bits(engine: Engine) -> int:
-    """Return the number of fraction bits of the largest term that all roundings of the engine keep."""
+    """Return the number of fraction bits that all roundings keep of the largest term."""
     bits = [engine.result.format.fraction_bits, engine.output.fraction_bits]
     return min(bits if engine.window.width is None else [*bits, engine.window.width])
 
 
 def _lowest_sum(engine: Engine) -> float:
-    """Return the smallest magnitude of a sum that an engine never replaces by zero."""
+    """Return the smallest magnitude that a sum can have without being replaced by zero."""
     result, output = engine.result, engine.output
     flushes = result.flush or result.flush_addend
     return max(fmt.smallest_normal if flushes or fmt.flushes else fmt.smallest for fmt in (result.format, output))
@@ -174,9 +174,9 @@ def _lowest_sum(engine: Engine) -> float:
 def _bound(
     engine: Engine, weights: _Weights, p: NDArray[Any], powers: NDArray[Any], lowest: NDArray[Any]
 ) -> NDArray[Any]:
-    """Return the error bound of the sum of finite products p (..., k).
+    """Return the error bound for the sum of finite products p (..., k).
 
-    `powers` holds the products' alignment exponents as powers of two. All products are multiples of `lowest`.
+    `powers` holds the powers of two by which the products are aligned. All products are multiples of `lowest`.
     """
     positive, negative = np.where(p > 0, p, 0.0).sum(-1), -np.where(p < 0, p, 0.0).sum(-1)
     terms = np.maximum(np.abs(p), powers).sum(-1) if engine.window.width is not None else positive + negative
@@ -203,18 +203,19 @@ def error_bound(
     format_a: Format | str | None = None,
     format_b: Format | str | None = None,
 ) -> NDArray[np.float64]:
-    """Return an upper bound of the error of every sum in a (M, K) x b (K, N), as an array of shape (M, N).
+    """Return an upper bound (M, N) for the error of every sum in a (M, K) x b (K, N).
 
     `engine` is the accumulator model that adds the products. The bound holds for every order of the products, every
-    number of partial sums (split-K), and every order in which partial sums are added. With `order="k"`, the bound holds
-    for one sum in the accumulator's order. The bound is infinite if the sum can overflow or an operand is not finite.
+    split into partial sums (split-K), and every order of partial sums. With `order="k"`, the bound holds only for a
+    single sum in the accumulator's own order. The bound is infinite if the sum can overflow or an operand is not
+    finite.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")
     >>> error_bound(a, fp9.array([[1.0], [1.0]], "e4m3"), "hopper").round(3).tolist()
     [[0.063]]
 
-    Raises ValueError for operands with scales, and for engines that scale groups of products.
+    Raises ValueError for operands with scales, and for accumulator models with scaled groups of products.
     """
     chosen, x, y = _operands(a, b, engine, order, (format_a, format_b))
     weights = _weights(chosen, x.shape[1], order)
@@ -262,11 +263,11 @@ def assert_within_bound(
     format_a: Format | str | None = None,
     format_b: Format | str | None = None,
 ) -> None:
-    """Raise AssertionError if a result differs from the exact a x b by more than `error_bound` allows.
+    """Raise AssertionError if `actual` differs from the exact product a x b by more than `error_bound`.
 
-    `actual` (M, N) is an array of numbers, or an array that states its format. `scale` is a factor by which the tested
-    kernel multiplies the sums in FP32. `output` is the format to which the kernel rounds the result, in any rounding
-    mode. The other arguments are the same as for `error_bound`.
+    `actual` (M, N) holds numbers, or is an array that states its format. `scale` is the factor by which the tested
+    kernel multiplies its sums in FP32. `output` is the format to which the kernel rounds the result, in any rounding
+    mode. The other arguments are those of `error_bound`.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")
@@ -278,7 +279,7 @@ def assert_within_bound(
       [0, 0] is 447.9, the exact sum 448.0078125, the bound 0.06253
       no order of additions gives this result: compare operands, scales and layout, or name the kernel's accumulator
 
-    Raises ValueError in the same cases as `error_bound`, and if `actual` has another shape than (M, N).
+    Raises ValueError for the same errors as `error_bound`, and if `actual` does not have the shape (M, N).
     """
     chosen, x, y = _operands(a, b, engine, order, (format_a, format_b))
     numbers = _numbers(actual)

@@ -1,4 +1,4 @@
-"""Golden vectors: suites with their expected results, in memory and as files with manifests."""
+"""Golden vectors: operations with expected results, in memory and in files with manifests."""
 
 from fp9.vectors.checks import Checked, WrongValue, check, read_for
 from fp9.vectors.manifests import manifest_path, policies, read_manifest

@@ -16,9 +16,9 @@ from fp9.vectors.sets import VectorSet, form_of, from_inputs, read
 
 @dataclass(frozen=True)
 class WrongValue:
-    """A result in a vector file that differs from the golden model's result.
+    """Wrong result in a vector file: it differs from the golden model's result.
 
-    The record holds the operation's index from 0, the port name, the value in the file, and the model's value.
+    The record holds the index of the operation (from 0), the port name, the file's value, and the model's value.
     """
 
     vector: int
@@ -32,7 +32,7 @@ class WrongValue:
 
 @dataclass(frozen=True)
 class Checked:
-    """Result of a vector file's check: number of operations, descriptions of faults, and wrong results."""
+    """Result of checking a vector file: number of operations, descriptions of faults, and wrong results."""
 
     path: Path
     operations: int
@@ -48,9 +48,9 @@ class Checked:
 def check(path: Path | str, unit: Unit | None = None) -> Checked:
     """Check a vector file's digest, manifest, inputs and results against the golden model.
 
-    If the inputs come from a suite, the check generates the suite again and compares the inputs. Without the argument
-    `unit`, the manifest names a unit of the catalogue. Raises ValueError if the file does not hold vectors of the
-    unit. Raises OSError if the file is missing.
+    If the inputs come from a suite, the suite is generated again and compared with the inputs. Without `unit`, the unit
+    is the catalogue unit that the manifest names. Raises ValueError if the file does not hold vectors of the unit.
+    Raises OSError if the file is missing.
     """
     path = Path(path)
     vectors = read(path, unit)
@@ -59,7 +59,7 @@ def check(path: Path | str, unit: Unit | None = None) -> Checked:
 
 
 def read_for(unit: Unit, path: Path | str) -> VectorSet:
-    """Return the vectors of a file for a simulation of the given unit, with the expected results from the file.
+    """Read the vectors for a simulation of the given unit from a file, with the expected results in the file.
 
     Raises ValueError if the file has changed since its export or was exported for another unit. Raises OSError if the
     file cannot be read.
@@ -101,9 +101,9 @@ def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
 
 
 def _other_inputs(vectors: VectorSet) -> list[str]:
-    """Return a description of the differences between the inputs and their suite.
+    """Return a description of how the inputs differ from their suite.
 
-    Inputs that do not come from a suite are not checked.
+    Inputs that do not come from a suite are not compared.
     """
     from fp9.suites import SUITES, inputs_of  # slow to load
 

@@ -8,7 +8,7 @@
 | `npz`     | NumPy arrays by port, and `care_PORT` masks                       | mask false     |
 | `parquet` | columns by port; needs `fp9[parquet]`                             | null           |
 
-Equal columns give equal bytes in every file format. Masked arrays mark output values that are not meaningful.
+In every file format, equal columns give equal bytes. Masked elements of an array are outputs that are not defined.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Columns = Mapping[str, "np.ma.MaskedArray[Any, Any]"]
 
 @dataclass(frozen=True)
 class FileFormat:
-    """A file format for golden vectors: its suffix, and functions that convert columns to bytes and back.
+    """File format for golden vectors: its suffix, and functions that convert columns to bytes and back.
 
-    The function `decode` raises ValueError if the bytes do not have the file format. The error message does not
-    contain the file's name. The field `layout` is the part of a manifest that tells a program how to read the file.
+    `decode` raises ValueError if the bytes are not in this file format. The error message does not contain the file's
+    name. `layout` is the part of a manifest that tells a program how to read the file.
     """
 
     suffix: str
@@ -48,7 +48,7 @@ class FileFormat:
 
 
 def port_dtype(port: Port) -> np.dtype[Any]:
-    """Return the smallest unsigned NumPy dtype that holds a port's values, which have at most 64 bits."""
+    """Return the smallest unsigned NumPy dtype for the values of a port of at most 64 bits."""
     return np.dtype(
         np.uint8 if port.width <= 8 else np.uint16 if port.width <= 16 else np.uint32 if port.width <= 32 else np.uint64
     )
@@ -68,12 +68,12 @@ def _widths(ports: tuple[Port, ...]) -> str:
 
 
 def hex_digits(port: Port) -> int:
-    """Return the number of hex digits of a port's values, which are padded with zeros."""
+    """Return the number of hex digits of a port's values. Values are padded with zeros."""
     return (port.width + 3) // 4
 
 
 def word_places(ports: tuple[Port, ...]) -> dict[str, int]:
-    """Return the lowest bit position of each port in a word of a memory file.
+    """Return the position of each port's lowest bit in a word of a memory file.
 
     The first port is in the highest bits of the memory word. Each port takes whole hex digits.
     """
@@ -126,10 +126,10 @@ def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: s
 
 
 def hex_columns(rows: Mapping[int, list[str]], ports: tuple[Port, ...]) -> Columns:
-    """Return the columns of a vector file from hex values, given by line number.
+    """Convert rows of hex values, given by line number, to the columns of a vector file.
 
-    The value `x` marks an output that is not meaningful. Raises ValueError, with the line number, for a wrong number
-    of values or a number that does not fit its port.
+    The value `x` is an output that is not defined. Raises ValueError with the line number if a line has a wrong number
+    of values or a value that is too wide for its port.
     """
     return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: set(cell) == {"x"})
 

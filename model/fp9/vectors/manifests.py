@@ -1,4 +1,4 @@
-"""Manifests of vector files, which specify the unit and describe the columns of the file."""
+"""Manifests of vector files, which state the unit and describe the file's columns."""
 
 from __future__ import annotations
 
@@ -24,8 +24,8 @@ def manifest(
 ) -> dict[str, Any]:
     """Return the manifest of a vector file with `count` operations.
 
-    The argument `sha256` is the digest of the vector file. The argument `score` is the suite's mutation score from
-    module `mutation_scores`.
+    `sha256` is the digest of the vector file. `score` is the mutation score of the suite, from the module
+    `mutation_scores`.
     """
     return {
         "generator": f"fp9 {__version__}",
@@ -42,11 +42,12 @@ def manifest(
 
 
 def columns(unit: Unit) -> list[dict[str, Any]]:
-    """Return a description of each port in the order of a vector file's columns.
+    """Describe each port, in the order of a vector file's columns.
 
-    - The field `values` lists the value names of a select or operation port. Higher values mean the last name.
-    - The field `formats` lists the formats of a code. The port named in the field `select` chooses the format.
-    - The field `bits` names the bits of a flags port.
+    - `values` lists the names of a select port's or operation port's values. Higher values mean the last name.
+    - `formats` lists the formats of a port that holds codes. `select` is the name of the port that chooses between the
+      formats.
+    - `bits` names the bits of a flags port.
     - The field `signed` marks two's complement ports.
     """
     return [_column(port, "in") for port in unit.inputs] + [_column(port, "out") for port in unit.outputs]
@@ -145,7 +146,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def differences(said: Mapping[str, Any], unit: Unit, form: FileFormat) -> list[str]:
-    """Return descriptions of the differences between a manifest and the unit.
+    """Describe the differences between a manifest and the manifest that the unit should have.
 
     The comparison covers the ports, the specification, the policies and the file layout.
     """

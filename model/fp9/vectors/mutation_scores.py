@@ -1,6 +1,6 @@
-"""Mutation scores of vector suites: the share of a circuit's mutants that a suite kills.
+"""Mutation scores of vector suites: the fraction of a circuit's mutants that a suite kills.
 
-The manifests of exported vectors read the scores from a table next to this module. `fp9 mutate --record` builds the
+The manifests of exported vectors take the scores from a table next to this module. `fp9 mutate --record` builds the
 table from the records in `records/mutation/netlist`.
 """
 
@@ -18,21 +18,21 @@ TABLE = Path(__file__).with_name("mutation_scores.json")
 
 @functools.cache
 def table() -> dict[str, dict[str, dict[str, Any]]]:
-    """Return the mutation scores from the file `TABLE`."""
+    """Return the mutation scores in the file `TABLE`."""
     scores: dict[str, dict[str, dict[str, Any]]] = json.loads(TABLE.read_text())
     return scores
 
 
 def percent(share: float) -> str:
-    """Return a share as a percentage, rounded down, so that 100 % means that every mutant is killed."""
+    """Return a fraction as a percentage. It is rounded down, so 100 % means that every mutant is killed."""
     return f"{math.floor(round(1000 * share, 6)) / 10:.1f} %"
 
 
 def score_of(unit: str, sha256: str) -> dict[str, Any] | None:
     """Return the mutation score of the suite with the given digest, or None if the suite has no measured score.
 
-    A score has the random seeds (`seeds`), the number of non-equivalent mutants (`mutants`), and the number of killed
-    mutants (`killed`). A score also has the share of killed mutants (`share`) and the digest of the circuit's Verilog
-    (`verilog_sha256`).
+    A score states the random seeds (`seeds`), the number of non-equivalent mutants (`mutants`), and the number of
+    killed mutants (`killed`). A score also states the fraction of killed mutants (`share`) and the digest of the
+    circuit's Verilog (`verilog_sha256`).
     """
     return table().get(unit, {}).get(sha256)

@@ -1,8 +1,8 @@
-"""Golden vectors: operations of a unit with their expected results, as arrays and files.
+"""Golden vectors: a unit's operations with expected results, as arrays and in files.
 
-A vector file has one operation per line or row: inputs, then outputs, in port order. Module `encodings` defines the
-file formats. The plain file format, `NAME.vec`, is blank-separated hex. The manifest of a vector file is `NAME.json`,
-or `NAME.csv.json` and so on for other file formats. A manifest holds:
+Each line or row of a vector file is an operation: its inputs and then its outputs, in port order. Module `encodings`
+defines the file formats. The plain file format, `NAME.vec`, is hex numbers separated by blanks. The manifest of a
+vector file is `NAME.json`, or `NAME.csv.json` and so on for other file formats. A manifest holds:
 
 - the unit's specification and policy switches,
 - the columns with their widths and value names,
@@ -35,10 +35,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VectorSet:
-    """Operations of a unit with expected results, as one array of shape (n,) for each port.
+    """Operations of a unit with expected results. Each port has an array (n,).
 
-    The masks in `care` tell which outputs are meaningful. For a unit with state, the operations are a sequence that
-    starts at reset. `origin` describes how the inputs were generated.
+    The masks in `care` state which outputs are defined. For a unit with state, the operations form one sequence, which
+    starts after reset. `origin` describes how the inputs were generated.
     """
 
     unit: Unit
@@ -52,12 +52,12 @@ class VectorSet:
 
     @property
     def columns(self) -> tuple[Port, ...]:
-        """Return the ports in the order in which a line of a vector file holds their values."""
+        """Return the ports in the order of the values in a vector file's line."""
         return (*self.unit.inputs, *self.unit.outputs)
 
 
 def from_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]], origin: Mapping[str, Any] | None = None) -> VectorSet:
-    """Return vectors with the given inputs and the golden model's results.
+    """Compute the golden results for the given inputs, and return the vectors.
 
     Raises ValueError for missing or unknown ports, columns of unequal length, and values too wide for a port.
     """
@@ -87,7 +87,7 @@ def _check_inputs(unit: Unit, inputs: Mapping[str, NDArray[Any]]) -> None:
 
 
 def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, seed: int = 0) -> VectorSet:
-    """Return the golden vectors of a unit's suite.
+    """Return golden vectors with the operations of a unit's suite.
 
     - `smoke`: a few hundred operations.
     - `corner`: systematic operations.
@@ -104,9 +104,9 @@ def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, s
 
 
 def concatenate(parts: list[VectorSet]) -> VectorSet:
-    """Return one vector set with the operations of several sets of the same unit.
+    """Concatenate several vector sets of one unit.
 
-    The golden model computes the results and masks again.
+    The golden model computes results and masks for the whole sequence again.
     """
     unit = parts[0].unit
     if any(part.unit != unit for part in parts):
@@ -119,7 +119,7 @@ def concatenate(parts: list[VectorSet]) -> VectorSet:
 
 
 def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file_format: str = "vec") -> Path:
-    """Write a vector file and its manifest, and return the vector file's path.
+    """Write a vector file and its manifest, and return the path of the vector file.
 
     `name` defaults to the unit's name. An interrupted export leaves no partial file. Equal vectors give equal bytes.
     Raises ValueError for an unknown file format or a missing package, OSError if the file cannot be written.
@@ -135,7 +135,7 @@ def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file
 
 
 def digest(vectors: VectorSet) -> str:
-    """Return the SHA-256 of the vectors in the plain file format (`.vec`)."""
+    """Return the SHA-256 digest of the vectors in the plain file format (`.vec`)."""
     return hashlib.sha256(_encoded(vectors, FILE_FORMATS["vec"])).hexdigest()
 
 
@@ -150,7 +150,7 @@ def _file_format(name: str) -> FileFormat:
 
 
 def _masked(vectors: VectorSet) -> Columns:
-    """Return the columns with masked outputs where the output is not meaningful.
+    """Return the columns. Outputs are masked where they are not defined.
 
     Masked outputs have the value zero.
     """
@@ -165,7 +165,7 @@ def _masked(vectors: VectorSet) -> Columns:
 
 
 def form_of(path: Path) -> FileFormat:
-    """Return the file format that belongs to a path's suffix. Raises ValueError for an unknown suffix."""
+    """Return the file format for the suffix of a path. Raises ValueError for an unknown suffix."""
     form = next((form for form in FILE_FORMATS.values() if form.suffix == path.suffix), None)
     if form is None:
         suffixes = ", ".join(form.suffix for form in FILE_FORMATS.values())
@@ -174,9 +174,9 @@ def form_of(path: Path) -> FileFormat:
 
 
 def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
-    """Return the vectors of a file that `export` wrote, with the expected results from the file.
+    """Read the vectors from a file that `export` wrote, with the expected results in the file.
 
-    Without the argument `unit`, the manifest names a unit of the catalogue. Raises ValueError if the contents do not
+    Without `unit`, the unit is the catalogue unit that the manifest names. Raises ValueError if the contents do not
     match the file format, OSError if the file cannot be read.
     """
     path = Path(path)

@@ -1,8 +1,8 @@
-"""Golden vectors as streams of lines, for test benches that read a pipe.
+"""Golden vectors as streams of lines, for test benches that read from a pipe.
 
 The functions follow the programs testfloat_gen and testfloat_ver for floating-point functions (Hauser, Berkeley
-TestFloat release 3e). A line has the columns of a `vec` file: inputs and outputs in port order, as blank-separated
-hex.
+TestFloat release 3e). A line has the columns of a `vec` file: inputs and outputs in port order, in hex, separated by
+blanks.
 """
 
 from __future__ import annotations
@@ -34,11 +34,11 @@ _FORM = FILE_FORMATS["vec"]
 
 
 def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = False) -> Iterator[bytes]:
-    """Yield the operations of a test level with their results, in byte strings of many lines.
+    """Yield operations of a level (1 or 2) with their results, as byte strings of many lines.
 
     With `forever`, random operations follow without end. Equal arguments give equal lines. Raises ValueError for an
-    unknown level. Raises ValueError for an endless stream of a unit with state, whose operations are one sequence from
-    reset.
+    unknown level. Raises ValueError for an endless stream of a unit with state, because its operations are one sequence
+    from reset.
     """
     if level not in LEVELS:
         raise ValueError(f"level {level} given; choose from {', '.join(map(str, LEVELS))}")
@@ -64,7 +64,7 @@ def _lines(vectors: VectorSet) -> bytes:
 
 @dataclass(frozen=True)
 class Wrong:
-    """A line with a wrong result: line number, operands, expected result and found result."""
+    """Wrong line: line number, operands, expected result and found result."""
 
     line: int
     operands: dict[str, int]
@@ -82,10 +82,10 @@ class Verdict:
 
 
 def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
-    """Compare lines of operands and results with the golden model, except for outputs that are not meaningful.
+    """Compare lines of operands and results with the golden model. Outputs that are not defined are not compared.
 
-    For a unit with state, all lines are one sequence from reset and are read before the comparison. Raises ValueError
-    with the line number for an invalid line.
+    For a unit with state, all lines are read before the comparison, because they are one sequence from reset. Raises
+    ValueError with the line number for an invalid line.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#")
     counted = wrong = 0
@@ -121,5 +121,5 @@ def _compared(unit: Unit, batch: list[tuple[int, str]]) -> list[Wrong]:
 
 
 def as_record(verdict: Verdict) -> dict[str, object]:
-    """Return the verdict of a comparison as values that JSON can represent."""
+    """Return the result of a comparison as a dictionary for JSON."""
     return dataclasses.asdict(verdict)

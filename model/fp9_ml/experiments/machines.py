@@ -41,7 +41,7 @@ def machines(seed: int) -> dict[str, float]:
 
 
 def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, bool]]:
-    """Yield the loss scale, the scaled 8-bit gradient, and whether the rule accepts the step, step by step."""
+    """For each training step, yield the loss scale, the scaled 8-bit gradient, and whether the rule takes the step."""
     scaler = rule.start(FORMAT)
     for step in range(steps):
         amax, scale = falling_amax(step), scaler.scale

@@ -1,6 +1,6 @@
-"""Numerics explorer: one web page about numbers, formats, sums and units.
+"""Numerics explorer: a web page about numbers, formats, sums and units.
 
-`page.page` returns the page as one HTML file, and `server` serves the page. `shared_text` returns `look.css` and
+`page.page` returns the web page as one HTML file, and `server` serves it. `shared_text` returns `look.css` and
 `tables.js`, which all pages of fp9 share.
 """
 
@@ -8,7 +8,7 @@ from importlib.resources import files
 
 
 def shared_text(name: str) -> str:
-    """Return the text of a file that the explorer's page uses, such as the style sheet or a script."""
+    """Return the text of a file that the explorer's page uses, such as a style sheet or a script."""
     return files(__name__).joinpath(name).read_text(encoding="utf-8")
 
 

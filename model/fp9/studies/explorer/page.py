@@ -46,7 +46,7 @@ MODULE = Path(__file__).with_name("module.wasm")
 def page() -> str:
     """Return the explorer's page as HTML.
 
-    The page works without a server. If `fp9 explore` serves the page, the page also shows areas of units.
+    The page works without a server. If the page is served by `fp9 explore`, it also shows areas of units.
     """
     data = {"tables": tables(), "module": base64.b64encode(MODULE.read_bytes()).decode()}
     script = f"const FP9 = {json.dumps(data, separators=(',', ':'))};\n"
@@ -60,7 +60,7 @@ def page() -> str:
 
 
 def tables() -> Record:
-    """Return the tables of formats, accumulator models and policies that the page's scripts use."""
+    """Return the tables of formats, accumulator models and policies, which the page's scripts use."""
     return {
         "most": MOST,
         "widest": TABLE_BITS,
@@ -102,7 +102,7 @@ def _format(fmt: Format) -> Record:
 
 
 def _hybrid(fmt: Format) -> list[int]:
-    """Return the exponents at which hybrid rounding compares the fraction with a threshold."""
+    """Return the exponents at which hybrid rounding compares the dropped bits with a threshold."""
     exponents = range(-HiFloat8.DENORMAL_OFFSET - 1, 32)
     return [e for e in exponents if isinstance(fmt, HiFloat8) and fmt.is_stochastic_at(e)]
 
@@ -134,13 +134,13 @@ def _takes(engine: Engine, fmt: Format) -> bool:
 
 
 def points(fmt: Format) -> list[tuple[int, int]]:
-    """Return each binade's exponent and number of significand bits."""
+    """Return the exponent and the number of significand bits of each binade."""
     lowest, highest = floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.max_magnitude)
     return [(e, e - fmt.quantum(e) + 1) for e in range(lowest, highest + 1)]
 
 
 def _field_ranges(fmt: Format) -> list[tuple[int, dict[str, int]]]:
-    """Return the widths of a format's fields, each with the first magnitude that has these widths."""
+    """Return the different field widths in a format, each with the first magnitude that has these widths."""
     if not isinstance(fmt, HiFloat8):
         return [(0, widths(fmt, 0))]
     found: list[tuple[int, dict[str, int]]] = []
@@ -151,7 +151,7 @@ def _field_ranges(fmt: Format) -> list[tuple[int, dict[str, int]]]:
 
 
 def widths(fmt: Format, code: int) -> dict[str, int]:
-    """Return the widths of a code's fields from left to right, where a width can be 0."""
+    """Return the field widths of a code from left to right. A width can be 0."""
     match fmt:
         case FixedFormat():
             return {"sign": 1, "exponent": fmt.exponent_bits, "fraction": fmt.fraction_bits, "zeros": fmt.padding}
@@ -168,7 +168,7 @@ def widths(fmt: Format, code: int) -> dict[str, int]:
 
 
 def _tapered_widths(fmt: HiFloat8, magnitude: int) -> dict[str, int]:
-    """Return the widths of a HiFloat8 code's fields.
+    """Return the field widths of a HiFloat8 code.
 
     The dot field gives the number of exponent bits (HiF8 Table 2).
     """

@@ -26,13 +26,13 @@ Each function takes a dictionary of texts and returns a record.
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing, because the command uses standard error."""
+        """Log nothing, because the command prints on standard error."""
 
 
 def application() -> Bottle:
     """Return a WSGI application that serves the page at `/`, and data about units as JSON under `/api/`.
 
-    The address `/api/` returns the names of all requests.
+    The address `/api/` itself returns the names of all requests.
     """
     app = Bottle()
     text, points = page(), entry_points(group=ANSWERS)
@@ -44,7 +44,7 @@ def application() -> Bottle:
 
 
 def serve(port: int) -> WSGIServer:
-    """Return a server for the explorer's page, where port 0 means any free port.
+    """Return a server for the explorer's page. Port 0 means any free port.
 
     Call `serve_forever` to run the server. Raises OSError if the port is in use.
     """
@@ -54,7 +54,7 @@ def serve(port: int) -> WSGIServer:
 def _answering(answer: Callable[[], Any]) -> Callable[[], HTTPResponse]:
     """Return a request handler that sends JSON.
 
-    A ValueError or TypeError becomes status 400, with the error's message.
+    A ValueError or TypeError is answered with status 400 and the error message.
     """
 
     def respond() -> HTTPResponse:
