@@ -49,7 +49,7 @@ OF_CODES = frozenset(["copy", "diagonal", "flatten", "ravel", "repeat", "squeeze
 
 
 class Array(Held):
-    """Array of codes in a number format. It behaves like an array of the numbers that the codes represent.
+    """Array of codes in a number format. An `Array` behaves like an array of the numbers that its codes represent.
 
     `Array(codes, fmt)` holds an array of unsigned integers without a copy. Omit `fmt` for arrays with an 8-bit dtype of
     ml_dtypes, en_dtypes or torch. Call `array(numbers, fmt)` to round numbers. `scales` are exponents of powers of two,

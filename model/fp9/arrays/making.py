@@ -31,8 +31,8 @@ def array(
 ) -> Array:
     """Return numbers as an array of a format. The options are described in `fp9.encode`.
 
-    `scale` gives exponents of two. The array stores them as `scales`, so that its numbers approximate `x`.
-    `accumulator` is the accumulator model that `a @ b` uses (see `fp9.accumulator`).
+    `scale` gives exponents of two. The array stores these exponents as `scales`, so that the array's numbers
+    approximate `x`. `accumulator` is the accumulator model that `a @ b` uses (see `fp9.accumulator`).
 
     >>> array([[1.0, 1e9]], "e5m2", overflow="inf")
     Array([[1.0, inf]], e5m2)
@@ -150,7 +150,7 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 
 
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
-    """Round numbers to a format or block format. Return them in the dtype of `x`, or in float32 for integers.
+    """Round numbers to a format or block format. The numbers keep the dtype of `x`, and integers become float32.
 
     For a format of single numbers, the options are those of `encode`, and the result is multiplied by 2**scale again.
     For a block format, or with `per`, the options are those of `quantise`. A number that the dtype of `x` cannot

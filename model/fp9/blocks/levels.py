@@ -54,8 +54,8 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
     """Return scale codes (blocks,), in which the level bits are above the bits of the block scale.
 
-    In a HiF4 scale code, a uint32, the lowest 8 bits are an E6M2 code. The next 8 bits are the level bits of level 1,
-    and the highest 16 bits are those of level 2.
+    In a HiF4 scale code, a uint32, the lowest 8 bits are an E6M2 code. The next 8 bits of a HiF4 scale code are the
+    level bits of level 1, and the highest 16 bits are those of level 2.
     """
     if not bits:
         return codes

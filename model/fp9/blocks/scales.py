@@ -1,6 +1,6 @@
 """Scale codes of blocks, computed from the largest magnitudes (amax) by a scale rule.
 
-A float64 quotient has enough bits that rounding it to a scale format gives the correctly rounded scale.
+A float64 quotient has enough bits to be rounded a second time, to a scale format, without double-rounding errors.
 """
 
 from __future__ import annotations

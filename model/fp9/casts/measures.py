@@ -80,7 +80,7 @@ def finfo(fmt: Format | str | object) -> Finfo:
 
 
 def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions]) -> NDArray[Any]:
-    """Cast numbers to a format and back. Return them in the dtype of `x`, or in float32 if `x` holds integers.
+    """Cast numbers to a format and back. The result has the dtype of `x`, or float32 if `x` holds integers.
 
     All options of `encode` except `out` are accepted. With a `scale`, the function divides x by 2**scale before the
     cast and multiplies the result by 2**scale. A number that the dtype of `x` cannot represent is rounded to this

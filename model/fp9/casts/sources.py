@@ -61,8 +61,8 @@ def widen(source: NDArray[Any]) -> NDArray[np.float64]:
 def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> NDArray[np.float64]:
     """Return numbers * 2^exponents as float64, without rounding.
 
-    A product outside float64's normal range becomes the largest or the smallest normal number with the same sign. This
-    number is cast to the same code as the exact product, because the range of every target format is far smaller.
+    A product outside float64's normal range becomes the largest or the smallest normal number with the same sign. The
+    replacement is cast to the same code as the exact product, because every target format has a far smaller range.
     """
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)

@@ -70,8 +70,7 @@ def matching(words: str) -> list[str]:
     If a topic has exactly the given name, it is the only result. Otherwise, the function returns the topics whose names
     contain all the given words. If no name matches, the function returns the topics whose texts contain all the given
     words. Topics with the words in a heading come first. The other topics are sorted by how often they contain the
-    words. British and American spellings match each other. A synonym of a catalogue entry matches the name of this
-    entry.
+    words. British and American spellings match each other. A synonym of a catalogue entry matches the entry's name.
     """
     key, texts = _key(words), topics()
     if key in texts:
@@ -84,7 +83,7 @@ def matching(words: str) -> list[str]:
 def mentioning(words: str) -> list[str]:
     """Return the help topics whose texts contain the given words.
 
-    If no text contains the words and they are a synonym of a catalogue entry, the entry's name is searched instead.
+    If no text contains a synonym of a catalogue entry, the entry's name is searched instead.
     """
     texts = topics()
     patterns = [re.compile(_pattern(part), re.IGNORECASE) for part in _key(words).split("-")]

@@ -13,8 +13,8 @@ from fp9.units import Port, Unit
 def bench(unit: Unit) -> str:
     """Return the C99 source of the program `NAME_bench FILE.vec`, which checks golden vectors.
 
-    The program prints PASS if all results equal the expected results. Otherwise, it prints FAIL and the operands of the
-    first mismatch, and exits with code 1.
+    The program prints PASS if all results equal the expected results. Otherwise, the program prints FAIL and the
+    operands of the first mismatch, and exits with code 1.
     """
     text = model_text(unit)
     inputs, outputs = unit.inputs, unit.outputs

@@ -1,4 +1,4 @@
-"""C text of a unit's golden model, before it becomes a header."""
+"""C text of a unit's golden model, from which a header is made."""
 
 from __future__ import annotations
 

@@ -40,7 +40,7 @@ class Instruction:
     def suffix(self) -> str:
         """Return the words for operands and result that follow an instruction's name, such as " 16bit fp16".
 
-        FP8 operands and an FP32 result have no such word.
+        In a name, FP8 operands and an FP32 result have no word.
         """
         words = (self.operands.word, FP8.word), (self.result, FP32)
         return "".join(f" {word}" for word, usual in words if word != usual)

@@ -51,8 +51,8 @@ _FP32 = fixed_format("fp32")
 class Engine:
     """Accumulator model: it adds K products in steps R = round(C + sum of G products).
 
-    The fields form five groups: `result`, `step`, `window`, `chunk` and `nan`. The docstrings of these groups' classes
-    give the formulas. The method `changed` returns a copy with other field values.
+    The fields form five groups: `result`, `step`, `window`, `chunk` and `nan`. The formulas are in the docstrings of
+    the field groups' classes. The method `changed` returns a copy with other field values.
 
     Formats and enumeration members may be given as objects or by name. Raises ValueError if two fields contradict each
     other.
@@ -324,7 +324,8 @@ class Engine:
 def is_accumulator(fmt: Format) -> bool:
     """Return whether an accumulator can have the format as its result format.
 
-    An accumulator format has fixed fields. The highest codes of such a format must be NaN and infinity, or NaN-Inf.
+    An accumulator format has fixed fields. The highest codes of an accumulator's result format must be NaN and
+    infinity, or NaN-Inf.
     """
     return isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.MERGED)
 

@@ -78,7 +78,7 @@ class Format(abc.ABC):
     @property
     @abc.abstractmethod
     def min_normal_exponent(self) -> int:
-        """Return the smallest normal exponent. A result below this binade is tiny (IEEE 754-2019 section 7.5)."""
+        """Return the smallest normal exponent. A result with a smaller exponent is tiny (IEEE 754-2019 section 7.5)."""
 
     @property
     @abc.abstractmethod
@@ -223,7 +223,7 @@ class Format(abc.ABC):
 
     @property
     def ends_at_zero(self) -> bool:
-        """Return whether a negative number that is cast to this unsigned format follows the overflow policy.
+        """Return whether a negative number that is cast to an unsigned format follows the overflow policy.
 
         In all other unsigned formats, the cast of a negative number gives NaN.
         """

@@ -1,6 +1,7 @@
 """Rounding modes and their properties, overflow policies, and exception flags.
 
-The table `_FACTS` defines the properties of every rounding mode. To add a rounding mode, add a row to this table.
+The table `_FACTS` defines the properties of every rounding mode. To add a rounding mode, add a row to the table
+`_FACTS`.
 """
 
 from __future__ import annotations

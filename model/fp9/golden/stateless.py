@@ -213,7 +213,7 @@ def _fma(unit: Dot, inputs: Columns) -> Results:
 def fpu(unit: Fpu, inputs: Columns) -> Results:
     """Return the golden results of an `Fpu` unit.
 
-    Each operation is computed by the golden model of a unit that has only this operation.
+    The golden model of a unit with a single operation computes each operation of the FPU.
     """
     wide = unit.engine.result.format
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))

@@ -2,8 +2,8 @@
 
 Each kernel computes a block's amax, scale and elements while the block is in the cache. All kernels take float32 bit
 patterns as uint32 arrays of shape (blocks, length). The bit patterns of magnitudes, read as integers, are in the order
-of the numbers, then infinity, then NaN. A block has an infinity or NaN if its largest bit pattern is an infinity or
-NaN.
+of the numbers, then infinity, then NaN. A block contains an infinity or NaN if its largest bit pattern is an infinity
+or NaN.
 """
 
 from __future__ import annotations

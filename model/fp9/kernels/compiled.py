@@ -1,7 +1,7 @@
 """Compilation of kernels and their cache on disk.
 
 Numba reuses cached machine code until the source file of the kernel changes. However, a kernel may also contain code
-and constants from other files. Therefore fp9 recompiles all kernels if any of these files changes.
+and constants from other files. Therefore fp9 recompiles all kernels if one of the source files of kernels changes.
 """
 
 from __future__ import annotations

@@ -1,6 +1,7 @@
 """Numba kernels for exact sums in fixed point.
 
-A fixed-point number is an array of 32-bit limbs. Limbs are stored in int64, so that carries have room.
+A fixed-point number is an array of 32-bit limbs. Limbs are stored in int64, so that each limb has spare bits for
+carries.
 """
 
 from __future__ import annotations

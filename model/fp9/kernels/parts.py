@@ -1,6 +1,6 @@
 """Functions that are compiled only as part of the kernels that call them.
 
-By default, Numba compiles every called function on its own, together with all functions that it calls. In a chain of
+By default, Numba compiles every called function separately, together with all functions in its call tree. In a chain of
 five calls, the innermost function is then optimised five times. Only the kernel's machine code is used.
 """
 
@@ -21,11 +21,11 @@ _NO_CODE = 0
 class _Text(JITCodeLibrary):
     """LLVM code of one function, ready to be linked into kernels.
 
-    LLVM simplifies this code before linking, because it would otherwise vectorise fewer loops.
+    LLVM simplifies a function before linking, because LLVM would otherwise vectorise fewer loops.
     """
 
     def _optimize_final_module(self) -> None:
-        """Do nothing here, because the module is optimised as part of the kernel."""
+        """Do nothing, because the function is optimised as part of the kernel."""
 
     def _finalize_final_module(self) -> None:
         self._finalized = True

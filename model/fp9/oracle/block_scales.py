@@ -52,7 +52,7 @@ def numbers(fmt: Format) -> tuple[list[Fraction], list[int]]:
 
 
 def not_below(x: Fraction, fmt: Format) -> int:
-    """Return the code of the smallest number that is at least `x`.
+    """Return the code of the smallest number in the format that is at least `x`.
 
     If there is none, return the code of the largest number.
     """

@@ -2,8 +2,8 @@
 
 In some binades, hybrid rounding is stochastic: a magnitude is rounded up if a field F is at least a threshold T. The
 field F holds the highest bits that rounding drops. The threshold T is made from the lowest bits of the source. Near 1,
-far below the smallest number, and where overflow is certain, hybrid rounding is to nearest, ties away from zero. For
-this rounding to nearest, a threshold table is used.
+far below the smallest number, and where overflow is certain, hybrid rounding is to nearest, ties away from zero. A
+threshold table defines the results of the rounding to nearest.
 """
 
 from __future__ import annotations

@@ -73,7 +73,7 @@ def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
 
 
 def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
-    """Return the largest exponent of a step's terms. This exponent is the top of the window.
+    """Return the largest exponent of a step's terms. The largest exponent is the top of the window.
 
     Return None if all terms are zero and the accumulator model has no `zero_exponent`.
     """

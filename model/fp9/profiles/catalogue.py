@@ -48,8 +48,8 @@ def _serial(parts: list[Any]) -> Any:
 def _pairwise(parts: list[Any]) -> Any:
     """Return the FP32 sum of the partial sums over parts of K, in cuBLASLt's pairwise order.
 
-    First, partial sums are added in pairs whose indices differ by half the number of partial sums. These sums are then
-    added one by one to the last partial sum.
+    First, partial sums are added in pairs whose indices differ by half the number of partial sums. The sums of pairs
+    are then added one by one to the last partial sum.
     """
     half = -(-len(parts) // 2)
     paired = range(len(parts) - 1 - half)

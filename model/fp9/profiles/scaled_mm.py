@@ -59,8 +59,8 @@ def scaled_mm(
     >>> fp9.scaled_mm(a, a.T, 0.5, 0.25, out_dtype="bf16", use_fast_accum=True, profile="h100", split_k=1).tolist()
     [[0.625]]
 
-    Raises ValueError for a call that the library refuses, for a missing choice, and if the profile does not know the
-    arithmetic of the call.
+    Raises ValueError for a call that the library refuses, for a missing choice, and for a call whose arithmetic is
+    unknown.
     """
     check_switches(use_fast_accum=use_fast_accum)
     found, wanted = _profile(profile), _Choices(**choices)

@@ -4,7 +4,7 @@ Every suite is derived from the unit's specification alone.
 
 * The suite `corner` is systematic: it follows the coverage models of floating-point verification (IBM FPgen).
 * The suite `smoke` is a selection from the corner suite: a few hundred operations that hit every class of operation.
-* The suite `random` holds random operations. In half of them, product and addend have close exponents.
+* The suite `random` holds random operations. In half of the random operations, product and addend have close exponents.
 * The suite `full` holds every input of a unit with few inputs, and otherwise the corner and random suites.
 """
 

@@ -20,7 +20,7 @@ Triple = tuple[Codes, Codes, Codes]
 
 
 def fixed(fmt: Format) -> FixedFormat:
-    """Return the same format, but with the static type `FixedFormat` for type checkers.
+    """Return the same format, with the static type `FixedFormat` for type checkers.
 
     Every source of a cast and every result of a sum has a fixed-field format.
     """

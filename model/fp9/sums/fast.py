@@ -1,4 +1,4 @@
-"""Vectorised strategies for matrix products, and the choice of a strategy."""
+"""Vectorised strategies for matrix products, and the selection of a strategy."""
 
 from __future__ import annotations
 

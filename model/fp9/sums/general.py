@@ -170,8 +170,8 @@ class GeneralSums:
     ) -> None:
         """Compute dot products of rows of numbers. `start` holds the initial accumulators.
 
-        `codes` and `flags` receive the results. The kernel takes seconds to compile. To compile only one version, it
-        always writes 32-bit codes.
+        `codes` and `flags` receive the results. The kernel takes seconds to compile. The kernel always writes 32-bit
+        codes, so that only one version is compiled.
         """
         wide = np.empty(codes.shape, dtype=np.uint32)
         sum_kernels.sum_rows(

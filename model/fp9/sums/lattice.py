@@ -24,7 +24,7 @@ Masked rows are computed again at a third of the speed, so the second computatio
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """Return two masks: the rows of `a` and the rows of `b` whose numbers have unusually low bits.
 
-    A mask has the shape (rows,). If no row of either operand has such numbers, both masks are arrays (1,) with False.
+    A mask has the shape (rows,). If no row has numbers with unusually low bits, both masks are arrays (1,) with False.
 
     Products of two unmasked rows are multiples of 2^lowest. For an exponent x, a row of `a` is masked if it contains a
     number that is not a multiple of 2^x. A row of `b` is masked if it contains a number that is not a multiple of

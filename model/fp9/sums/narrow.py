@@ -1,7 +1,7 @@
 """Compute a * b + c with exception flags for formats of at most 16 bits.
 
 The exact sum is rounded to odd in float32, with at least two more bits than the result format. The float32 sum is then
-rounded to the result format. This double rounding is correct (Boldo and Melquiond, "Emulation of a FMA and correctly
+rounded to the result format. The double rounding is correct (Boldo and Melquiond, "Emulation of a FMA and correctly
 rounded sums", IEEE ToC 2008).
 """
 

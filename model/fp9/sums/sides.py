@@ -95,7 +95,7 @@ class Side:
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
-    """Return the part of an operand that `view` selects as a side of a product, with `depth` products in each sum.
+    """Return the rows or columns of an operand that `view` selects, as a side of a product with `depth` terms per sum.
 
     `scales` (rows or 1, blocks) comes from `scale_rows`.
     """

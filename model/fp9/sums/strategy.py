@@ -164,7 +164,7 @@ def depth_bits(depth: int) -> int:
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
     """Return whether a zero operand or a zero addend can raise the largest exponent of a step.
 
-    This is possible if the accumulator aligns zeros with an exponent that is higher than a term's exponent.
+    A zero raises the largest exponent if the accumulator aligns zeros with a higher exponent than another term.
     """
     lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
     return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent

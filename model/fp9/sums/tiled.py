@@ -260,8 +260,8 @@ _ONE = np.ones((1, 1))
 def lowest_step(result: FixedFormat) -> int:
     """Return the exponent of the last bit of the numbers in a format's lowest binade.
 
-    For a format without subnormals, return the exponent of the smallest power of two in the format. If the code of this
-    power of two means zero, return the next exponent.
+    For a format without subnormals, return the exponent of the smallest power of two in the format. If the smallest
+    power of two has the code of zero, return the next exponent.
     """
     if result.subnormals:
         return result.quantum(result.lowest_exponent)

@@ -38,7 +38,7 @@ def install_hint(extra: str) -> str:
 def _origin() -> tuple[bool, str]:
     """Return whether fp9 is an editable installation, and the source folder or wheel that it comes from.
 
-    If this source is unknown or missing, the source folder is `.`.
+    If the installation source is unknown or missing, the source folder is `.`.
     """
     try:
         recorded = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")

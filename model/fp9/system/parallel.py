@@ -183,7 +183,7 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
 def row_parts(
     rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD, part: int = PRODUCTS
 ) -> list[slice]:
-    """Return slices of rows. A slice has about `part` products, but there are enough slices for all threads.
+    """Return slices of rows. A slice has about `part` products, and there are enough slices for all threads.
 
     Each thread gets at least `worth` products.
     """

@@ -1,7 +1,7 @@
 """Pool of reused memory for large NumPy arrays.
 
 The operating system clears each page of a new array, which takes 1.5 us per 4 KiB in a virtual machine. For a matrix
-product of 512 x 512 x 512, this clearing takes as long as the computation. Without the pool, every array would be
+product of 512 x 512 x 512, clearing the memory takes as long as the computation. Without the pool, every array would be
 cleared, because the C library returns freed memory to the system.
 """
 
@@ -28,7 +28,7 @@ KEPT = 1 << 26
 
 
 def _references(slabs: list[NDArray[np.uint8]], place: int) -> int:
-    """Return the reference count of a memory slab. Every array in the slab refers to it."""
+    """Return the reference count of a memory slab. Every array in a memory slab refers to the slab."""
     return sys.getrefcount(slabs[place])
 
 

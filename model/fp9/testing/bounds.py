@@ -37,9 +37,9 @@ _SLACK = 1 + 2.0**-30
 class _Weights:
     """Summed relative errors of the roundings in a dot product.
 
-    `path` is the largest such sum over all roundings that affect one product. `total` is the sum over all roundings.
-    `growth` is the factor by which errors can increase magnitudes. `tiny` is the absolute error of all roundings of
-    subnormal and other small numbers.
+    `path` is the largest sum of relative errors over all roundings that affect one product. `total` is the sum over all
+    roundings. `growth` is the factor by which errors can increase magnitudes. `tiny` is the absolute error of all
+    roundings of subnormal and other small numbers.
     """
 
     path: float

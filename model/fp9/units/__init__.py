@@ -1,7 +1,7 @@
 """Specifications of hardware units, as frozen records.
 
-A unit specification holds every choice that affects an output bit or a port of the unit. One specification is the input
-of the golden model, the RTL and vector generators, the test bench and the synthesis. `CATALOGUE` holds the unit
+A unit specification holds every setting that affects an output bit or a port of the unit. One specification is the
+input of the golden model, the RTL and vector generators, the test bench and the synthesis. `CATALOGUE` holds the unit
 specifications that fp9 builds, verifies and measures.
 
 A unit reads its `inputs` and computes its `outputs`. All ports are flat vectors of unsigned bits. A unit with `stages =

@@ -170,8 +170,8 @@ class Mac(Dot):
     """Multiply operands, and add the products to an accumulator register.
 
     The output flags are the exception flags of the current operation. CLEAR and HOLD output no flags. The accumulator
-    is the last pipeline stage. The feedback loop of the accumulator takes one clock, so dependent operations can follow
-    each other in every clock. A reset clears the accumulator to +0.
+    is the last pipeline stage. The feedback loop of the accumulator takes one clock, so a dependent operation can enter
+    in every clock. A reset clears the accumulator to +0.
 
     If the accumulator model has chunks, the second-last stage holds a chunk register and a step counter. The last step
     of a chunk also adds the chunk register to the accumulator, acc = round(chunk + acc), and clears the chunk register.
@@ -188,8 +188,8 @@ class Mac(Dot):
     accumulator holds the exact sum of the products since the last LOAD or CLEAR. The unit then has no addend c, and
     LOAD starts a new sum with its products. The result and flags of each operation are those of `fp9.dot` over all
     products since the last LOAD or CLEAR. Infinities and NaN persist until the next LOAD or CLEAR. A sum outside the
-    accumulator's range wraps around. It is correct again once it has returned into the range. The rounding takes
-    additional pipeline stages after the accumulator.
+    accumulator's range wraps around. A sum that has wrapped around is correct again once it is back in the range. The
+    rounding takes additional pipeline stages after the accumulator.
     """
 
     kind: ClassVar[str] = "mac"

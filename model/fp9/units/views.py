@@ -1,7 +1,7 @@
 """Functions that return a unit if it is a sum, a cast or a quantiser, and otherwise None.
 
-Code that handles several kinds of units calls these functions instead of checking classes. To support a new kind of
-unit, add a row to the function's table.
+Code for several kinds of units calls the view functions instead of checking classes. To support a new kind of unit, add
+a row to the function's table.
 """
 
 from __future__ import annotations

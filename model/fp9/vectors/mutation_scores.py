@@ -1,7 +1,7 @@
 """Mutation scores of vector suites: the fraction of a circuit's mutants that a suite kills.
 
-The manifests of exported vectors take the scores from a table next to this module. `fp9 mutate --record` builds the
-table from the records in `records/mutation/netlist`.
+The manifests of exported vectors take the scores from a table beside the module `mutation_scores`. `fp9 mutate
+--record` builds the table from the records in `records/mutation/netlist`.
 """
 
 from __future__ import annotations
@@ -24,7 +24,10 @@ def table() -> dict[str, dict[str, dict[str, Any]]]:
 
 
 def percent(share: float) -> str:
-    """Return a fraction as a percentage. It is rounded down, so 100 % means that every mutant is killed."""
+    """Return a fraction as a percentage.
+
+    The percentage is rounded down, so that 100 % means that every mutant is killed.
+    """
     return f"{math.floor(round(1000 * share, 6)) / 10:.1f} %"
 
 

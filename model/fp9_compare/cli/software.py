@@ -33,8 +33,8 @@ def check_python(subject: str, fmt: str | None, decode: bool, source: str, as_js
 
     SUBJECT is a function (MODULE:FUNCTION) or a library: ml_dtypes, en_dtypes, torch, gfloat, apytypes, onnx. A cast
     takes an array of numbers and returns codes or rounded numbers. A decoding function takes codes and returns numbers.
-    Decoding functions are checked for all codes. Casts are checked for all FP16 or BF16 numbers, or for a stratified
-    sample of FP32 numbers. The exit code is 1 if a difference from fp9 is not explained.
+    Decoding functions are checked for all codes. Casts are checked for all FP16 or all BF16 source numbers, or for a
+    stratified sample of FP32 source numbers. The exit code is 1 if a difference from fp9 is not explained.
 
     \b
       fp9 check-python ml_dtypes

@@ -1,6 +1,6 @@
 """Identification of an unknown accumulator by chosen sums and random sums.
 
-If no candidate accumulator remains, a search finds new candidates.
+If no candidate accumulator remains, a search finds new candidate accumulators.
 """
 
 from __future__ import annotations

@@ -42,7 +42,7 @@ def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
 
 
 def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
-    """Change the accumulator models in the search beam, and return the best of the old and new models.
+    """Change the fields of the accumulator models in the search beam, and return the best of the old and new models.
 
     The next type of change is tried only if no change of the previous type reproduces more sums.
     """

@@ -48,7 +48,7 @@ def initial(seed: int, hidden: int) -> dict[str, Numbers]:
 def gradients(spec: Recipe, weights: dict[str, Numbers]) -> tuple[float, dict[str, Numbers]]:
     """Return the mean square error over all pixels, and the weight gradients. A recipe computes the products.
 
-    The weight gradients are those of the loss 1/2 times the sum of squared errors.
+    The weight gradients belong to the loss function 1/2 * sum of squared errors.
     """
     places, colours = pixels()
     hidden, first = spec.linear(places, weights["first"])

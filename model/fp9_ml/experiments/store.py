@@ -29,7 +29,7 @@ class Store:
         self._folder = folder
 
     def within(self, name: str) -> Store:
-        """Return a store in a subfolder, for one part of the measurement."""
+        """Return a store in a subfolder, for a part of the measurement with separate values."""
         return Store(self._folder and self._folder / _slug(name))
 
     def values(self, name: str, measure: Callable[[Store], Mapping[str, float]]) -> dict[str, float]:

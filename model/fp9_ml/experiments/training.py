@@ -131,7 +131,7 @@ class Run:
 def run_to_end(run: Run, what: str, store: Store, progress: Progress | None = None) -> Run:
     """Take the remaining steps of a training run.
 
-    If the store has a state of the run, restore this state first.
+    If the store has a saved state of the training run, restore the saved state first.
     """
     kept = store.state("run")
     if kept:

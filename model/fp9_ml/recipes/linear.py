@@ -4,7 +4,7 @@ The layer computes y = x w^T with x (..., in) and w (out, in), as torch does. Th
 = g^T x. An operand is multiplied by its scale factor before the cast. The product is then divided by the scale factors
 of both operands, in float64 with one rounding to FP32. A scale factor that is a power of two causes no further
 rounding. Any other scale factor, as in Transformer Engine, is multiplied in FP32 before the cast, which rounds once
-more. The inverse of such a scale factor is rounded to FP32.
+more. The inverse of a scale factor that is not a power of two is rounded to FP32.
 """
 
 from __future__ import annotations
@@ -262,8 +262,8 @@ def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDA
 def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
     """Divide an array by scale factors in float64, and round once to FP32.
 
-    The array is multiplied by the inverse of each scale factor, which is first rounded to FP32. The inverse of a power
-    of two needs no rounding.
+    The array is multiplied by the inverse of each scale factor. The inverse is first rounded to FP32. The inverse of a
+    power of two needs no rounding.
     """
     scaling = math.prod(float(np.float32(1) / np.float32(factor)) for factor in factors)
     if scaling == 1:

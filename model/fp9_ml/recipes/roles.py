@@ -52,7 +52,7 @@ _PRODUCT_WORDS = {
 class Place(Enum):
     """Place of a layer in the network: first, last, depthwise or inner layer.
 
-    A recipe may have a special format for it.
+    A recipe may have a special format for the layer.
     """
 
     INNER = "inner"
@@ -62,7 +62,7 @@ class Place(Enum):
 
 
 class Choices(Protocol):
-    """Those properties of a training recipe that a layer uses."""
+    """Properties of a training recipe that a layer uses."""
 
     @property
     def scale(self) -> ScaleRule:

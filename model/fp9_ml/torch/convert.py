@@ -39,8 +39,8 @@ def convert(
 
     The parameters stay the same objects, so an optimiser of these parameters continues to work. Hooks of a replaced
     layer are lost. `only(name, module)` decides whether a layer is replaced. The first layer, the last layer and
-    depthwise convolutions use the recipe's special formats. First and last are determined among all layers in the order
-    of registration, even those that are not replaced. If the model is a single layer, a new layer is returned. With
+    depthwise convolutions use the recipe's special formats. The first and the last layer are determined among all
+    layers in the order of registration, replaced or not. If the model is a single layer, a new layer is returned. With
     `attention`, MultiheadAttention modules are converted too, and count as inner layers.
 
     Raises ValueError, before any change, if no layer is replaced. Raises ValueError for a layer whose weight is

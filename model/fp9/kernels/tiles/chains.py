@@ -85,7 +85,7 @@ def plain_flagged(a, b, acc, inexact, begin, end):
     """Do the same as `plain`, and also set `inexact` where an accumulator had an inexact sum.
 
     If the processor's inexact flag is raised, the sums are computed again with rounding down and with rounding up. An
-    accumulator had an inexact sum if these two results differ.
+    accumulator had an inexact sum if the results rounded down and rounded up differ.
     """
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panels, values = np.zeros((4, m, width), acc.dtype), np.zeros((_LOOK, width), acc.dtype)

@@ -114,7 +114,7 @@ class TileStep(NamedTuple):
 
 def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
-        """Add the even products of one step, and add its odd products.
+        """Add the even products of one step to one sum, and the odd products to another sum.
 
         The arguments start with the fields of a `TileStep`. The fields of `Losses` may follow.
         """

@@ -1,8 +1,8 @@
 """Builder of vector code in LLVM instructions.
 
 For a plain loop, LLVM uses only half of each vector register, and stores the sums in every iteration. A function from
-`vector_function` uses whole vector registers, and keeps the sums in registers. The Python body of this function runs
-once, at compile time, and emits LLVM instructions.
+`vector_function` uses whole vector registers, and keeps the sums in registers. The Python body of a vector function
+runs once, at compile time, and emits LLVM instructions.
 """
 
 from __future__ import annotations
@@ -289,7 +289,7 @@ def take_panel(panel, acc, left):
     """Copy columns of `acc`, starting at column `left`, to a panel. A panel holds the columns of one tile.
 
     The remaining columns of the panel are set to zero. The loops use slices, because LLVM does not know that an index
-    such as `left + j` is never negative. With such an index, LLVM would load numbers one by one.
+    such as `left + j` is never negative. With an index such as `left + j`, LLVM would load numbers one by one.
     """
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):

@@ -37,7 +37,7 @@ PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
 
 
 class Window(NamedTuple):
-    """Arguments of one step on a tile: the packed `b`, the range of products, and the width of the window."""
+    """Arguments of one step on a tile: the packed `b`, the range of products, and the window's width."""
 
     b: Any
     power_b: Any

@@ -172,8 +172,8 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return random accumulator operations whose sums are about one and a half chunks long.
 
-    Some products negate the previous product. Infinities and NaN are rare, because one of them makes the whole sum
-    infinite or NaN.
+    Some products negate the previous product. Infinities and NaN are rare, because a single infinity or NaN decides the
+    whole sum.
     """
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):

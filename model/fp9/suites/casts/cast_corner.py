@@ -160,7 +160,7 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return stimulus for stochastic rounding: source bits plus random bits just carry out, or just fail to carry out.
 
-    Every binade occurs. The tail of a source number is the string of bits below the target's last bit. Some tails are
+    Every binade occurs. The tail of a source number consists of the bits below the target's last bit. Some tails are
     walking-bit patterns, and some tails start with several zeros or ones.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1

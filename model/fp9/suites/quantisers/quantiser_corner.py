@@ -113,7 +113,7 @@ def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
 def _decided_by(unit: Quantiser, blocks: Codes, corner: Inputs) -> Codes:
     """Return cover points of blocks in which the second largest number would give a different scale than the largest.
 
-    A cover point is the lane of the largest number, and the highest bit in which it differs from the second largest.
+    A cover point is the lane of the largest number, and the highest bit that differs from the second largest number.
     """
     last = slice(unit.group - 1, None, unit.group)
     rules = np.minimum(corner["rule"][last], len(unit.rules) - 1) if "rule" in corner else np.zeros(len(blocks), int)
@@ -148,8 +148,8 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
 def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks of numbers that differ from a tie in a single significand bit.
 
-    Each significand bit occurs in every lane. The last blocks of each exponent are exact ties, which must round to
-    even, here down. At some exponents the source numbers are subnormal.
+    Each significand bit occurs in every lane. The last blocks of each exponent have exact ties, which round down to the
+    even element. At some exponents the source numbers are subnormal.
     """
     source, length = unit.source, unit.block.length
     low = np.repeat(np.arange(_binades(unit)), _TIES)
@@ -219,7 +219,7 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
 def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks whose amax is a scale threshold plus one lower bit, for every lane and bit.
 
-    All other numbers agree with amax in the upper bits, have a 0 at this lower bit, and random bits below.
+    All other numbers have the upper bits of amax, a 0 at the lower bit that was set in amax, and random bits below.
     """
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))

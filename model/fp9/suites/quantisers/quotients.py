@@ -171,8 +171,8 @@ def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) 
 def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks with a subnormal number x just below the midpoint between two scaled elements.
 
-    The midpoint exceeds x by 2^-`bit` ulps of the source. At the chosen midpoints, a tie rounds up, so a circuit that
-    ignores this small difference computes a wrong element.
+    The midpoint exceeds x by 2^-`bit` ulps of the source. At the chosen midpoints a tie rounds up, so a circuit that
+    ignores the small difference computes a wrong element.
     """
     length, source = unit.block.length, unit.source
     cases = [
@@ -194,7 +194,7 @@ def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _middles_up(unit: Quantiser) -> list[Fraction]:
-    """Return the midpoints above elements with an odd code. A tie at such a midpoint rounds up."""
+    """Return the midpoints above elements with an odd code. A tie at a midpoint above an odd code rounds up."""
     numbers = [Fraction(number) for number in _elements(unit).tolist()]
     return [(low + high) / 2 for low, high in zip(numbers[1::2], numbers[2::2], strict=False)]
 
@@ -205,8 +205,8 @@ def _alone(
     """Yield triples (source number, block scale, tensor scale): the number is 2^-bit ulps below a scaled midpoint.
 
     For a source number x, the scaled midpoint is x 2^bit + 1, an odd integer, times a power of two. The tensor scale's
-    significand is this odd integer divided by the odd part of midpoint times block scale. The significand of x is
-    `shift` bits shorter than a normal significand.
+    significand is the odd integer x 2^bit + 1 divided by the odd part of midpoint times block scale. The significand of
+    x is `shift` bits shorter than a normal significand.
     """
     digits = unit.source.precision - shift + bit
     quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)
@@ -282,10 +282,10 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks for which the two divisors that the scale rule tries have nearly equal errors.
 
-    The tensor scale is the last value before the choice of the divisor changes, or the first value after it. In a third
-    of the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all numbers are near
-    amax, so that the sum of errors has many bits. A third of the block scales are among the lowest, and a third are
-    among the largest.
+    The tensor scale is the last value for which one divisor is better, or the first value for which the other is
+    better. In a third of the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks
+    all numbers are near amax, so that the sum of errors has many bits. A third of the block scales are among the
+    lowest, and a third are among the largest.
     """
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)

@@ -1,9 +1,9 @@
 """Corner-case operations that lose a single bit below the last bit of the alignment window.
 
-The lost bit belongs to a product, to the addend, or to the sum of products. If the alignment window discards this bit,
-only the flag `inexact` changes. All other bits are inside the alignment window, because any discarded bit would raise
-`inexact`. A large term sets the window's position. Lanes that are not tested multiply zero by a random factor. In some
-operations the tested bit is inside the alignment window, so that the sum is exact. In some operations another term
+The lost bit belongs to a product, to the addend, or to the sum of products. If the alignment window discards the lost
+bit, only the flag `inexact` changes. All other bits are inside the alignment window, because any discarded bit would
+raise `inexact`. A large term sets the window's position. Lanes that are not tested multiply zero by a random factor. In
+some operations the tested bit is inside the alignment window, so that the sum is exact. In some operations another term
 cancels the large term that sets the window's position.
 
     large term   1 0 0 0 0 0 0 0 |

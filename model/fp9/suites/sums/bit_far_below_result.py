@@ -1,7 +1,7 @@
 """Corner-case operations in which the result depends on a bit far below its last bit.
 
-A sum of products has bits from above the largest product down to the last bit of the smallest product. Most of these
-bits are below the result's last bit, where a single bit rarely changes the result.
+A sum of products has bits from above the largest product down to the last bit of the smallest product. Most bits of the
+sum are below the result's last bit, where a single bit rarely changes the result.
 
     alone   addend     1 x x x x x x x |
             products               1   | 0 0 0 0 1

@@ -1,8 +1,9 @@
 """Corner-case operations in which a finite product cancels an infinity's bit pattern.
 
-A circuit may add an infinity as if it were a number: the power of two above the largest number. Such a circuit ignores
-the sum, and returns infinity. If a finite product cancels this power of two, the ignored sum is zero. A circuit that
-treats a zero sum as a special case may then return a wrong result.
+A circuit may add an infinity as if it were a number: the power of two above the largest number. A circuit that adds an
+infinity like a number ignores the sum, and returns infinity. If a finite product cancels the power of two that stands
+for infinity, the ignored sum is zero. A circuit that treats a zero sum as a special case may then return a wrong
+result.
 """
 
 from __future__ import annotations

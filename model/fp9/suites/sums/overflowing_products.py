@@ -1,7 +1,8 @@
 """Corner-case operations whose products exceed the largest number of the result format.
 
-A narrow result format, such as FP16 for e5m2 factors, cannot represent the largest products. A sum of such products is
-finite only if the products cancel. The circuit has extra bits for such products, which few other operations use.
+A narrow result format, such as FP16 for e5m2 factors, cannot represent the largest products. A sum of products above
+the largest result is finite only if the products cancel. The circuit has extra bits for products above the largest
+result, which few other operations use.
 """
 
 from __future__ import annotations
@@ -27,7 +28,7 @@ def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator
     The function requires that the largest product exceeds the largest result by more bits than the result's precision.
     Some bits of the internal sum then never appear in a finite result. For units with one product, nothing is yielded,
     because a second product is needed for cancellation. For units with one pair of operand formats, nothing is yielded,
-    because other corner cases test these sums.
+    because other corner cases test their sums.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]

@@ -1,8 +1,8 @@
 """Corner-case operations whose sum is below the smallest normal number and rounds up to it.
 
 The two nonzero products have opposite signs and are in random lanes. The larger product is a power of two. The scales
-shift it to the smallest normal number. The smaller product is any number of bits below the last bit of the larger
-product.
+shift the larger product to the smallest normal number. The smaller product is any number of bits below the last bit of
+the larger product.
 
     product     1 0 0 0 0 |
     product   -           |   x x

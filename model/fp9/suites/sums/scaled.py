@@ -45,9 +45,9 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations that combine special and extreme scales of both operands in one block.
 
-    Each scale of this block is code 0, the smallest number, 1, the largest number or NaN. All factors are random. Half
-    of the addends have an exponent near the first product's exponent, and half are random. Units without scales yield
-    no operations.
+    Each of the combined scales is code 0, the smallest number, 1, the largest number or NaN. All factors are random.
+    Half of the addends have an exponent near the first product's exponent, and half are random. Units without scales
+    yield no operations.
     """
     if unit.scale is None:
         return
@@ -125,9 +125,9 @@ def _borrowed(
 ) -> Iterator[Inputs]:
     """Yield operations in which one product of opposite sign makes the sum of all other products borrow.
 
-    The other products add up to a power of two that is larger than each product. The borrow ripples from the bit of the
-    opposite product up to this power of two. The addend often cancels every bit of the sum except the lowest. For units
-    with two products, or with a separate scale for each block, nothing is yielded.
+    The other products add up to a power of two that is larger than each product. The borrow ripples from the lowest
+    bit, of the opposite product, up to the power of two. The addend often cancels every bit of the sum except the
+    lowest. For units with two products, or with a separate scale for each block, nothing is yielded.
     """
     formats, lanes = (unit.a[first], unit.b[second]), unit.products
     full = full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []

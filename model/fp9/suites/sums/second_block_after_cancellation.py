@@ -42,8 +42,7 @@ def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]
 def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
     """Return operations with a few products in two randomly chosen blocks, and zeros in all other blocks.
 
-    The exponents of the two block sums differ by a random number of bits, as far as the scales can give this
-    difference.
+    The exponents of the two block sums differ by a random number of bits, if the scales can give this difference.
     """
     assert unit.scale is not None
     formats, rows, numbers = (unit.a[first], unit.b[second]), np.arange(_COUNT), unit.scale.ordered_magnitudes()[1:]

@@ -47,7 +47,7 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
     """Return the corner-case operations of a sum for every pair of operand formats.
 
     Every code of every operand format occurs. Units with bias ports get some combinations of biases. `part` is the
-    number of operations, as a fraction of the number for a unit without state. In a unit with several products, corner
+    fraction of operations to generate, compared with a unit without state. In a unit with several products, corner
     cases of a single product use a random lane.
     """
     pairs = [*operand_pairs(unit)]
@@ -183,7 +183,7 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
     """Return operations that multiply every operand code by 1, and operations that multiply two numbers near 1.
 
-    The addend is zero. Each pair of formats gets a part of all operand codes.
+    The addend is zero. Each pair of formats gets a fraction of all operand codes.
     """
     one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
     near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))

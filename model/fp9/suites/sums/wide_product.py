@@ -64,7 +64,7 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return operations whose product ends in zeros or in a tie, or is a power of two away from zeros or a tie.
 
-    The addend's last bit is just above these product bits.
+    The addend's last bit is just above the last bits of the product.
     """
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     length = rng.integers(2, 2 * p + 3, count)
