@@ -1,9 +1,9 @@
 """Dot products measured on GPUs, and a search for the accumulator preset that fits.
 
-The files come from a clone of north-numerical-computing/MATLAB-tensor-core, in the repository's layout. The folder
+The files have the layout of the repository north-numerical-computing/MATLAB-tensor-core. The folder
 `model_validation/GPU/FORMAT` has four files. A line of `a_GPU_FORMAT.txt` or `b_GPU_FORMAT.txt` holds the elements of
 one vector as float32 numbers in hex. A line of `c_GPU_fp32.txt` or `d_GPU_OUTPUT.txt` holds one float32 number in
-binary. For the output fp16, C was rounded to FP16 before the operation, and d is an FP16 number.
+binary. For FP16 outputs, C was rounded to FP16 before the operation, and d is an FP16 number.
 """
 
 from __future__ import annotations

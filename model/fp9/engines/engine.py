@@ -76,8 +76,8 @@ class Engine:
     def __hash__(self) -> int:
         """Return a hash of the most important fields only, which is fast to compute.
 
-        Enumeration members enter the hash by identity, which is faster than their own hash. The name alone is not
-        enough, because a search tries hundreds of accumulator models with one name.
+        The hash uses the identities of enumeration members, because the members themselves are slower to hash. The name
+        alone is not enough, because a search tries hundreds of accumulator models with one name.
         """
         numbers = (
             self.step.products,

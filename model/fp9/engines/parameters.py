@@ -14,7 +14,7 @@ GROUPS: dict[str, type[Any]] = {"result": Result, "step": Step, "window": Window
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
-    """Short name of a field of an accumulator model, which may follow a preset's name in parentheses."""
+    """Short name of a field of an accumulator model, as in `hopper(window=20)`."""
 
     name: str
     group: str

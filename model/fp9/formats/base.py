@@ -78,7 +78,10 @@ class Format(abc.ABC):
     @property
     @abc.abstractmethod
     def min_normal_exponent(self) -> int:
-        """Return the smallest normal exponent. A result with a smaller exponent is tiny (IEEE 754-2019 section 7.5)."""
+        """Return the smallest normal exponent.
+
+        A result with an exponent below the smallest normal exponent is tiny (IEEE 754-2019 section 7.5).
+        """
 
     @property
     @abc.abstractmethod

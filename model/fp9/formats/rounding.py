@@ -35,7 +35,7 @@ class _Facts(NamedTuple):
 
 
 class Rounding(Enum):
-    """Rounding modes: which of an exact value's two neighbours is the result (IEEE 754-2019 section 4.3).
+    """Rounding modes, which select one of the two neighbours of an exact value (IEEE 754-2019 section 4.3).
 
     `rto` rounds to odd (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008). `sr`,
     `srb` and `src` round stochastically, as StochasticA, B and C of P3109 (v4.0, section 4.7.4, and numerics.md).

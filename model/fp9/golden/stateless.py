@@ -43,7 +43,7 @@ class Unpacked(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def unpacked(fmt: Format, significand_bits: int) -> Unpacked:
-    """Decode every code of a format, and return the fields of the exact values."""
+    """Decode every code of a format exactly, and return the fields of all codes."""
     rows = [_unpack(fmt, code, significand_bits) for code in range(1 << fmt.bits)]
     sign, exponent, significand, zero, inf, nan = np.array(rows, dtype=np.int64).T
     return Unpacked(

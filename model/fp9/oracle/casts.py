@@ -79,7 +79,7 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 class RandomBits:
     """Random integer of `width` bits for stochastic rounding.
 
-    The integer's top bit is just below the last bit of the target.
+    The top bit of the random integer has half the weight of the target's last bit.
     """
 
     value: int

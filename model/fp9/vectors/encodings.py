@@ -128,8 +128,8 @@ def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: s
 def hex_columns(rows: Mapping[int, list[str]], ports: tuple[Port, ...]) -> Columns:
     """Convert rows of hex values, given by line number, to the columns of a vector file.
 
-    The value `x` is an output that is not defined. Raises ValueError with the line number if a line has a wrong number
-    of values or a value that is too wide for its port.
+    The value `x` stands for an undefined output. Raises ValueError with the line number if a line has a wrong number of
+    values or a value that is too wide for its port.
     """
     return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: set(cell) == {"x"})
 

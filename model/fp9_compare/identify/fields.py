@@ -243,7 +243,7 @@ def differences(engine: Engine, other: Engine) -> dict[str, Any]:
 
 
 def named(engine: Engine) -> Engine:
-    """Return the accumulator model, renamed so that `fp9.engine` accepts the name: a preset and the changed parameters.
+    """Return the accumulator model with a name that `fp9.engine` accepts: a preset name with changed parameters.
 
     The name uses the preset with the fewest changed parameters.
     """

@@ -47,7 +47,7 @@ def load_box(target: str, interface: Interface, values: bool = False) -> Box:
 def loader_of(suffix: str) -> Any:
     """Return the function that loads implementations from files with the given suffix.
 
-    Return None if no installed package has a loader.
+    Return None if no installed package has a loader for the suffix.
     """
     return plugin(LOADERS, suffix.removeprefix("."))
 

@@ -76,8 +76,8 @@ def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
 def _one_overflow(engine: Engine, _: Interface) -> dict[str, Any]:
     """Return the simplest overflow policy that gives the same sums.
 
-    The policy `propagate` is replaced by `saturate`. The policies `inf`, `directed` and `sat_none` are equal if the
-    formats have infinities and all rounding is to nearest.
+    The policy `propagate` is replaced by `saturate`. The policies `inf`, `directed` and `sat_none` give equal results
+    if the formats have infinities and all rounding is to nearest.
     """
     nearest = engine.result.rounding.is_nearest and engine.output_rounding.is_nearest
     if engine.result.overflow is Overflow.PROPAGATE:

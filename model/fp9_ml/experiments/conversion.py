@@ -159,7 +159,7 @@ def _conversions(trained: Trained, parameters: Parameters) -> dict[str, float]:
 
 
 def weight_biases(trained: Trained) -> dict[str, float]:
-    """Return the divergence from the float32 model of the model whose weights are cast to each format and bias.
+    """Cast the weights to each format and exponent bias, and return the divergence from the float32 model.
 
     Only the weights are cast to 8 bits; the products are computed in float32. Products are computed in float32.
     """

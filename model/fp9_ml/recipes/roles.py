@@ -52,7 +52,7 @@ _PRODUCT_WORDS = {
 class Place(Enum):
     """Place of a layer in the network: first, last, depthwise or inner layer.
 
-    A recipe may have a special format for the layer.
+    A recipe may have a special format for first, last and depthwise layers.
     """
 
     INNER = "inner"

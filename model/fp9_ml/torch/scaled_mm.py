@@ -118,7 +118,7 @@ class _Scaled(torch.autograd.Function):
 def scaled_linear(
     x: torch.Tensor, weight: torch.Tensor, use_fast_accum: bool = True, *, profile: str, **choices: Any
 ) -> torch.Tensor:
-    """Return x weight^T for x (n, in) and weight (out, in), with the bits of the GPU that `profile` names.
+    """Return x weight^T for x (n, in) and weight (out, in), bit-identical to the GPU that `profile` names.
 
     Both operands are cast to E4M3 with one scale per tensor. Backward products use E5M2 gradients and slow
     accumulation, as torchao and Transformer Engine do.

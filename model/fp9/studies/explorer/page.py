@@ -170,7 +170,7 @@ def widths(fmt: Format, code: int) -> dict[str, int]:
 def _tapered_widths(fmt: HiFloat8, magnitude: int) -> dict[str, int]:
     """Return the field widths of a HiFloat8 code.
 
-    The dot field gives the number of exponent bits (HiF8 Table 2).
+    The dot field of a HiFloat8 code gives the number of exponent bits (HiF8 Table 2).
     """
     value = abs(fmt.value_of(magnitude)) if fmt.kind_of(magnitude) is Kind.FINITE else None
     if value is None and magnitude == fmt.INF:

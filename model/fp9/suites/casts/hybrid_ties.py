@@ -23,9 +23,9 @@ _OVERFLOWING = 128
 def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return stimulus whose bit fields F and T are equal or nearly equal, and random stimulus.
 
-    F and T are bit fields of the source's fraction, F above T (HiF8 section 3.2). Hybrid rounding rounds up if F is at
-    least T. A fraction that repeats with a period of the distance from F to T has F equal to T. For nearly equal bit
-    fields, one bit of the fraction is inverted, sometimes with random lower bits.
+    F and T are bit fields of the source's fraction, F above T (HiF8 section 3.2). Hybrid rounding rounds up if the bit
+    field F is at least the bit field T. A fraction that repeats with a period of the distance from F to T has F equal
+    to T. For nearly equal bit fields, one bit of the fraction is inverted, sometimes with random lower bits.
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)

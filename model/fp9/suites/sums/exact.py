@@ -312,7 +312,7 @@ def _largest_step(unit: Mac) -> Fraction:
 def _lowest_sum(unit: Mac) -> Inputs:
     """Return an operation sequence that reaches the register's lowest sum, holds it, and adds a product.
 
-    The register's lowest sum has no negative in the register.
+    The negative of the register's lowest sum does not fit into the register.
     """
     steps, lacks = divmod(_end(unit), _largest_step(unit))
     largest, powers = negated(unit, _largest(unit)), power_products(unit)

@@ -1,4 +1,4 @@
-"""Corner-case operations of chunks in which a step before the last discards bits.
+"""Corner-case operations whose chunks lose bits before the last step.
 
 In one step, the products are near the last bit of the alignment window, or near the rounding position. The other steps
 of the chunk add zero, or cancel the large term. The last bits that the step keeps then decide the result, and the

@@ -20,7 +20,7 @@ from fp9_compare.identify.vectors import Vectors
 class OperandPool:
     """Products and addends that the operand formats of an interface can represent.
 
-    The methods select a product or an addend by its exponent.
+    The pool's methods select a product or an addend by its exponent.
     """
 
     def __init__(self, interface: Interface) -> None:
@@ -47,7 +47,7 @@ class OperandPool:
         return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
 
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b with all fraction bits set, with a product in 2^exponent to 2^(exponent + 2)."""
+        """Return codes of `a` and `b` with all fraction bits set, and with a product of about 2^exponent."""
         return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
 
     def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:

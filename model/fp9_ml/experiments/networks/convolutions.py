@@ -122,8 +122,7 @@ class Pass:
 def forward(parameters: Parameters, images: Numbers, moments: Moments | None = None, sums: Sums = plain) -> Pass:
     """Run the network on images.
 
-    The batch norms use `moments`. If `moments` is None, each batch norm uses the mean and variance of the present
-    images.
+    The batch norms use `moments`. If `moments` is None, each batch norm uses the mean and variance of the given images.
     """
     saved: dict[str, Saved] = {}
     found: Moments = {}
@@ -154,7 +153,7 @@ def forward(parameters: Parameters, images: Numbers, moments: Moments | None = N
 def backward(run: Pass, gradient: Numbers) -> Parameters:
     """Return the gradient of every parameter of the network.
 
-    The forward pass must have used the present images' means and variances.
+    The forward pass must have used the means and variances of its own images.
     """
     found: Parameters = {"output.bias": gradient.sum(0)}
     weights, saved = run.parameters, run.saved
