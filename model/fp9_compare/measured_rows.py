@@ -69,8 +69,8 @@ class Verdict:
     """Accumulator models that best reproduce a file of measured sums.
 
     `rules` lists accumulator models that give the same results as each other, and reproduce `agree` sums. `with_c`
-    states whether C was added. A rule is one accumulator model, given by all its preset names. The first rule is the
-    simplest. `differs` is the index of the first sum that the accumulator models do not reproduce, or None.
+    states whether C was added. Each entry of `rules` lists all preset names of one accumulator model. The first rule is
+    the simplest. `differs` is the index of the first sum that the accumulator models do not reproduce, or None.
     """
 
     rows: Rows

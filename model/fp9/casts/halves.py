@@ -79,7 +79,7 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 
 
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan that looks up codes and exception flags in a table, or None if the table cannot serve the cast.
+    """Return a plan that looks up codes and exception flags in a table, or None if the table does not support the cast.
 
     The plan first rounds sources wider than 16 bits to odd in bfloat16. The target format must then have at least two
     significand bits fewer than bfloat16.

@@ -39,8 +39,8 @@ def cmodel(
     """Write the golden model of UNIT... as C headers.
 
     Each fp9_UNIT.h is one freestanding C99 header without libm, allocation or global state. The header is also valid
-    C++17, OpenCL C, CUDA and HIP. The program UNIT_bench.c compares the header with a .vec file. The files UNIT_dpi.c
-    and UNIT_dpi.sv import the model into SystemVerilog by DPI-C.
+    C++17, OpenCL C, CUDA and HIP. The program UNIT_bench.c checks the C header against the golden vectors in a .vec
+    file. The files UNIT_dpi.c and UNIT_dpi.sv import the model into SystemVerilog by DPI-C.
 
     With --formats, the header fp9_NAME.h has conversions, classes and neighbours of formats, and dot products of
     --engines.

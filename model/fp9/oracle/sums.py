@@ -105,7 +105,7 @@ def dot(
     """Compute c plus all products in the accumulator model's steps and chunks, and return the code and the OR-ed flags.
 
     `scales` has one entry per product: an exponent, or a product of two scales. A group or chunk of products uses the
-    entry of its first product. Every rounding is appended to `seen`, except for accumulator models with one exact sum.
+    scale of its first product. Every rounding is appended to `seen`, except for accumulator models with one exact sum.
     """
     factors = None if scales is None else [_power(scale) for scale in scales]
     if engine.step.group is not None:

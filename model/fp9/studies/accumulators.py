@@ -42,7 +42,7 @@ class Errors:
     """Rounding errors of one accumulator model, over many sums of `depth` products.
 
     - `mean`, `median`, `largest`: mean, median and largest |error| / |exact|.
-    - `relative`: the root mean square of the errors, divided by that of the exact sums.
+    - `relative`: the root mean square of the errors, divided by the root mean square of the exact sums.
     - `worst`: the largest |error|, divided by the root mean square of the exact sums.
     - `bias`: the mean signed error, divided by the mean |exact|.
     """

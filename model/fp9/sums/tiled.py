@@ -1,6 +1,6 @@
 """Base class of strategies with register tiles.
 
-Another strategy repeats the sums that leave the exponent range of the tiles.
+Another strategy computes the sums that leave the exponent range of the tiles.
 """
 
 from __future__ import annotations

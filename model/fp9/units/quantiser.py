@@ -35,7 +35,7 @@ def _has_limits(block: BlockFormat) -> bool:
 
 
 class FiniteCast(Cast):
-    """Cast unit for finite numbers only. Its targets need no NaN, and may have fewer than 8 bits."""
+    """Cast unit for finite numbers only. The targets of the cast unit need no NaN, and may have fewer than 8 bits."""
 
     finite_only: ClassVar[bool] = True
 

@@ -195,7 +195,7 @@ class _Case:
 def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[Difference, ...]:
     """Return the differences from the specification that leave the fewest results unexplained.
 
-    If several sets are equally good, the function returns the smallest set.
+    If several sets of differences are equally good, the function returns the smallest set.
 
     If several single differences explain all results, return the difference that also explains most flags.
     """

@@ -48,8 +48,8 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
     """Yield pairs (chunk length, interleave) for accumulators that add `products` products in a step.
 
-    The largest chunk length without interleave is the smallest that holds all elements of the sum. An interleaved order
-    is left out if an accumulator with a shorter step gives the same sums.
+    Without interleave, the chunk lengths end at the first length that holds all elements of the sum. An interleaved
+    order is left out if an accumulator with a shorter step gives the same sums.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
     for run in range(1, products + 1):

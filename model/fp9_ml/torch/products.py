@@ -57,7 +57,7 @@ class Passes:
         return found
 
     def first_gradient(self, number: float) -> dict[Role, float]:
-        """Return the gradient's scale factor in the first backward pass of a forward pass, by tensor role.
+        """Return the gradient's scale factor from the first backward pass after a given forward pass, by tensor role.
 
         The returned dictionary is empty before the first backward pass.
         """

@@ -62,7 +62,7 @@ class GradScaler:
         self._finite &= finite
 
     def step(self, optimizer: Optimizer, *arguments: Any, **options: Any) -> Any:
-        """Unscale the gradients if the caller has not unscaled them, and take a step of the optimiser.
+        """Unscale the gradients if the caller has not unscaled them yet, and take a step of the optimiser.
 
         If the gradients are not finite, the optimiser does not step, and the method returns None.
 

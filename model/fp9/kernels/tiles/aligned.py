@@ -167,8 +167,8 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     chunk. `redo` (m, panels) is set where sums are wrong because a number left the exponent range of the kernels.
 
     `lowest_bits` is None, or holds two arrays: the exponents of the lowest bits of `a` and of `b`. If `lowest_bits` is
-    given, steps whose bits all fit into the alignment window are added without alignment. Use None for a short window,
-    into which the bits of a step rarely fit.
+    given, steps whose bits all fit into the alignment window are added without alignment. `lowest_bits` should be None
+    for a short window, into which the bits of a step rarely fit.
 
     `join` is None, or a pair: the constants for rounding totals, and a bound above every tiny total. If `join` is
     given, every chunk is summed from zero, and its sum is added to an accumulator in float64.

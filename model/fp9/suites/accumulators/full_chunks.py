@@ -1,7 +1,7 @@
-"""Operations on chunks whose partial sum is the largest number, or all ones.
+"""Operations on chunks with the largest partial sum, or a significand of all ones.
 
-A power of two nearly cancels a partial sum whose significand is all ones. To a partial sum that is the largest number,
-products of every operand class are added.
+A power of two nearly cancels a partial sum whose significand is all ones. Products of every operand class are added to
+a partial sum that is the largest number.
 """
 
 from __future__ import annotations

@@ -85,7 +85,7 @@ class OperandPool:
                 yield (code, one_b) if place == 0 else (one_a, code)
 
     def vectors(self, rows: Iterable[Row]) -> Vectors:
-        """Return probe sums as arrays. An index without a product gets the filler product of the probe sum."""
+        """Return probe sums as arrays. Positions of a probe sum without a listed product hold the filler product."""
         made = list(rows)
         a = np.empty((len(made), self.depth), dtype=self.interface.a.dtype)
         b = np.empty((len(made), self.depth), dtype=self.interface.b.dtype)
