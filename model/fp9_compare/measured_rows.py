@@ -68,9 +68,9 @@ class Rows:
 class Verdict:
     """Accumulator models that best reproduce a file of measured sums.
 
-    `rules` lists accumulator models that give the same results as each other, and reproduce `agree` sums. `with_c`
-    states whether C was added. Each entry of `rules` lists all preset names of one accumulator model. The first rule is
-    the simplest. `differs` is the index of the first sum that the accumulator models do not reproduce, or None.
+    All accumulator models in `rules` give equal results, which agree with `agree` measured sums. `with_c` states
+    whether C was added. Each entry of `rules` lists all preset names of one accumulator model. The first rule is the
+    simplest. `differs` is the index of the first sum that the accumulator models do not reproduce, or None.
     """
 
     rows: Rows
@@ -81,7 +81,7 @@ class Verdict:
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """Return the preset names of the simplest accumulator model that fits best."""
+        """Return the preset names of the simplest among the best accumulator models."""
         return self.rules[0]
 
     @property
@@ -178,7 +178,7 @@ def _parsed(path: Path, words: list[str], base: int) -> NDArray[np.uint32]:
 
 
 def explain(rows: Rows) -> Verdict:
-    """Return the accumulator presets that reproduce most sums of a file.
+    """Return the accumulator presets that reproduce the most sums of a file.
 
     Only accumulator presets with the output format of the file are tried. Ties go to presets that add C.
     """

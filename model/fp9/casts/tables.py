@@ -1,4 +1,4 @@
-"""Rounding tables: a target format and a cast policy in the form for kernels.
+"""Rounding tables: a target format and a cast policy as arrays for kernels.
 
 A rounding table has one row per binade of float64. The kernel looks up the row of a magnitude's binade. The magnitude's
 significand is a 53-bit integer:

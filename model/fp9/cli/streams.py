@@ -21,7 +21,7 @@ _SHOWN = 20
 @click.option("--forever", is_flag=True, help="Continue with random operations until the reader closes the pipe.")
 @settings_option
 def gen(name: str, level: int, seed: int, forever: bool, settings: tuple[str, ...], as_json: bool) -> None:
-    """Print operations of UNIT with their results, one a line.
+    """Print operations of UNIT with their results, one operation per line.
 
     A line holds the inputs and outputs in port order, in hex, as in a .vec file. The value x means that an output is
     not defined. With --json, the command prints only the columns of a line.

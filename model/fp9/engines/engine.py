@@ -243,8 +243,8 @@ class Engine:
     def addend_format(self) -> FixedFormat:
         """Return the format of the addend's codes.
 
-        The addend of a sum has the format of the total. Only if the total is FP32 with padding bits, the addend is
-        FP32.
+        The addend of a sum has the format of the total. If the total is FP32 with padding bits, the addend is FP32
+        instead.
         """
         return _FP32 if self.output.padded_dtype == _FP32.native_dtype else self.output
 

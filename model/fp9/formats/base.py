@@ -66,8 +66,8 @@ class Format(abc.ABC):
     def quantum(self, exponent: int) -> int:
         """Return log2 of the ulp of magnitudes in [2^exponent, 2^(exponent+1)), for any exponent.
 
-        Above the largest number, the function continues the ulp, because overflow is decided after rounding. Below the
-        smallest number, the ulp equals the ulp of the smallest binade.
+        Above the largest number, the ulp grows as if the exponent range were unbounded, because overflow is decided
+        after rounding. Below the smallest number, the ulp equals the ulp of the smallest binade.
         """
 
     @property
@@ -228,7 +228,7 @@ class Format(abc.ABC):
     def ends_at_zero(self) -> bool:
         """Return whether a negative number that is cast to an unsigned format follows the overflow policy.
 
-        In all other unsigned formats, the cast of a negative number gives NaN.
+        A cast of a negative number to any other unsigned format gives NaN.
         """
         return False
 

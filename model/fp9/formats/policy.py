@@ -73,7 +73,7 @@ class CastPolicy:
         return own if self.nan is None else self.nan ^ plain ^ own
 
     def rounding_for(self, fmt: Format) -> Rounding:
-        """Return the policy's rounding mode. If the policy has none, return the target format's default."""
+        """Return the policy's rounding mode. If the policy has no rounding mode, return the target format's default."""
         return self.rounding or fmt.default_rounding
 
     def check(self, fmt: Format) -> None:

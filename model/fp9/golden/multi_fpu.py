@@ -2,8 +2,8 @@
 
 A float64 number holds every product of two operands exactly. Knuth's TwoSum adds the product and the addend, and gives
 the rounded sum and its rounding error. The sum rounded to odd is computed from the rounded sum and the rounding error.
-A result of a `MultiFpu` has at most 24 significand bits. Rounding the sum again, from odd to the result format, is
-equal to a single rounding (Boldo and Melquiond, IEEE ToC 2008).
+A result of a `MultiFpu` has at most 24 significand bits. Rounding the odd-rounded sum to the result format gives the
+same as a single rounding (Boldo and Melquiond, IEEE ToC 2008).
 """
 
 from __future__ import annotations

@@ -122,9 +122,9 @@ def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
 
 @inlined
 def _mark(marks, total, r, lowest):
-    """Return `marks` with the flags added that a rounding from `total` to `r` raises. `total` is rounded to odd.
+    """Add the flags that a rounding from `total` to `r` raises to `marks`, and return the result.
 
-    DOUBTFUL is set if `r` is the smallest normal number and |total| < |r|.
+    `total` is rounded to odd. DOUBTFUL is set if `r` is the smallest normal number and |total| < |r|.
     """
     inexact = r != total
     flags = marks | (_INEXACT if inexact else 0) | (_UNDERFLOW if inexact and abs(r) < lowest else 0)

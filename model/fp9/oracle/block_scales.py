@@ -54,7 +54,7 @@ def numbers(fmt: Format) -> tuple[list[Fraction], list[int]]:
 def not_below(x: Fraction, fmt: Format) -> int:
     """Return the code of the smallest number in the format that is at least `x`.
 
-    If there is none, return the code of the largest number.
+    If no number is large enough, return the code of the largest number.
     """
     values, codes = numbers(fmt)
     return codes[min(bisect_left(values, x), len(values) - 1)]
@@ -95,7 +95,7 @@ def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int
     """Return the scale code and the element codes of a block, with the scale rule "four over six".
 
     The rule maps the largest magnitude to 6 and then to 4, and takes the result with the smaller sum of squared errors.
-    If both sums are equal, the rule selects the try with 6.
+    If both sums are equal, the rule selects the mapping to 6.
     """
     tries = []
     for top in (6, 4):

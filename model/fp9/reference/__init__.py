@@ -1,9 +1,8 @@
 """Independent reference model, which computes one operation at a time in exact fractions.
 
 The tests compare the golden model with the reference model. The reference model shares only the records of formats,
-accumulators and units with the golden model, but no kernels or array code. The code of the reference model is
-deliberately simple and slow. `reference_results` computes the results, and `isolated_results` does the same in a
-separate process.
+accumulators and units with the golden model. The code of the reference model is deliberately simple and slow.
+`reference_results` computes the results, and `isolated_results` does the same in a separate process.
 """
 
 from fp9.reference.process import isolated_results

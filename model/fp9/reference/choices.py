@@ -18,8 +18,8 @@ Row = dict[str, int]
 def chosen(offered: tuple[Any, ...], row: Row, port: str) -> Any:
     """Return the alternative that a select port selects in one operation.
 
-    If the unit has no select port for this choice, return the only alternative. A value above the last choice selects
-    the last choice.
+    If the unit has no port for the selection, return the only alternative. A value above the last choice selects the
+    last choice.
     """
     return offered[min(row.get(port, 0), len(offered) - 1)]
 

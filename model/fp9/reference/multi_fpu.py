@@ -212,7 +212,10 @@ def _quotient(a: Exact, b: Exact) -> Exact:
 
 
 def _root(a: Exact) -> Exact:
-    """Return the square root as a fraction. An irrational root is replaced by a fraction slightly above or below."""
+    """Return the square root as a fraction.
+
+    An irrational square root is replaced by a fraction slightly above or below.
+    """
     if a.kind is Kind.NAN or (a.negative and a.kind is not Kind.ZERO):
         return Exact(Kind.NAN)
     if a.kind is not Kind.FINITE:

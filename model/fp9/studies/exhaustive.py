@@ -83,7 +83,7 @@ def _answer(check: Check) -> Answer:
 def _package(check: Check) -> Answer:
     """Return a function that casts float32 patterns with another package.
 
-    In its results, all NaN codes are replaced by fp9's NaN code.
+    In the results of the other package, all NaN codes are replaced by fp9's NaN code.
     """
     module = importlib.import_module(check.beside)
     alias = next(a for a, name in ALIASES.items() if name == check.fmt and hasattr(module, a))

@@ -91,7 +91,7 @@ def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
 
 
 def _limits(result: Format, rounding: Rounding) -> Limits:
-    """Return the float32 bit patterns that bound the ranges with and without each exception flag.
+    """Return the float32 bit patterns at which exception flags start or stop being raised.
 
     A bisection with the general rounding kernel finds the bit patterns.
     """

@@ -116,10 +116,10 @@ def dot(
 ) -> Any:
     """Return dot products over the last axis. The products are added in order, starting from `c`.
 
-    `a` and `b` hold codes. Their shapes must broadcast, and their last axes must have equal lengths. No format argument
-    is needed for operands (`fp9.operand`) and arrays that know their format (such as `fp9.Array`). `c` holds codes of
-    the accumulator's addend format (`Engine.addend_format`), in the shape of the result. The default of `c` is +0.
-    `format_c` names the format of `c` if `c` is an array of plain codes.
+    `a` and `b` hold codes. The shapes of `a` and `b` must broadcast, and their last axes must have equal lengths. No
+    format argument is needed for operands (`fp9.operand`) and arrays that know their format (such as `fp9.Array`). `c`
+    holds codes of the accumulator's addend format (`Engine.addend_format`), in the shape of the result. The default of
+    `c` is +0. `format_c` names the format of `c` if `c` is an array of plain codes.
 
     `scale_a` and `scale_b` hold exponents, -127 to 127, of powers of two that multiply an operand. A scale multiplies
     all vectors, or one vector. With `block`, the last axis of the scales holds one scale for every `block` products of

@@ -130,7 +130,7 @@ def run_parts(
 class Rates:
     """Measured processor time in seconds per product, for each kind of work.
 
-    From these rates, fp9 decides how many threads a call uses.
+    From the measured rates, fp9 decides how many threads a call uses.
     """
 
     SMALLEST = 1 << 17

@@ -1,7 +1,7 @@
 """Diagnosis: finds the differences from the specification that explain wrong results.
 
-A `Difference` record describes one possible difference of an implementation from its specification. Hardware and
-software are searched for the same differences from the specification. `explain` finds the differences from the
+A `Difference` record describes one possible difference of an implementation from its specification. The same
+differences from a specification are tried on hardware and on software. `explain` finds the differences from the
 specification that reproduce the results. If one difference from the specification is not enough, `explain` combines
 several differences. `conversions` describes casts and decoding functions of libraries as specifications. `software`
 checks functions and named libraries.

@@ -149,7 +149,7 @@ class _Case:
         return {name: mask for name, mask in self.made.care.items() if not mask.any()}
 
     def sample(self) -> _Case:
-        """Return a sample of wrong and correct operations.
+        """Return a sample of the operations, with wrong results and with correct results.
 
         For a hardware unit with state, the sample is the first operations.
         """

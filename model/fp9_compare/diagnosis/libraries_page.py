@@ -41,7 +41,7 @@ installed versions.
 
 
 def records_of(answers: dict[str, list[tuple[Row, Answer]]]) -> list[Record]:
-    """Return one record for each library function, from the answers of each library.
+    """Return one record for each library function, from the results of the checks.
 
     Source formats for which a library function behaves in the same way are listed in one record.
     """

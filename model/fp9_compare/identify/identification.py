@@ -60,7 +60,7 @@ class Fall:
 class Fit:
     """Result of an identification. `engine` reproduces every sum, or is None.
 
-    `nearest` is the accumulator model that reproduces most sums. `nearest` equals `engine` unless `engine` is None.
+    `nearest` is the accumulator model that reproduces the most sums. `nearest` equals `engine` unless `engine` is None.
     `equal` holds other accumulator models that give the same result as `nearest` for every computed sum. `calls` counts
     all sums that the hardware computed, including confirmations and repetitions.
     """

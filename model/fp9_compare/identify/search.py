@@ -54,7 +54,7 @@ _SOME = 8
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
     """Search for an accumulator model that reproduces all sums.
 
-    If the search fails, return the accumulator model that reproduces most sums.
+    If the search fails, return the accumulator model that reproduces the most sums.
     """
     tried = list(starts)
     for engine in _staged(rows):
@@ -144,7 +144,7 @@ class _Climb:
         self._rows, self._fields = rows, choices
 
     def pass_over(self, engine: Engine) -> Engine:
-        """Set each field of the accumulator model in turn to the value that reproduces most sums.
+        """Set each field of the accumulator model in turn to the value that reproduces the most sums.
 
         Return the changed model.
         """

@@ -118,10 +118,10 @@ class Adaptive(LossRule):
     1000}, the start scale 2^32 and the first window 20.
 
     The paper does not define some details. In fp9, an increase resets the count of decreases, but a decrease does not
-    reset the count of increases. The MindFormers code that the paper links counts in the same way. A change of window
-    resets both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number.
-    After three decreases, MindFormers changes to window 1, but fp9 changes to the next shorter window, as the paper
-    says.
+    reset the count of increases. The MindFormers code that the paper links counts increases and decreases in the same
+    way. A change of window resets both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most
+    FP32's largest number. After three decreases, MindFormers changes to window 1, but fp9 changes to the next shorter
+    window, as the paper says.
     """
 
     kind: ClassVar[str] = "adaptive"

@@ -106,10 +106,10 @@ def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], 
     The measured values replace the means and variances of the batch norms.
 
     `model` runs in its inference precision. As in HFP8 section 3, forward passes over unlabelled training data give the
-    means and variances, and gamma and beta stay. The HFP8 paper uses "2 % of a single epoch" of the training data. For
-    a small data set, pass all training data. The paper does not define the averaging. Like torch with momentum None,
-    fp9 averages the means and the unbiased variances over the batches. All batch norms are re-tuned at once, while each
-    normalises a batch by the batch's own mean and variance.
+    means and variances; gamma and beta do not change. The HFP8 paper uses "2 % of a single epoch" of the training data.
+    For a small data set, pass all training data. The paper does not define the averaging. Like torch with momentum
+    None, fp9 averages the means and the unbiased variances over the batches. All batch norms are re-tuned at once,
+    while each normalises a batch by the batch's own mean and variance.
 
     `model` is called with each batch, and must call all batch norms in `norms`. After an error, the statistics are
     unchanged. Raises ValueError if there are no batches, if the model does not call a batch norm, or if values are not

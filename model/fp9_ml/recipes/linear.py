@@ -231,8 +231,8 @@ def quantised(
 def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: Any) -> NDArray[Any]:
     """Return the codes of x multiplied by a scale factor.
 
-    A power of two is applied exactly, so the product is rounded only once. With any other factor, the product is
-    rounded first to FP32, then to the format.
+    A scale factor that is a power of two is applied exactly, so the product is rounded only once. With any other
+    factor, the product is rounded first to FP32, then to the format.
     """
     numbers, exponent = taken(x, factor)
     return np.asarray(encode(numbers, fmt, scale=-exponent, **policy))

@@ -64,8 +64,8 @@ class Recording:
         """Record the forward product of a layer. If x and w are given, also record the casts of x and w.
 
         Products that the host computes have no codes, and are not recorded. Casts with random bits (stochastic
-        rounding) are not recorded either. If w holds several matrices, each product is recorded under the layer's name
-        and the matrix index. Raises ValueError for tensors that are not the operands of the product.
+        rounding) are not recorded. If w holds several matrices, each product is recorded under the layer's name and the
+        matrix index. Raises ValueError for tensors that are not the operands of the product.
         """
         rows, weights = _cast(layer, saved, Role.ACTIVATIONS, x, saved.x), _cast(layer, saved, Role.WEIGHTS, w, saved.w)
         self.casts += [*rows, *weights]

@@ -74,7 +74,7 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
-    """Return random blocks, in which most quotients are within the range of the elements.
+    """Return random blocks, in which most quotients of number and scale are within the range of the elements.
 
     One sixteenth of the blocks have arbitrary codes.
     """

@@ -63,7 +63,7 @@ def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iter
 def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose alignment window discards one bit of the sum of products.
 
-    The accumulator must first add the products in a window of their own, and then the addend.
+    The accumulator must first add the products in a separate window, and then the addend.
     """
     engine = unit.engine
     if (
@@ -86,9 +86,9 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
 
     The tested product is in a different lane from operation to operation. Half of the tested products are powers of
     two. The large term, whose exponent sets the window's position, is the addend or another product. In half of the
-    operations with a large product, the addend is its negative. If even and odd products have separate windows, the
-    large product shares the tested product's window. With separate windows, the exponent difference of the two products
-    is random in half of the operations.
+    operations with a large product, the addend is the negated large product. If even and odd products have separate
+    windows, the large product shares the tested product's window. With separate windows, the exponent difference of the
+    two products is random in half of the operations.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT

@@ -117,8 +117,8 @@ def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np
 def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return stimulus for a fixed-point register: long random sums.
 
-    In one percent of the operations, factors are random codes of any class. One fifth of the products cancel the
-    product before.
+    In one percent of the operations, factors are random codes of any class. One fifth of the products are the negated
+    previous product.
     """
     columns = {"op": rng.choice(len(unit.operations), count, p=(0.9, 0.05, 0.02, 0.03)).astype(np.uint8)}
     columns |= finite_factors(unit, count, rng)

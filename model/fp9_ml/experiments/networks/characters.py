@@ -1,7 +1,7 @@
 """Character model with about 100 thousand parameters: a transformer of two blocks in NumPy.
 
-Every linear layer calls a function of type `Product` for its matrix product. An experiment can replace the function,
-for example by `fp9.matmul` on 8-bit codes.
+Every linear layer calls a function of type `Product` for its matrix product. An experiment can replace the product
+function of linear layers, for example by `fp9.matmul` on 8-bit codes.
 """
 
 from __future__ import annotations
