@@ -1,4 +1,4 @@
-"""Numba kernels for fused multiply-adds: the exact sum of a product and an addend is rounded once.
+"""Numba kernels for fused multiply-adds: an exact sum is rounded once.
 
 The exact sum is stored as a float64 number, *rounded to odd*: if the sum is inexact, the last bit is set. The float64
 number is then rounded to the result format. Results of at most 24 bits are correct, because an inexact sum never looks

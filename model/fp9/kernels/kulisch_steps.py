@@ -1,4 +1,4 @@
-"""Numba kernel for a Kulisch accumulator: an exact fixed-point sum, rounded after every operation."""
+"""Numba kernel for a Kulisch accumulator: an exact fixed-point sum with rounded results."""
 
 from __future__ import annotations
 

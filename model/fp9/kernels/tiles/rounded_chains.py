@@ -1,4 +1,4 @@
-"""Numba kernels for matrix products in register tiles, rounded after each step. Each step is followed by a rounding.
+"""Numba kernels for matrix products in register tiles, rounded after each step.
 
 Before a block of products is added, bounds show whether a sum can overflow or reach the lowest binades. The sum of the
 magnitudes is an upper bound for all sums. A power of two that divides all products is a lower bound for nonzero sums.

@@ -312,8 +312,7 @@ def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
 def _meeting(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends near the products, addends that nearly cancel the sum, and addends that lead to a rounding
-    boundary.
+    """Return addends near the products, addends that nearly cancel the sum, and addends for a rounding boundary.
 
     An addend of the last kind moves the sum exactly to a rounding boundary, or next to it.
     """
