@@ -127,15 +127,15 @@ _FACTS = {
         "to odd: an inexact number becomes the neighbour whose last bit is 1", keeps_nonzero=(True, True)
     ),
     Rounding.SR: _Facts("stochastic: random bits are added below the last place", bits=Bits.GIVEN, is_carry=True),
-    Rounding.SRB: _Facts("stochastic: as sr, with half a random bit's step more on both sides", bits=Bits.GIVEN),
-    Rounding.SRC: _Facts("stochastic: as sr, the dropped bits rounded to nearest even first", bits=Bits.GIVEN),
+    Rounding.SRB: _Facts("stochastic: as sr, with R + 1/2 in place of the random integer R", bits=Bits.GIVEN),
+    Rounding.SRC: _Facts("stochastic: as sr, after the dropped bits are rounded to nearest even", bits=Bits.GIVEN),
     Rounding.BIAS: _Facts(
-        "stochastic: as sr with the places of a normal number, then toward zero to what is left of subnormal ones",
+        "stochastic: as sr to the precision of a normal number, then toward zero to the subnormal number",
         bits=Bits.GIVEN,
         needs_places=True,
     ),
     Rounding.HYBRID: _Facts(
-        "hif8's hybrid: ties away near 1, elsewhere by a threshold from the source's own last bits", bits=Bits.SOURCE
+        "hif8's hybrid: ties away near 1, elsewhere by a threshold from the source's last bits", bits=Bits.SOURCE
     ),
 }
 

@@ -62,9 +62,10 @@ def _overflows(unit: Unit) -> Iterator[Difference]:
             yield Difference(Topic.OVERFLOW, _OVERFLOW_WORDS[overflow](unit), with_overflow.given(overflow))
 
 
-def _lets(unit: Unit) -> str:
-    targets = ", ".join(f"{_name(fmt)} overflow to {beyond(fmt)} where" for fmt in targets_of(unit))
-    return f"it lets {targets} {_limits(unit)} under saturate"
+def _overflows_to(unit: Unit) -> str:
+    return "; ".join(
+        f"{_name(fmt)} overflows to {beyond(fmt)}; expected saturation to {fmt.max:g}" for fmt in targets_of(unit)
+    )
 
 
 def _limits(unit: Unit) -> str:
@@ -81,8 +82,8 @@ def beyond(fmt: Format) -> str:
 
 
 _OVERFLOW_WORDS: dict[Overflow, Callable[[Unit], str]] = {
-    Overflow.INF: _lets,
-    Overflow.SATURATE: lambda unit: f"it saturates ({_limits(unit)}) under inf",
+    Overflow.INF: _overflows_to,
+    Overflow.SATURATE: lambda unit: f"it saturates ({_limits(unit)}); expected infinity or NaN",
     Overflow.DIRECTED: lambda unit: "its overflow depends on the direction of rounding (IEEE 754-2019, 7.4)",
     Overflow.PROPAGATE: lambda unit: f"it saturates finite numbers ({_limits(unit)}), not infinities",
     Overflow.SAT_NONE: lambda unit: "it overflows as SatNone of P3109 does",

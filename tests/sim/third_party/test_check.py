@@ -18,7 +18,7 @@ from fp9_sim.third_party import check_rtl, load
     ("faults", "says"),
     [
         ({"up": "half"}, "it rounds to nearest, ties away from zero; expected to nearest, ties to even"),
-        ({"overflow": "7'h7f", "nan": "7'h7f"}, "E4M3 overflow to NaN where E4M3 saturates to 448"),
+        ({"overflow": "7'h7f", "nan": "7'h7f"}, "E4M3 overflows to NaN; expected saturation to 448"),
         ({"flush": "!big && e < 8'd121"}, "it flushes to zero before it rounds"),
         ({"zero_sign": "1'b0"}, "wrong sign of zero: it gives +0"),
     ],

@@ -115,7 +115,7 @@ def test_a_multiplier_with_one_select_saturates_by_a_define(tmp_path: Path) -> N
     assert verdict.passed, verdict
     assert verdict.checked == 1 << 17
     path.write_text(path.read_text().replace("SATURATING = true", "SATURATING = false"))
-    assert "overflow to NaN" in check_rtl(load(path)).explanations[0].says
+    assert "overflows to NaN" in check_rtl(load(path)).explanations[0].says
 
 
 @pytest.mark.slow
