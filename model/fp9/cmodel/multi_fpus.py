@@ -42,6 +42,9 @@ def multi_fpu(unit: MultiFpu) -> ModelText:
 def _formats(unit: MultiFpu) -> str:
     """Return the C functions that read an operand and that round a number to a format."""
     rounded = any(op in ROUNDED for op in unit.operations)
+    fixed = "" if unit.wide_overflow else filled(_WIDE, {"narrow": NARROW_BITS})
+    fixed += "" if all(fmt.has_nan for fmt in unit.formats) else _FINITE
+    tiny = _TINY if unit.tiny_before_rounding else ""
     words = {
         "name": unit.name,
         "facts": _by_format([f"fp9_facts f = {_facts(fmt)}; return f;" for fmt in unit.formats], True),
@@ -49,8 +52,9 @@ def _formats(unit: MultiFpu) -> str:
         "unboxed": filled(_UNBOXED, {"word": _ones(unit)}) if unit.nan_boxing else "    (void)boxed;\n",
         "unused": "    (void)format;\n" if len(unit.formats) == 1 else "",
         "narrow": NARROW_BITS,
-        "finite": "" if all(fmt.has_nan for fmt in unit.formats) else _FINITE,
-        "tiny": _TINY if unit.tiny_before_rounding else "",
+        "fixed": fixed,
+        "tiny": tiny,
+        "round_facts": filled(_ROUND_FACTS, {"name": unit.name}) if fixed or tiny else "",
     }
     return filled(_FORMATS, words) + (filled(_ROUND, words) if rounded else "")
 
@@ -191,14 +195,20 @@ FP9_FN uint32_t @{name}_encode(fp9_number x, int format, fp9_policy p, uint32_t 
 /* The number in a format, rounded once. */
 FP9_FN uint32_t @{name}_round(fp9_number x, int format, fp9_policy p, uint32_t *flags)
 {
-    fp9_facts f = @{name}_format(format);
-    uint32_t code;
-    if (f.bits > @{narrow}) p.overflow = FP9_DIRECTED;
-@{finite}    p.nan_sign = FP9_SIGN_LOST;
+@{round_facts}    uint32_t code;
+@{fixed}    p.nan_sign = FP9_SIGN_LOST;
     code = @{name}_encode(x, format, p, flags);
 @{tiny}    return code;
 }
 
+"""
+
+_ROUND_FACTS = """\
+    fp9_facts f = @{name}_format(format);
+"""
+
+_WIDE = """\
+    if (f.bits > @{narrow}) p.overflow = FP9_DIRECTED;
 """
 
 _FINITE = """\

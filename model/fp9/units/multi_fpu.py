@@ -175,9 +175,10 @@ class MultiFpu(Unit):
     result of a division by zero is infinity, or the value by which the overflow policy replaces infinity.
 
     The field `overflow` lists overflow policies for narrow results, and the port `overflow` selects a policy. Wider
-    results overflow as IEEE 754-2019 section 7.4 specifies. Results in formats without NaN saturate. A NaN result in a
-    format without NaN becomes 0 and raises `invalid`. Other NaN results are canonical and positive. In formats with the
-    special codes of IEEE 754, a NaN is signalling if its first fraction bit is 0.
+    results overflow as IEEE 754-2019 section 7.4 specifies. With `wide_overflow`, the selected policy also applies to
+    wider results. Results in formats without NaN saturate. A NaN result in a format without NaN becomes 0 and raises
+    `invalid`. Other NaN results are canonical and positive. In formats with the special codes of IEEE 754, a NaN is
+    signalling if its first fraction bit is 0.
 
     With `lanes`, the port `vector` selects an operation on the whole word or an operation in each 8-bit lane. The flags
     then combine the flags of all lanes. A format select value beyond the narrow formats means the last narrow format.
@@ -216,6 +217,7 @@ class MultiFpu(Unit):
     tag: int = field(default=0, metadata=OMIT_IF_DEFAULT)
     tiny_before_rounding: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     scale: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
+    wide_overflow: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     random_bits: int = field(default=16, metadata=OMIT_IF_DEFAULT)
 
     def __post_init__(self) -> None:
@@ -398,6 +400,7 @@ class MultiFpu(Unit):
                 self.flags,
                 tiny_before_rounding=self.tiny_before_rounding,
                 scale=self.scale,
+                wide_overflow=self.wide_overflow,
                 random_bits=self.random_bits,
             )
             for width, some in formats.items()
@@ -417,13 +420,24 @@ class MultiFpu(Unit):
             return f"{operand}_format"
         return "source_format" if operand in "ab" else "result_format"
 
+    @property
+    def overflow_choices(self) -> tuple[Overflow, ...]:
+        """Return the overflow policies that the port `overflow` selects, or none if all policies are fixed."""
+        return self.overflow if self.narrow or self.wide_overflow else ()
+
+    def fixed_overflow(self, target: Format) -> Overflow | None:
+        """Return the only overflow policy of a result format, or None if the port `overflow` selects the policy."""
+        if not target.has_nan:
+            return Overflow.SATURATE
+        return Overflow.DIRECTED if target.bits > NARROW_BITS and not self.wide_overflow else None
+
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
         """Return the cast policy for results in the format `target`.
 
         The rounding `rna` replaces a rounding that the target format does not offer.
         """
         offered = rounding if target.offers(rounding) else Rounding.RNA
-        fixed = fixed_overflow(target) or overflow
+        fixed = self.fixed_overflow(target) or overflow
         return CastPolicy(offered, fixed, nan_to_zero=not target.has_nan, nan_sign=NanSign.LOST)
 
     @property
@@ -451,7 +465,7 @@ class MultiFpu(Unit):
         for name, doc, choices in (
             ("integer_format", "format of an integer", tuple(integer.name for integer in self.integers)),
             ("rounding", "rounding", tuple(mode.value for mode in self.roundings)),
-            ("overflow", "overflow policy of 8-bit results", tuple(p.value for p in self.overflow if self.narrow)),
+            ("overflow", "overflow policy of 8-bit results", tuple(p.value for p in self.overflow_choices)),
         ):
             if len(choices) > 1:
                 ports.append(Port(name, select_width(len(choices)), doc, choices=choices))
@@ -484,13 +498,6 @@ class _LaneUnit(MultiFpu):
 
     def _check_roundings(self) -> None:
         """Accept all roundings, because the specification of the whole unit checks them."""
-
-
-def fixed_overflow(target: Format) -> Overflow | None:
-    """Return the only overflow policy of a result format, or None if the port `overflow` selects the policy."""
-    if target.bits > NARROW_BITS:
-        return Overflow.DIRECTED
-    return None if target.has_nan else Overflow.SATURATE
 
 
 MAX_TAG = 32

@@ -8,7 +8,7 @@ from amaranth.lib import data
 from fp9.formats import HiFloat8
 from fp9.formats.rounding import Overflow
 from fp9.units import MultiFpu, MultiFpuOp
-from fp9.units.multi_fpu import ROUNDED, fixed_overflow
+from fp9.units.multi_fpu import ROUNDED
 from fp9_rtl.parts.select import any_of
 
 SUMS = (*ROUNDED, MultiFpuOp.TO_INTEGER)
@@ -38,9 +38,8 @@ def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
 
     The policies that the user can select come first. The fixed policies of result formats follow.
     """
-    narrow = unit.overflow if unit.narrow else ()
-    fixed = filter(None, map(fixed_overflow, unit.formats))
-    return tuple(dict.fromkeys((*narrow, *fixed)))
+    fixed = filter(None, map(unit.fixed_overflow, unit.formats))
+    return tuple(dict.fromkeys((*unit.overflow_choices, *fixed)))
 
 
 def threshold_bits(unit: MultiFpu) -> int:

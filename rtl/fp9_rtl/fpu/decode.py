@@ -14,7 +14,7 @@ from amaranth.lib import data
 from fp9.formats import HiFloat8
 from fp9.formats.rounding import Overflow, Rounding
 from fp9.units import SCALE_BITS, FpuGroup, MultiFpu, MultiFpuOp
-from fp9.units.multi_fpu import COMPARISONS, EXTREMA, NARROW_BITS, PAIRS, SIGN_INJECTIONS, SINGLES
+from fp9.units.multi_fpu import COMPARISONS, EXTREMA, PAIRS, SIGN_INJECTIONS, SINGLES
 from fp9_rtl.fpu.choices import is_operation, overflows, targets, threshold_bits
 from fp9_rtl.fpu.dot import dot_layout, dot_operands
 from fp9_rtl.fpu.integers import integer_terms
@@ -168,9 +168,9 @@ class DecodeMulti(Step):
         finite = Signal(name="result_is_finite")
         result = self.i[unit.format_port("result")] if len(unit.formats) > 1 else Const(0, 0)
         for fmt in switch(m, result, unit.formats):
-            m.d.comb += [wide.eq(fmt.bits > NARROW_BITS), finite.eq(not fmt.has_nan)]
+            m.d.comb += [wide.eq(unit.fixed_overflow(fmt) is Overflow.DIRECTED), finite.eq(not fmt.has_nan)]
         own = self.i.overflow if "overflow" in self.i.shape().members else Const(0, 0)
-        for policy in switch(m, own, unit.overflow if unit.narrow else (Overflow.DIRECTED,)):
+        for policy in switch(m, own, unit.overflow_choices or (Overflow.DIRECTED,)):
             m.d.comb += chosen.eq(policies.index(policy))
         last = policies.index(Overflow.DIRECTED) if Overflow.DIRECTED in policies else 0
         m.d.comb += self.o.overflow.eq(Mux(wide, last, chosen))

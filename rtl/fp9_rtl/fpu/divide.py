@@ -6,8 +6,8 @@ result by trial subtraction from the partial remainder w. Both operations share 
     row 0      w - b             w - 1
     row j    2 w - b           2 w - (2 Q + 2^-j)      Q: the square root computed so far
 
-A result bit is 1 if the difference of its row is not negative. The difference then becomes the next partial remainder.
-The sticky bit is 1 if the final remainder is not zero.
+A result bit is 1 if the difference of its row is not negative. A difference that is not negative becomes the next
+partial remainder. The sticky bit is 1 if the final remainder is not zero.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Each operand has its own decoder. All operations share a multiplier, an adder, a normaliser and a rounder.
 The steps are: decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. A cast unit has
-the same steps `place`, `round` and `encode`. In an FPU, these steps round the exact sum.
+the same steps `place`, `round` and `encode`. In an FPU, the three steps round the exact sum.
 """
 
 from __future__ import annotations

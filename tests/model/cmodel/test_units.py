@@ -40,7 +40,7 @@ FPUS = [
         lanes=4,
         half_lanes=True,
     ),
-    MultiFpu("halves", tuple(map(format, ("fp16", "fp32"))), half_lanes=True, mixed=False),
+    MultiFpu("halves", tuple(map(format, ("fp16", "fp32"))), half_lanes=True, mixed=False, wide_overflow=True),
     MultiFpu("tiny_before", (format("e5m2"), format("fp16")), tuple(FpuGroup), tiny_before_rounding=True, scale=True),
 ]
 """Multi-format FPUs with groups and fields that the catalogue lacks."""

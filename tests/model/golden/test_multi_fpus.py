@@ -80,7 +80,8 @@ OTHERS = [
         half_lanes=True,
         random_bits=3,
     ),
-    MultiFpu("halves", (format("bf16"), format("fp32")), half_lanes=True, mixed=False, tag=2),
+    MultiFpu("halves", (format("bf16"), format("fp32")), half_lanes=True, mixed=False, tag=2, wide_overflow=True),
+    MultiFpu("wide_overflow", (format("e2m1"), format("e5m2"), format("fp16")), wide_overflow=True),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
 ]

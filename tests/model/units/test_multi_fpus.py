@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import numpy as np
 import pytest
 
 from fp9.formats import format
-from fp9.formats.rounding import Rounding
-from fp9.units import MultiFpu
+from fp9.formats.rounding import Overflow, Rounding
+from fp9.golden import evaluate
+from fp9.units import FpuGroup, MultiFpu, MultiFpuOp
 from fp9.units.toml import load
 
 
@@ -50,6 +52,18 @@ from fp9.units.toml import load
 def test_fields_that_do_not_fit_are_refused(settings: list[str], sentence: str) -> None:
     with pytest.raises(ValueError, match=f"^fpu_ocp_fp16: {sentence}$"):
         load("fpu_ocp_fp16", settings)
+
+
+@pytest.mark.parametrize(("wide", "code"), [(False, 0x7C00), (True, 0x7BFF)])
+def test_fp16_sums_saturate_if_wide_results_have_the_selected_policy(wide: bool, code: int) -> None:
+    fp16 = (format("fp16"),)
+    unit = MultiFpu("unit", fp16, (FpuGroup.ADDMUL,), overflow=(Overflow.SATURATE, Overflow.INF), wide_overflow=wide)
+    columns = {port.name: np.zeros(1, np.uint32) for port in unit.inputs}
+    columns |= {"op": columns["op"] + unit.operations.index(MultiFpuOp.ADD)}
+    columns |= {name: np.array([0x7BFF], np.uint32) for name in "ac"}
+    made = evaluate(unit, columns)
+    assert (made["result"][0], made["flags"][0]) == (code, 5)
+    assert ("overflow" in columns) is wide
 
 
 @pytest.mark.parametrize(("lanes", "names"), [(1, ["random"]), (2, ["random0", "random1"])])
