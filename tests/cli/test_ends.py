@@ -96,7 +96,7 @@ def test_an_interrupted_sweep_keeps_its_shards_and_its_workers_are_silent(tmp_pa
         job.kill()
     assert job.returncode == 130, said
     assert out == b""
-    assert said.decode().startswith("fp9: interrupted; the shards that ended are kept; run the same command again")
+    assert said.decode().startswith("fp9: interrupted; finished shards are stored; run the same command again")
     assert said.count(b"\n") == 1
     assert any(_lines(path) > 1 for path in tmp_path.rglob(".*.jsonl"))
 
@@ -167,8 +167,8 @@ HUGE = "100000000000"
         (["mutate", "decoder_hif8", "--count", HUGE], "not in the range"),
         (["accuracy", "hopper", "--seed", "-1"], "-1 is not in the range x>=0"),
         (["vectors", "export", "fma_fp32", "--seed", "-1"], "-1 is not in the range x>=0"),
-        (["prove", "decoder_hif8", "--timeout", "nan"], "'nan' given; give seconds above 0"),
-        (["prove", "decoder_hif8", "--timeout", "inf"], "'inf' given; give seconds above 0"),
+        (["prove", "decoder_hif8", "--timeout", "nan"], "'nan' given; give a number of seconds above 0"),
+        (["prove", "decoder_hif8", "--timeout", "inf"], "'inf' given; give a number of seconds above 0"),
         (["cast", "1", "--to", "e4m3", "--rounding", "sr"], "needs --random-bits N"),
         (["cast", "1", "--to", "e4m3", "--rounding", "sr", "--random-bits", "x"], "give an integer of 0 or more"),
         (["cast", "1", "--to", "e4m3", "--random-bits", "1"], "give --rounding sr too"),

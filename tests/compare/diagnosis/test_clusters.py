@@ -88,4 +88,4 @@ def test_an_adder_that_rounds_before_it_normalises_is_explained() -> None:
     found = explain(made, answers)
     assert found.mismatches > 500
     assert not found.unexplained
-    assert "of the smaller operand it keeps 3 bits more" in found.explanations[0].says
+    assert "it keeps 3 more bits of the smaller operand" in found.explanations[0].says

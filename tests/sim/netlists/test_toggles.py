@@ -66,5 +66,5 @@ def test_a_unit_without_products_is_refused() -> None:
 def test_held_factors_are_no_function_of_the_ports() -> None:
     """What stands in the register is left there by an operation before: proofs of values do not look at that."""
     unit = dataclasses.replace(CATALOGUE["dot2_dlfloat16_hfp8"], stages=2, gate_zeros=True)  # type: ignore[type-var]
-    with pytest.raises(ValueError, match="dot2_dlfloat16_hfp8: held factors make no function of the ports; set gate_"):
+    with pytest.raises(ValueError, match="dot2_dlfloat16_hfp8: gate_zeros holds factors, so results depend"):
         function(unit, "")

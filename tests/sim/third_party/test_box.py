@@ -62,8 +62,8 @@ def _columns(spec: Dot, a: Any, b: Any, c: Any) -> dict[str, Any]:
 @pytest.mark.parametrize(
     ("more", "says"),
     [
-        ("[held]\nc = 0.0\n", "theirs has no c; give a unit with all operands"),
-        ('without = ["result"]\n', "theirs has no result"),
+        ("[held]\nc = 0.0\n", "the design has no c; give a unit with all operands"),
+        ('without = ["result"]\n', "the design has no result"),
     ],
 )
 def test_a_unit_that_lacks_an_operand_is_one_sentence(tmp_path: Path, more: str, says: str) -> None:

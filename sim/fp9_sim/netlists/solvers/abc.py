@@ -119,7 +119,7 @@ def run(command: str, folder: Path, timeout: float) -> str:
         return ""
     try:
         done = subprocess.run(
-            _limited([installed, "-c", command], timeout),
+            limited([installed, "-c", command], timeout),
             cwd=folder,
             capture_output=True,
             text=True,
@@ -131,7 +131,7 @@ def run(command: str, folder: Path, timeout: float) -> str:
     return done.stdout
 
 
-def _limited(command: Sequence[str], seconds: float) -> list[str]:
+def limited(command: Sequence[str], seconds: float) -> list[str]:
     """Return a command line that runs `command` under the operating system's limit of processor time.
 
     Some algorithms of ABC exceed the time limit that is given to ABC. The operating system enforces the limit even if
