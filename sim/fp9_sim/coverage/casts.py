@@ -42,7 +42,7 @@ def _ends(fmt: Format) -> tuple[int, int]:
     return lowest_place(fmt), floor_log2(fmt.max_magnitude)
 
 
-def _binades(unit: Cast, fmt: Format) -> tuple[int, int]:
+def binades(unit: Cast, fmt: Format) -> tuple[int, int]:
     """Return the lowest and the highest exponent that have bins.
 
     The bins cover the range of the target format and `_BEYOND` binades on each side. Without scaling, the highest
@@ -54,7 +54,7 @@ def _binades(unit: Cast, fmt: Format) -> tuple[int, int]:
 
 
 def _group(unit: Cast, fmt: Format) -> Group:
-    low, high = _binades(unit, fmt)
+    low, high = binades(unit, fmt)
     points = {
         "source": classes_of(unit.source),
         "sign": SIGNS,
@@ -137,7 +137,7 @@ def _facts(unit: Cast, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
     sources = Codes(unit.source)
     lowest_scale = -1 << (SCALE_BITS - 1) if unit.scale else 0
     ulp = lowest_place(unit.source) + lowest_scale
-    targets = [_Target(f.name, Codes(f), Grid(f, ulp), _binades(unit, f)) for f in unit.targets]
+    targets = [_Target(f.name, Codes(f), Grid(f, ulp), binades(unit, f)) for f in unit.targets]
 
     def choices(port: str, names: tuple[str, ...]) -> list[str]:
         return [names[min(i, len(names) - 1)] for i in inputs[port].tolist()] if port in inputs else [*names] * count

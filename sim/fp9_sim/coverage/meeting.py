@@ -14,10 +14,10 @@ class Meeting:
     """
 
     def __init__(self, fmt: FixedFormat, ulp: int, longest: int) -> None:
-        self._far = fmt.fraction_bits + 3
-        self._longest = longest
+        self.far = fmt.fraction_bits + 3
+        self.longest = longest
         self._grid = Grid(fmt, ulp)
-        self._limit = (2 * fmt.max_magnitude / pow2(ulp)).numerator
+        self.limit = (2 * fmt.max_magnitude / pow2(ulp)).numerator
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
@@ -27,8 +27,8 @@ class Meeting:
         """
         return {
             "effective": ("same signs", "opposed signs"),
-            "difference": tuple(range(-self._far, self._far + 2)),
-            "cancelled": (-1, *range(self._longest + 1), "all"),
+            "difference": tuple(range(-self.far, self.far + 2)),
+            "cancelled": (-1, *range(self.longest + 1), "all"),
             "sign": SIGNS,
             "position": POSITIONS,
             "last_place": LAST_PLACES,
@@ -54,14 +54,14 @@ class Meeting:
         total = first + second
         if total:
             facts["sign"] = SIGNS[total < 0]
-            if abs(total) <= self._limit:
+            if abs(total) <= self.limit:
                 facts["position"], facts["last_place"] = self._grid.case(abs(total))
         if first and second:
             difference = second.bit_length() - first.bit_length()
             highest = max(first.bit_length(), second.bit_length())
-            facts["difference"] = max(-self._far, min(difference, self._far + 1))
+            facts["difference"] = max(-self.far, min(difference, self.far + 1))
             facts["effective"] = "same signs" if (first < 0) == (second < 0) else "opposed signs"
-            facts["cancelled"] = min(highest - total.bit_length(), self._longest) if total else "all"
+            facts["cancelled"] = min(highest - total.bit_length(), self.longest) if total else "all"
         return facts
 
 

@@ -135,7 +135,7 @@ def measure(
     """
     model = model_of(unit)
     coverage_db.clear()
-    excluded = _all_excluded(model)
+    excluded = all_excluded(model)
     samplers = {group.name: _Sampler(unit.name, group, excluded[group.name]) for group in model.groups}
     for name, facts in model.facts(inputs, outputs):
         samplers[name].take(facts)
@@ -157,10 +157,10 @@ def cover_points_digest(unit: Unit) -> str:
     """
     model = model_of(unit)
     points = [(group.name, sorted(group.points.items())) for group in model.groups]
-    return hashlib.sha256(repr((points, _all_excluded(model))).encode()).hexdigest()
+    return hashlib.sha256(repr((points, all_excluded(model))).encode()).hexdigest()
 
 
-def _all_excluded(model: Model) -> dict[str, dict[str, dict[tuple[Bin, ...], str]]]:
+def all_excluded(model: Model) -> dict[str, dict[str, dict[tuple[Bin, ...], str]]]:
     return {group.name: {cross.name: _excluded(group, cross) for cross in group.crosses} for group in model.groups}
 
 

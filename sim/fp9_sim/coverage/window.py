@@ -23,8 +23,8 @@ class Window:
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine
-        self._beyond = (engine.window.width or 0) + 2
-        self._lowest = 0 if engine.window.addend is Addend.INSIDE else -_ABOVE
+        self.beyond = (engine.window.width or 0) + 2
+        self.lowest = 0 if engine.window.addend is Addend.INSIDE else -_ABOVE
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
@@ -32,9 +32,9 @@ class Window:
         if self._engine.window.width is None:
             return {}
         return {
-            "product_shift": tuple(range(self._beyond + 1)),
+            "product_shift": tuple(range(self.beyond + 1)),
             "product_sign": SIGNS,
-            "addend_shift": tuple(range(self._lowest, self._beyond + 1)),
+            "addend_shift": tuple(range(self.lowest, self.beyond + 1)),
             "addend_sign": SIGNS,
         }
 
@@ -55,11 +55,11 @@ class Window:
         for half, top in zip(halves, tops, strict=True):
             for term in half:
                 if term is not None and top is not None:
-                    yield {"product_shift": min(top - term[0], self._beyond), "product_sign": SIGNS[term[1]]}
+                    yield {"product_shift": min(top - term[0], self.beyond), "product_sign": SIGNS[term[1]]}
         reached = [top for top in tops if top is not None]
         if own is not None and reached:
             highest = max(*reached, own[0]) if self._engine.window.addend is Addend.INSIDE else max(reached)
-            shift = max(self._lowest, min(highest - own[0], self._beyond))
+            shift = max(self.lowest, min(highest - own[0], self.beyond))
             yield {"addend_shift": shift, "addend_sign": SIGNS[own[1]]}
 
     def _top(self, products: list[Aligned | None], addend: Aligned | None) -> int | None:

@@ -21,9 +21,10 @@ from fp9_rtl.export.interfaces import c_header, sv_interface, sv_types
 from fp9_rtl.export.verilog import verilog
 from fp9_sim.packages import dpi, texts
 from fp9_sim.packages.assertions import assertions
+from fp9_sim.packages.covergroups import coverage_package, has_coverage
 from fp9_sim.packages.cpp_bench import cpp_bench
 from fp9_sim.packages.ip_xact import stream_description, unit_description
-from fp9_sim.packages.verilog_bench import verilog_bench
+from fp9_sim.packages.verilog_bench import uncompared, verilog_bench
 
 
 @dataclass(frozen=True)
@@ -56,6 +57,7 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
     name, clocked = unit.name, unit.stages > 0
     rtl, wrapper = f"rtl/{name}.v", f"rtl/{name}_axis.v"
     streams = stream_refusal(unit) is None
+    covered = has_coverage(unit)
     wrappers = [wrapper] if streams else []
     types, interface = f"rtl/{name}_pkg.sv", f"rtl/{name}_if.sv"
     encoded, model = _encoded(vectors), cmodel.files(unit)
@@ -76,6 +78,7 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
         ),
         _File(f"tb/{name}_tb.v", "self-checking bench, Verilog", lambda: verilog_bench(vectors)),
         _File(f"tb/{name}_tb.cpp", "self-checking bench for Verilator, C++", lambda: cpp_bench(vectors)),
+        _File(f"tb/{name}_coverage.sv", "functional coverage", lambda: coverage_package(unit), covered),
         _File(f"tb/{name}_sva.sv", "assertions of the protocol", lambda: assertions(unit), clocked),
         *(_File(f"model/{file}", _model_file(file), functools.partial(model.__getitem__, file)) for file in model),
         _File(f"tb/{name}_dpi_tb.sv", "example: compare the unit with the model", lambda: dpi.bench(unit), imported),
@@ -92,7 +95,11 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
         _File(f"{name}.toml", "the specification, from which fp9 regenerates all files", lambda: dumps(unit)),
         _File(f"doc/{name}.md", "data sheet", lambda: described),
         _File(f"doc/{picture(unit)}", "its timing diagram", lambda: drawing or "", drawing is not None),
-        _File("Makefile", "benches and lint", lambda: texts.makefile(unit, rtl, wrappers, types, interface)),
+        _File(
+            "Makefile",
+            "benches and lint",
+            lambda: texts.makefile(unit, rtl, wrappers, types, interface, covered and not uncompared(vectors)),
+        ),
     ]
     had = {file.path: file for file in offered if file.of}
     said = {path: file.what for path, file in had.items()}

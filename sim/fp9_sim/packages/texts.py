@@ -103,7 +103,7 @@ _FIND_BENCHES = [
     "BUILD ?= build",
     "CC ?= cc",
     "",
-    ".PHONY: all check icarus verilator model lint yosys netlist dpi clean",
+    ".PHONY: all check icarus verilator model lint yosys netlist dpi coverage clean",
     "# The benches of the simulators that are installed; without any of them make fails.",
     "FOUND = $(shell command -v $(1) 2>/dev/null)",
     "BENCHES := $(strip $(if $(call FOUND,$(IVERILOG)),icarus) $(if $(call FOUND,$(VERILATOR)),verilator))",
@@ -132,8 +132,11 @@ _RUN_ICARUS = [
 """Makefile lines that run Icarus, and the first lines of the Verilator rules."""
 
 
-def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: str) -> str:
-    """Return a Makefile that lints and simulates the unit with Icarus and Verilator, without Python."""
+def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: str, covered: bool) -> str:
+    """Return a Makefile that lints and simulates the unit with Icarus and Verilator, without Python.
+
+    If `covered` is true, Verilator also measures the functional coverage of the golden vectors.
+    """
     bound = f"--assert tb/{unit.name}_sva.sv " if unit.stages else ""
     reads = [
         "\t$(YOSYS) -q -p 'read_verilog $(RTL); hierarchy -check -top $(TOP)'",
@@ -165,6 +168,7 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             "",
             *_NETLIST,
             *_dpi(unit, rtl),
+            *(_COVERAGE if covered else []),
             "clean:",
             "\trm -rf $(BUILD)",
             "",
@@ -193,6 +197,21 @@ _MODEL = [
     "$(BUILD)/model_bench: model/$(TOP)_bench.c model/fp9_$(TOP).h",
     "\tmkdir -p $(BUILD)",
     "\t$(CC) -O2 -std=c99 -Wall -Werror -o $@ $<",
+    "",
+]
+
+
+_COVERAGE = [
+    "# Functional coverage of the golden vectors. Verilator's bench with delays needs C++ coroutines.",
+    "COROUTINES ?= -std=c++20 -fcoroutines",
+    "coverage: $(BUILD)/coverage_bench",
+    '\t$(BUILD)/coverage_bench "+vectors=$(CURDIR)/vectors/$(TOP).memh" > $(BUILD)/coverage.log; \\',
+    "\t  status=$$?; cat $(BUILD)/coverage.log; exit $$status",
+    "",
+    "$(BUILD)/coverage_bench: tb/$(TOP)_coverage.sv $(RTL) tb/$(TOP)_tb.v",
+    "\tmkdir -p $(BUILD)",
+    "\t$(VERILATOR) --binary --timing -DCOVERAGE -Wno-lint -fno-dfg -CFLAGS '$(COROUTINES)' --Mdir $(BUILD)/covered \\",
+    "\t  --top-module $(TOP)_tb -o ../coverage_bench $^",
     "",
 ]
 

@@ -5,7 +5,6 @@ The test bench runs in any Verilog simulator.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 
 import numpy as np
@@ -14,7 +13,9 @@ from fp9.units import Handshake, Port, Unit
 from fp9.vectors import VectorSet
 from fp9.vectors.encodings import hex_digits, word_places
 from fp9_sim.bench.exchange import prefix_of
+from fp9_sim.packages.covergroups import has_coverage
 from fp9_sim.packages.numbers import verilog_functions, verilog_shown
+from fp9_sim.packages.templates import filled, width
 
 MAX_SHOWN = 10
 """Largest number of mismatches that a test bench prints. The test bench counts all mismatches."""
@@ -36,20 +37,10 @@ LONGEST_RESET = 3
 """Length of the longest reset in clock cycles. The test bench also applies all shorter resets, in mid-stream."""
 
 
-def filled(template: str, words: Mapping[str, object]) -> str:
-    """Return the template with each @{word} replaced by its value."""
-    return re.sub(r"@\{(\w+)\}", lambda found: str(words[found[1]]), template)
-
-
 def uncompared(vectors: VectorSet) -> dict[str, int]:
     """Return the number of don't-care results for each output port that has don't-care results."""
     counts = {name: int(np.count_nonzero(~care)) for name, care in vectors.care.items()}
     return {name: count for name, count in counts.items() if count}
-
-
-def width(port: Port) -> str:
-    """Return the bit range of a port's Verilog declaration."""
-    return f"[{port.width - 1}:0] " if port.width > 1 else ""
 
 
 def connections(unit: Unit) -> str:
@@ -82,6 +73,7 @@ def _words(vectors: VectorSet) -> dict[str, object]:
     takes += [f"expected_{p.name} = {sliced[p.name]};" for p in unit.outputs]
     unknown = [f"^operand_{p.name} === 1'bx" for p in unit.inputs]
     unknown += [f"^expected_{p.name} === 1'bx{_but_x(p, meaningless)}" for p in unit.outputs]
+    names = [*(f"operand_{p.name}" for p in unit.inputs), *(p.name for p in unit.outputs)]
     counts = [f"(expected_{p.name} === {_all_x(p)})" for p in unit.outputs if p.name in meaningless]
     return {
         "name": unit.name,
@@ -96,7 +88,17 @@ def _words(vectors: VectorSet) -> dict[str, object]:
         "check": _check(unit, meaningless),
         "numbers": verilog_functions(unit),
         "connections": connections(unit),
+        "sampled": _if_covered(unit, f"sample({', '.join(names)})"),
+        "reported": _if_covered(unit, "report()"),
+        "restarted": _if_covered(unit, "restart()"),
     }
+
+
+def _if_covered(unit: Unit, call: str) -> str:
+    """Return a call of the unit's coverage package, for a simulation with +define+COVERAGE."""
+    if not has_coverage(unit):
+        return ""
+    return f"`ifdef COVERAGE\n      {unit.name}_coverage::{call};\n`endif\n"
 
 
 def _all_x(port: Port) -> str:
@@ -153,7 +155,7 @@ module @{name}_tb;
   reg [8*4096-1:0] path;
 
   task read_vectors;
-    reg [8*(DIGITS+2)-1:0] line;
+    reg [8*(DIGITS+1)-1:0] line;
     reg [@{bits}-1:0] word;
     reg [7:0] after;
     integer file, first, length, number, held, index, meaningless;
@@ -204,14 +206,14 @@ module @{name}_tb;
     begin
       take(index);
 @{check}
-    end
+@{sampled}    end
   endtask
 
   task finish;
     begin
       if (mismatches != 0) $fatal(1, "FAIL: %0d mismatches in %0d vectors", mismatches, COUNT);
       $display("PASS: %0d vectors", COUNT);
-      $finish;
+@{reported}      $finish;
     end
   endtask
 
@@ -331,7 +333,7 @@ _CLOCKED = """\
         #5 clk = 0;
       end
       rst = 0;
-      sent = 0;
+@{restarted}      sent = 0;
       received = 0;
       clock = 0;
       idle = 0;

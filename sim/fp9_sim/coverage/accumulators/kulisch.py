@@ -26,7 +26,7 @@ from fp9_sim.coverage.ranges import reached_classes
 from fp9_sim.coverage.sums import flag_column
 from fp9_sim.coverage.values import Codes, Grid
 
-_STATES = ("number", "+infinity", "-infinity", "nan")
+STATES = ("number", "+infinity", "-infinity", "nan")
 
 
 def kulisch_model(unit: Mac) -> Model:
@@ -35,7 +35,7 @@ def kulisch_model(unit: Mac) -> Model:
     The model covers operations in every state, operand classes, each leading bit of the register with both signs,
     rounding cases, results and flags.
     """
-    sum_, sequence = _sum(unit), Sequence(unit)
+    sum_, sequence = product_sum(unit), Sequence(unit)
     points: dict[str, tuple[Bin, ...]] = {
         **sequence.points,
         "state": _states(unit),
@@ -66,17 +66,17 @@ def kulisch_model(unit: Mac) -> Model:
 def _states(unit: Mac) -> tuple[str, ...]:
     formats = (*unit.a, *unit.b)
     if any(fmt.has_inf for fmt in formats):
-        return _STATES
+        return STATES
     return ("number", "nan") if any(fmt.has_nan for fmt in formats) else ("number",)
 
 
-def _sum(unit: Mac) -> Sum:
+def product_sum(unit: Mac) -> Sum:
     one = sum_of(unit)
     return Sum(unit.engine, unit.a, unit.b, one.products, KULISCH_PRODUCTS)
 
 
 def _facts(unit: Mac, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
-    sum_, sequence = _sum(unit), Sequence(unit)
+    sum_, sequence = product_sum(unit), Sequence(unit)
     grid, codes = Grid(sum_.result, sum_.products.ulp), Codes(sum_.result)
     register, state = 0, "number"
     every = zip(

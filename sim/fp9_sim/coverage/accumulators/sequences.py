@@ -19,7 +19,7 @@ from fp9_sim.coverage.model import Cross, Facts, Group, Model
 from fp9_sim.coverage.sums import Known, SumCoverage, flag_column
 from fp9_sim.coverage.values import Codes
 
-_SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
+SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
 
 
 def mac_model(unit: Mac) -> Model:
@@ -34,7 +34,7 @@ def mac_model(unit: Mac) -> Model:
 
 
 def _plain_model(unit: Mac) -> Model:
-    covered = SumCoverage(sum_of(unit), unit.flags, tuple(_SOURCES.values()))
+    covered = SumCoverage(sum_of(unit), unit.flags, tuple(SOURCES.values()))
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     points = {**sequence.points, "held": covered.sum.results}
     crosses = (*sequence.crosses, Cross("state", ("operation", "held")))
@@ -58,9 +58,9 @@ def _facts(unit: Mac, covered: SumCoverage, inputs: Columns, outputs: Columns) -
     )
     for (op, facts), operation, c, after, result, flags in every:
         facts |= {"held": before.name, **gating.facts(operation)}
-        if op in _SOURCES:
+        if op in SOURCES:
             addend = before if op is MacOp.ACCUMULATE else covered.addends[c]
-            facts |= {"addend": _SOURCES[op], **covered.step(operation, addend), **covered.outcome(result, flags)}
+            facts |= {"addend": SOURCES[op], **covered.step(operation, addend), **covered.outcome(result, flags)}
             yield from (("", lane) for lane in covered.lanes(operation, addend, known))
         yield "", facts
         before = held[after]

@@ -1,0 +1,63 @@
+"""One part of a unit whose operations SystemVerilog coverage samples, and the fields that parts share."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+
+from fp9.formats import Format, with_bias
+from fp9.units import Port, Unit
+from fp9_sim.coverage.values import lowest_place
+from fp9_sim.packages.covergroups.groups import CoverGroup, identifier
+from fp9_sim.packages.covergroups.numbers import Numbers
+from fp9_sim.packages.templates import width
+
+
+@dataclass(frozen=True)
+class Part:
+    """A unit, or one operation of an FPU, with its groups of cover points by name.
+
+    `prefix` starts the names of the part's functions and variables.
+    """
+
+    unit: Unit
+    prefix: str
+    groups: Mapping[str, CoverGroup]
+    numbers: Numbers
+    state: dict[str, tuple[str, str]] = field(default_factory=dict)
+    """Type and value after reset of each variable that keeps its value between operations."""
+
+    def kept(self, name: str, kind: str, start: str) -> str:
+        """Return the name of a variable that keeps its value between operations. `start` is its value after reset."""
+        variable = identifier(self.prefix, "kept", name)
+        self.state[variable] = kind, start
+        return variable
+
+    def function(self, lines: Iterable[str]) -> str:
+        """Return the function that samples one operation. `lines` are its statements."""
+        lines = list(lines)
+        ports = ", ".join(f"input logic {width(port)}{port.name}" for port in self.ports)
+        return "\n".join(
+            [
+                *(f"  {kind} {name} = {start};" for name, (kind, start) in self.state.items()),
+                f"  function automatic void {identifier(self.prefix, 'sample')}({ports});",
+                *(f"    {line}" for line in lines),
+                "  endfunction",
+                "",
+            ]
+        )
+
+    @property
+    def ports(self) -> tuple[Port, ...]:
+        """Return the data ports of the unit: the inputs, then the outputs."""
+        return *self.unit.inputs, *self.unit.outputs
+
+    def moved(self, formats: Sequence[Format], bias: str) -> list[str]:
+        """Return, for each format, the bias at a port minus the format's default bias. `bias` is the port's name."""
+        has = any(port.name == bias for port in self.unit.inputs)
+        return [moved(fmt, bias) if has and fmt.programmable_bias else "0" for fmt in formats]
+
+
+def moved(fmt: Format, bias: str) -> str:
+    """Return the bias at a port minus the default bias of a format with a programmable bias."""
+    return f"int'($signed({bias})) - ({lowest_place(with_bias(fmt, 0)) - lowest_place(fmt)})"

@@ -1,0 +1,113 @@
+"""Write the SystemVerilog package that samples a unit's functional coverage."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from fp9.units import Cast, Decoder, Dot, Fma, Mac, Mul, Unit, Upcast
+from fp9_sim.coverage import model_of
+from fp9_sim.coverage.sampling import all_excluded
+from fp9_sim.packages.covergroups.casts import cast
+from fp9_sim.packages.covergroups.codes import decoder, mul, upcast
+from fp9_sim.packages.covergroups.groups import CoverGroup, identifier
+from fp9_sim.packages.covergroups.macs import mac
+from fp9_sim.packages.covergroups.numbers import COMMON, INFINITE, Numbers
+from fp9_sim.packages.covergroups.part import Part
+from fp9_sim.packages.covergroups.sums import dot
+from fp9_sim.packages.templates import filled
+
+_WRITERS: dict[type[Unit], Callable[[Part, Any], str]] = {
+    Decoder: decoder,
+    Upcast: upcast,
+    Cast: cast,
+    Mul: mul,
+    Fma: dot,
+    Dot: dot,
+    Mac: mac,
+}
+"""The function that writes the sampling function of each kind of unit."""
+
+
+def has_coverage(unit: Unit) -> bool:
+    """Return whether fp9 writes the SystemVerilog coverage of a unit.
+
+    The sum of an open chunk is not visible at the ports of an accumulator with chunks.
+    """
+    return type(unit) in _WRITERS and not (isinstance(unit, Mac) and unit.chunk_steps)
+
+
+def coverage_package(unit: Unit) -> str:
+    """Return the SystemVerilog package `NAME_coverage` with the functions `sample`, `restart` and `report`.
+
+    The bins come from the unit's coverage model. Raises KeyError for a kind of unit without SystemVerilog coverage.
+    """
+    model = model_of(unit)
+    excluded = all_excluded(model)
+    numbers = Numbers()
+    groups = {g.name: CoverGroup(_prefix(g.name), g, excluded[g.name]) for g in model.groups}
+    part = Part(unit, "", groups, numbers)
+    function = _WRITERS[type(unit)](part, unit)
+    declared = "\n".join(group.declared() for group in groups.values())
+    restart = [f"    {name} = {start};" for name, (_, start) in part.state.items()]
+    report = [f"    {line}" for group in groups.values() for line in group.reported(unit.name)]
+    words = {
+        "name": unit.name,
+        "width": numbers.width,
+        "infinite": INFINITE,
+        "numbers": numbers.text,
+        "groups": declared,
+        "function": _indented(function),
+        "restart": "\n".join(restart),
+        "report": "\n".join(report),
+        "largest": max(group.largest for group in groups.values()),
+    }
+    return filled(_PACKAGE.replace("@{common}", COMMON), words)
+
+
+def _prefix(name: str) -> str:
+    return identifier("g", name) if name else "unit"
+
+
+def _indented(text: str) -> str:
+    """Return SystemVerilog text with the statements of a function indented by their blocks."""
+    depth, lines = 0, []
+    for line in text.splitlines():
+        word = line.strip()
+        depth -= word.startswith("end") and not word.startswith("endfunction")
+        lines.append("  " * depth + line)
+        depth += word.endswith("begin")
+    return "\n".join(lines)
+
+
+_PACKAGE = """\
+// Functional coverage of @{name}. Call sample() for each operation, restart() for each reset, and report() at the end.
+// Counters work in every simulator. With +define+COVERGROUPS, covergroups with the same bins are sampled, too.
+/* verilator lint_off WIDTHTRUNC */
+/* verilator lint_off WIDTHEXPAND */
+package @{name}_coverage;
+  localparam int W = @{width};  // bits of exact sums
+  localparam int NONE = -(1 << 30);  // the exponent of no term
+  typedef logic signed [W-1:0] wide_t;
+
+@{common}  // --- formats
+
+@{numbers}
+@{groups}
+  // --- operations
+
+@{function}
+
+  // Start a new sequence of operations after a reset.
+  function automatic void restart();
+@{restart}
+  endfunction
+
+  // Print the hit and missed bins of all cover points and crosses.
+  function automatic void report();
+    logic [@{largest}-1:0] impossible;
+    int met;
+@{report}
+  endfunction
+endpackage
+"""
