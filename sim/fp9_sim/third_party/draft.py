@@ -11,6 +11,7 @@ from pathlib import Path
 from fp9_sim.third_party.collect import collect, defined
 from fp9_sim.third_party.ports import TheirPort, elaborate, tops
 from fp9_sim.third_party.sources import read, text_of
+from fp9_sim.third_party.suggest import unit_line
 
 _MODULE = re.compile(r"^[ \t]*(?:module|entity)[ \t]+(?:automatic[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE | re.IGNORECASE)
 _CLOCK = re.compile(r"(?:.*_)?(?:clk|clock|ck)(?:_i|_in|_\w)?", re.IGNORECASE)
@@ -43,10 +44,10 @@ def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = 
 
     A source is a Verilog or VHDL file, a folder, a file list (.f) or a FuseSoC core. The mapping is for module `top`.
     Without `top`, the draft takes the only Verilog module that no other module instantiates, or the last VHDL entity.
-    The draft lists every port of the module. Clock, reset and handshake ports are recognised by their names. The draft
-    lists all other inputs in comments, which the user moves to [ports] or [constants]. File paths are absolute, so the
-    user can save the mapping in any folder. Raises ValueError if there is no top module or more than one candidate.
-    Raises SimulatorError if Verilator rejects the source files.
+    The draft names the catalogue units whose ports fit, and lists every port of the module. Clock, reset and handshake
+    ports are recognised by their names. The draft lists all other inputs in comments, which the user moves to [ports]
+    or [constants]. File paths are absolute, so the user can save the mapping in any folder. Raises ValueError if there
+    is no top module or more than one candidate. Raises SimulatorError if Verilator rejects the source files.
     """
     found = collect(sources)
     found.include += [folder.resolve() for folder in given.include]
@@ -73,7 +74,7 @@ def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = 
         f"files = {json.dumps([str(path) for path in paths])}",
         *([f"include = {json.dumps([str(folder) for folder in found.include])}"] if found.include else []),
         f'top = "{name}"',
-        'unit = "fma_fp32_ocp"  # a name of `fp9 units`, a unit file such as "mine.toml", or a table [unit]',
+        unit_line(name, others),
         '# nan = "any"  # accept any NaN where NaN is expected',
         '# without = ["flags"]  # outputs of the specification that the design does not have',
         "",
