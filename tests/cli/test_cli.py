@@ -227,10 +227,7 @@ BAD = [
     (["sim", "abacus"], "unknown unit"),
     (["sim", "decoder_hif8", "--simulator", "abacus"], "unknown simulator 'abacus'"),
     (["sim", "decoder_hif8", "--waves", "w.vcd"], "choose the simulator"),
-    (
-        ["sim", "abacus", "--simulator", "verilator", "--waves", "w.fst"],
-        "with verilator, give a name that ends in .vcd",
-    ),
+    (["sim", "abacus", "--simulator", "verilator", "--waves", "w.txt"], "give a name that ends in .vcd or .fst"),
     (["synth", "abacus"], "unknown unit"),
     (["synth", "decoder_hif8", "--library", "osu1"], "unknown library 'osu1'"),
     (["demo", "--show", "missing.json"], "missing.json: no such file"),

@@ -58,7 +58,7 @@ def sim(name: str, settings: tuple[str, ...], as_json: bool, reports: Reports, *
     chosen = wanted.simulators or SIMULATORS
     if wanted.waves is not None and len(chosen) > 1:
         raise UserError("--waves writes one file; choose the simulator too, as in: --simulator icarus")
-    regression.waves_kind(wanted.waves, chosen[0])
+    regression.waves_kind(wanted.waves)
     unit = load_unit(name, settings)
     doing(f"{unit.name}: golden vectors")
     vectors, text = wanted.vectors(unit), edited(unit, wanted.verilog)

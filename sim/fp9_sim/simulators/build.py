@@ -6,6 +6,7 @@ Each design is built once, in a folder that concurrent processes can share.
 from __future__ import annotations
 
 import contextlib
+import ctypes.util
 import hashlib
 import json
 import shutil
@@ -17,6 +18,7 @@ from pathlib import Path
 
 import cocotb_tools
 
+from fp9.system.missing import MissingTool
 from fp9.units import Unit
 from fp9_sim.simulators.child import run_job
 from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_ARGUMENTS, Simulator, SimulatorError
@@ -113,6 +115,8 @@ def _compile(
         "log_file": str(log),
     }
     headers = {}
+    if simulator.name == "verilator" and waves == "fst":
+        settings["build_args"] += ["--trace-fst", *_offer_lz4(working)]
     if simulator.name == "verilator":
         _offer_headers(working)
         headers = _headers(simulator, working) if waves is None else {}
@@ -129,6 +133,26 @@ def _offer_headers(working: Path) -> None:
     """
     for variant in ("fast", "slow"):
         (working / f"{_TOP}__pch.h.{variant}").write_text(f'#include "{_TOP}__pch.h"\n')
+
+
+_LZ4 = """extern "C" int LZ4_compressBound(int size);
+extern "C" int LZ4_compress_default(const char* source, char* target, int size, int capacity);
+"""
+"""C++ declarations of the two functions of the library lz4 that Verilator's FST writer calls."""
+
+
+def _offer_lz4(working: Path) -> list[str]:
+    """Offer the system library lz4 to Verilator's FST writer, and return the arguments of the build.
+
+    Many systems have the library without the header file and the linker's file name. Raises MissingTool if the system
+    has no library.
+    """
+    library = ctypes.util.find_library("lz4")
+    if library is None:
+        raise MissingTool("Verilator's FST writer needs lz4; install it with: apt-get install liblz4-1 zlib1g-dev")
+    (working / "lz4.h").write_text(_LZ4)
+    (working / "liblz4.so").write_text(f"INPUT(-l:{library})\n")
+    return ["-CFLAGS", f"-I{working}", "-LDFLAGS", f"-L{working}"]
 
 
 def _headers(simulator: Simulator, working: Path) -> dict[str, str]:
