@@ -23,6 +23,7 @@ from fp9_sim.packages import dpi, texts
 from fp9_sim.packages.assertions import assertions
 from fp9_sim.packages.covergroups import coverage_package, has_coverage
 from fp9_sim.packages.cpp_bench import cpp_bench
+from fp9_sim.packages.integration import integration_guide
 from fp9_sim.packages.ip_xact import stream_description, unit_description
 from fp9_sim.packages.verilog_bench import uncompared, verilog_bench
 
@@ -93,6 +94,7 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
             streams,
         ),
         _File(f"{name}.toml", "the specification, from which fp9 regenerates all files", lambda: dumps(unit)),
+        _File(f"doc/{name}_integration.md", "integration guide", lambda: integration_guide(unit)),
         _File(f"doc/{name}.md", "data sheet", lambda: described),
         _File(f"doc/{picture(unit)}", "its timing diagram", lambda: drawing or "", drawing is not None),
         _File(

@@ -278,14 +278,16 @@ def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -
         "\n".join(["| file | what it is |", "|---|---|", *rows]),
         f"The {count} golden vectors come from a model that is exact in every bit. The generated files are yours, "
         "under any licence.",
-        _ports(unit),
+        ports_table(unit),
     ]
     if missing:
         lines.append(f"The data sheet has no timing diagram: {missing}.")
     return "\n\n".join(lines) + "\n"
 
 
-def _ports(unit: Unit) -> str:
+def ports_table(unit: Unit) -> str:
+    """Return a Markdown table of all ports: direction, width, meaning, and formats or values."""
+
     def row(port: Port, direction: str) -> str:
         formats = ", ".join(f.name for f in port.formats) or ", ".join(
             f"{value} {choice}" for value, choice in enumerate(port.choices)
