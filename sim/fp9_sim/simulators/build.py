@@ -105,18 +105,17 @@ def _compile(
     source, control, log = working / f"{name}.v", working / "ports.vlt", working / "build.log"
     source.write_text(verilog)
     control.write_text(_public_ports(name, ports))
+    writer = ["--trace-fst", *_offer_lz4(working)] if (simulator.name, waves) == ("verilator", "fst") else []
     settings = {
         "sources": [str(source), *([str(control)] if simulator.name == "verilator" else [])],
         "hdl_toplevel": name,
         "build_dir": str(working),
-        "build_args": list(arguments),
+        "build_args": [*arguments, *writer],
         "always": True,
         "waves": waves is not None,
         "log_file": str(log),
     }
     headers = {}
-    if simulator.name == "verilator" and waves == "fst":
-        settings["build_args"] += ["--trace-fst", *_offer_lz4(working)]
     if simulator.name == "verilator":
         _offer_headers(working)
         headers = _headers(simulator, working) if waves is None else {}
