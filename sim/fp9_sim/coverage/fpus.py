@@ -42,24 +42,31 @@ def fpu_model(unit: Fpu) -> Model:
 
 
 def _part(unit: Fpu, op: FpuOp) -> Model:
+    if op is FpuOp.FMA:
+        return _wide_model(unit)
+    single = part_unit(unit, op)
+    if isinstance(single, Dot):
+        return dot_model(single)
+    return upcast_model(single) if isinstance(single, Upcast) else cast_model(single)
+
+
+def part_unit(unit: Fpu, op: FpuOp) -> Dot | Upcast | Cast:
+    """Return the single-purpose unit of an operation. Raises ValueError for FMA, whose unit has no specification."""
     wide = unit.engine.result.format
     match op:
         case FpuOp.FMMA:
-            return dot_model(Dot(unit.name, unit.a, unit.b, unit.engine, unit.flags))
-        case FpuOp.FMA:
-            return _wide_model(unit)
+            return Dot(unit.name, unit.a, unit.b, unit.engine, unit.flags)
         case FpuOp.UPCAST:
-            return upcast_model(Upcast(unit.name, unit.a, wide))
+            return Upcast(unit.name, unit.a, wide)
         case FpuOp.DOWNCAST:
             roundings = tuple(dict.fromkeys(fmt.default_rounding for fmt in unit.a))
-            return cast_model(Cast(unit.name, wide, unit.a, roundings, (Overflow.SATURATE,)))
+            return Cast(unit.name, wide, unit.a, roundings, (Overflow.SATURATE,))
+    raise ValueError(f"{op.name} given; give an operation with a unit of its own")
 
 
 def _wide_model(unit: Fpu) -> Model:
     """Return the coverage model of a fused multiply-add whose operands all have the result's format."""
-    wide = (unit.engine.result.format,)
-    engine = unit.engine.changed(name="fma", products=1, window=None)
-    covered = SumCoverage(Sum(engine, wide, wide, product_range(wide, wide), 1), unit.flags)
+    covered = wide_sum(unit)
 
     def facts(inputs: Columns, outputs: Columns) -> Iterator[Facts]:
         known: set[Known] = set()
@@ -71,6 +78,13 @@ def _wide_model(unit: Fpu) -> Model:
             yield from (("", lane) for lane in covered.lanes(operation, addend, known))
 
     return Model((Group("", covered.points, covered.crosses),), facts)
+
+
+def wide_sum(unit: Fpu) -> SumCoverage:
+    """Return the cover points of the operation FMA, whose operands all have the result's format."""
+    wide = (unit.engine.result.format,)
+    engine = unit.engine.changed(name="fma", products=1, window=None)
+    return SumCoverage(Sum(engine, wide, wide, product_range(wide, wide), 1), unit.flags)
 
 
 def _ports(unit: Fpu, op: FpuOp, inputs: Columns) -> Columns:

@@ -79,16 +79,25 @@ def _points(unit: MultiFpu) -> frozenset[str]:
     return frozenset({"operation", *_choices(unit)})
 
 
+def reads(op: MultiFpuOp, operand: str) -> bool:
+    """Return whether the coverage samples the operand "a", "b" or "c" of an operation."""
+    return {"a": op not in (MultiFpuOp.FROM_INTEGER, *DOTS), "b": op in PAIRS, "c": op not in SINGLES}[operand]
+
+
+def follows_a(op: MultiFpuOp) -> bool:
+    """Return whether operand c of an operation has the format of operand a."""
+    return op.value.startswith(("sgnj", "min", "max"))
+
+
 def _operands(
     unit: MultiFpu, op: MultiFpuOp, picked: dict[str, Bin], codes: dict[str, int], result: int
 ) -> Iterator[Facts]:
     formats = {fmt.name: fmt for fmt in unit.formats}
-    reads = {"a": op not in (MultiFpuOp.FROM_INTEGER, *DOTS), "b": op in PAIRS, "c": op not in SINGLES}
     chosen = {name: formats[str(picked.get(unit.format_port(name), unit.formats[0].name))] for name in "abc"}
-    if op.value.startswith(("sgnj", "min", "max")):
+    if follows_a(op):
         chosen["c"] = chosen["a"]
     for name, code in codes.items():
-        if reads[name]:
+        if reads(op, name):
             fmt = chosen[name]
             own = code & ((1 << fmt.bits) - 1)
             yield f"{name}.{fmt.name}", {"class": _class(own, fmt), "sign": SIGNS[fmt.is_negative(own)]}

@@ -16,8 +16,9 @@ from fp9_sim.packages.covergroups import coverage_package, has_coverage
 COVERED = {kind: unit for kind, unit in KINDS.items() if has_coverage(unit)}
 """A unit of each kind whose coverage fp9 writes in SystemVerilog."""
 
-SIMULATED = {"cast": KINDS["cast"], "mul": KINDS["mul"], "mac": CATALOGUE["mac_dlfloat16_gated"]}
-"""Units whose coverage Verilator measures: a cast, a product, and a sum with state, window and handshake."""
+SIMULATED = {kind: KINDS[kind] for kind in ("cast", "mul", "fpu", "multi_fpu")}
+SIMULATED["mac"] = CATALOGUE["mac_dlfloat16_gated"]
+"""Units whose coverage Verilator measures. The accumulator has state, a window and a handshake."""
 
 
 def _lines(unit: Unit) -> list[str]:

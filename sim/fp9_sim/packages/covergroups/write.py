@@ -5,11 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fp9.units import Cast, Decoder, Dot, Fma, Mac, Mul, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, MultiFpu, Unit, Upcast
 from fp9_sim.coverage import model_of
 from fp9_sim.coverage.sampling import all_excluded
 from fp9_sim.packages.covergroups.casts import cast
 from fp9_sim.packages.covergroups.codes import decoder, mul, upcast
+from fp9_sim.packages.covergroups.fpus import fpu, multi_fpu
 from fp9_sim.packages.covergroups.groups import CoverGroup, identifier
 from fp9_sim.packages.covergroups.macs import mac
 from fp9_sim.packages.covergroups.numbers import COMMON, INFINITE, Numbers
@@ -25,6 +26,8 @@ _WRITERS: dict[type[Unit], Callable[[Part, Any], str]] = {
     Fma: dot,
     Dot: dot,
     Mac: mac,
+    Fpu: fpu,
+    MultiFpu: multi_fpu,
 }
 """The function that writes the sampling function of each kind of unit."""
 
