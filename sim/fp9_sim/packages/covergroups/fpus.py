@@ -19,7 +19,7 @@ _WRITERS: Mapping[FpuOp, Callable[..., str]] = {FpuOp.FMMA: dot, FpuOp.UPCAST: u
 
 
 def fpu(part: Part, unit: Fpu) -> str:
-    """Return the functions that sample an operation of an FPU: a function for each operation, and the choice of it."""
+    """Return a function that samples an operation of an FPU, and a function for each operation."""
     names, group = tuple(op.name.lower() for op in unit.operations), part.groups[""]
     texts, lines = [], [f"int operation = {choice('op', names)};", group.clear]
     lines += [*group.set("operation", "operation", names), group.hit]
@@ -83,7 +83,7 @@ def _multi(part: Part, unit: MultiFpu) -> Iterator[str]:
 def _operand(
     part: Part, unit: MultiFpu, port: str, chooser: str, ops: Sequence[MultiFpuOp], offered: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Yield statements that hit the bins of a port in some operations, in the format that `chooser`'s select chooses."""
+    """Yield statements that hit the bins of a port in the operations `ops`. `chooser` names the format's operand."""
     if not ops:
         return
     formats: dict[str, Format] = {fmt.name: fmt for fmt in unit.formats}
