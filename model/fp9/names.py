@@ -29,7 +29,7 @@ def plain(name: str) -> str:
 class Synonyms:
     """Synonyms of a catalogue's entries. Look-ups ignore letter case, blanks and punctuation.
 
-    `by_source` maps a source to its synonyms, and each synonym to a catalogue entry. `ambiguous` maps an ambiguous name
+    `by_source` maps each source to a dictionary from synonyms to catalogue entries. `ambiguous` maps an ambiguous name
     to all entries that it may mean, with their sources. Looking up an ambiguous name raises ValueError. The constructor
     raises ValueError if two sources use one name for different entries.
     """

@@ -174,7 +174,8 @@ class Array(Held):
         return self.moved(lambda array: np.asarray(array[_plain_index(where)]))
 
     def __setitem__(self, where: Any, numbers: ArrayLike) -> None:
-        """Assign numbers, which are rounded with the format's default rounding mode and saturated. Keep the scales."""
+        """Round numbers by the format's default mode, with saturation, and assign their codes. The scales stay
+        unchanged."""
         place = _plain_index(where)
         scale: Any = 0 if self.scales is None else np.broadcast_to(self.scales, self.shape)[place]
         given = (

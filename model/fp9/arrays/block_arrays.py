@@ -98,11 +98,11 @@ class BlockArray(Array):
         return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Exchange the axes of elements and scales by a NumPy function, and return the array."""
+        """Exchange axes of both the elements and the scales by a NumPy function, and return the new array."""
         return self._permuted(change)
 
     def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:
-        """Exchange the axes of elements and scales by the function `change`, and return the array.
+        """Exchange axes of both the elements and the scales by the function `change`, and return the new array.
 
         To find the permutation of axes, the method applies `change` to a small array whose axes have distinct lengths.
         """
@@ -157,7 +157,7 @@ class BlockArray(Array):
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> BlockArray:
         """Concatenate arrays of one block format.
 
-        Along the axis of the blocks, every array except the last must end with a full block.
+        If arrays are joined along the axis of the blocks, every array except the last must end with a full block.
         """
         axis = (options.get("axis", arguments[0] if arguments else 0)) if called is np.concatenate else None
         same = {(one.axis, one.square, one.tensor_scale, one.ndim) for one in arrays}

@@ -31,8 +31,8 @@ def array(
 ) -> Array:
     """Return numbers as an array of a format. The options are described in `fp9.encode`.
 
-    `scale` gives exponents of two. The array stores these exponents as `scales`, so that the array's numbers
-    approximate `x`. `accumulator` is the accumulator model that `a @ b` uses (see `fp9.accumulator`).
+    `scale` gives exponents of two. The array stores the exponents in `scale` as its `scales`, so that the array's
+    numbers approximate `x`. `accumulator` is the accumulator model that `a @ b` uses (see `fp9.accumulator`).
 
     >>> array([[1.0, 1e9]], "e5m2", overflow="inf")
     Array([[1.0, inf]], e5m2)
@@ -66,7 +66,8 @@ def quantise(
       rounded once.
     - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block lie along
       `axis` and share a scale.
-    - `per`: the numbers that share a scale, for a format of single numbers. With "tensor", the default, all numbers
+    - `per`: which numbers share a scale, if the format is a format of single numbers. With "tensor", the default, all
+    numbers
       share a scale. With "row", the numbers along the last axis share a scale. With "column", the numbers along the
       last axis but one share a scale. If `per` is an integer, blocks of `per` numbers along `axis` share a scale, and
       the last block may be shorter.
@@ -152,7 +153,8 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
     """Round numbers to a format or block format. The numbers keep the dtype of `x`, and integers become float32.
 
-    For a format of single numbers, the options are those of `encode`, and the result is multiplied by 2**scale again.
+    For a format of single numbers, the options are those of `encode`. With `scale`, numbers are divided by 2**scale
+    before rounding, and multiplied by 2**scale after rounding.
     For a block format, or with `per`, the options are those of `quantise`. A number that the dtype of `x` cannot
     represent is rounded to this dtype.
 

@@ -46,11 +46,13 @@ def matmul(
     """Return the matrix product a (..., M, K) x b (..., K, N) + c (..., M, N) in the accumulator's output format.
 
     Each sum adds its products in the order of the axis K. For `fp9.Array` operands, the function returns an `fp9.Array`
-    in the accumulator's output format, with all scales applied. For operands given as codes, and with `out`, the
-    function returns codes. With `flags`, the function also returns exception flags, a uint8 array of `fp9.Flags` bits.
+    in the accumulator's output format, with all scales applied. The function returns plain codes if the operands are
+    plain codes, or if `out` is given. With `flags`, the function also returns exception flags, a uint8 array of
+    `fp9.Flags` bits.
 
     `engine` is the name of an accumulator preset or device, or an `Engine`. The default is the accumulator that the
-    arrays state, then that of the context manager `fp9.accumulator`, then `fma_fp32`.
+    arrays state. If the arrays state none, the default is the accumulator of the context manager `fp9.accumulator`, or
+    else `fma_fp32`.
 
     All other arguments are those of `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c` and
     of the scales broadcast to those of the result. `scale_a` is one exponent, or has the shape (..., M), or with

@@ -96,7 +96,8 @@ def dequantise(
     square: bool = False,
     dtype: Any = np.float64,
 ) -> NDArray[Any]:
-    """Multiply elements by scales. Return the exact products in float64, in the shape of `elements`.
+    """Multiply elements by scales. Return the exact products of elements and scales in float64, in the shape of
+    `elements`.
 
     Another `dtype` rounds every product once.
 

@@ -1,4 +1,4 @@
-"""Factors of a block's elements: the block scale, and HiF4's level bits for smaller groups."""
+"""Factors that multiply a block's elements: the block scale, and the level bits of HiF4."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: Block
     """Return scale codes (blocks,), in which the level bits are above the bits of the block scale.
 
     In a HiF4 scale code, a uint32, the lowest 8 bits are an E6M2 code. The next 8 bits of a HiF4 scale code are the
-    level bits of level 1, and the highest 16 bits are those of level 2.
+    level bits of level 1. The highest 16 bits of a HiF4 scale code are the level bits of level 2.
     """
     if not bits:
         return codes

@@ -97,8 +97,8 @@ def errors_of_tries(
 ) -> list[NDArray[np.float64]]:
     """For every divisor that a scale rule tries, return the squared errors of blocks (blocks,).
 
-    `numbers` has the shape (blocks, block_size). The errors are divided by the tensor scale, without a term that is
-    equal for all divisors.
+    `numbers` has the shape (blocks, block_size). Each squared error is divided by the tensor scale, and omits a term
+    that is equal for all divisors.
     """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 
@@ -108,7 +108,8 @@ def balancing_scales(
 ) -> NDArray[np.float64]:
     """Return, for each block, the tensor scale at which the two divisors of a scale rule have equal squared errors.
 
-    The elements and block scales are those for the tensor scale `scale`. If no tensor scale makes the errors equal, the
+    The elements and block scales are computed with the tensor scale `scale`. If no tensor scale makes the errors equal,
+    the
     result for the block is NaN or not positive.
     """
     first, second = _made(numbers, block, rule, scale)

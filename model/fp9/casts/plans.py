@@ -122,7 +122,8 @@ def fixed_rounding(
 ) -> Callable[[Supplied, slice, NDArray[np.uint32], NDArray[Any]], None]:
     """Return a function that rounds float32 patterns to a fixed-field format.
 
-    The function's arguments are (supplied, part, float32 patterns, codes).
+    The returned function takes the arguments of the `encode` call (`Supplied`), a slice, float32 patterns, and the
+    array for the codes.
     """
     from fp9.kernels import round32 as fast_kernels  # slow to load
 

@@ -66,7 +66,8 @@ def random_bits_of(
     The random bits are the integers in `given`, or come from the generator `rng`. `stochastic` selects an instruction's
     rule:
 
-    - `nvidia_rs`: four elements share a 32-bit word, so the last axis of `given` is a quarter of the source's. In
+    - `nvidia_rs`: four elements share a 32-bit word, so the last axis of `given` is a quarter as long as the source's
+    last axis. In
       memory order (f, e, b, a in PTX), the first element uses word[15:0] and the third element uses word[31:16]. The
       second element uses word[15:0] with its bits reversed, and the fourth element word[31:16] with its bits reversed.
     - `amd_sr`: every element has a 32-bit seed. The cast uses the top 23 - p seed bits for a target with p fraction

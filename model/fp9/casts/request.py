@@ -116,7 +116,7 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
 
 
 def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | np.uint8]:
-    """Replace source numbers that an unsigned format, or a format without zero, does not round like other numbers.
+    """Replace source numbers that are below the range of an unsigned format or of a format without zero.
 
     Return numbers and flags. A negative number becomes NaN. In a format without zero, a positive number below the
     smallest number becomes the smallest number, and zero becomes NaN.

@@ -40,7 +40,8 @@ class Rows(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Scalars of a rounding table. A pair of values belongs to positive and to negative source numbers.
+    """Scalars of a rounding table. In a pair of values, the first value is for positive source numbers, and the second
+    for negative source numbers.
 
     Scalars and arrays are in separate tuples, because Numba counts references for each tuple with an array.
     """

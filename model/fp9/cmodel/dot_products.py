@@ -20,7 +20,7 @@ MOST_PRODUCTS = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class EngineText:
-    """C functions of an accumulator model, with the formats and shared C files that they use."""
+    """C functions of an accumulator model, and the formats and shared C files that the functions use."""
 
     functions: str
     formats: tuple[Format, ...]

@@ -1,4 +1,4 @@
-"""C models of the units `Mul`, `Fma` and `Dot`, with functions that the `Mac` model shares."""
+"""C models of the units `Mul`, `Fma` and `Dot`, and functions that the `Mac` model also uses."""
 
 from __future__ import annotations
 

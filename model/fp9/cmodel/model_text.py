@@ -9,7 +9,7 @@ from fp9.formats import Format
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
-    """C functions and state of a unit's golden model, with the formats and shared C files that they use.
+    """C functions and state of a unit's golden model, and the formats and shared C files that the functions use.
 
     `body` holds the C statements of the function `NAME_model`. `state` is the body of the C struct that passes data
     from each operation to the next. For a unit without state, `state` is empty. `reset` holds the C statements that set

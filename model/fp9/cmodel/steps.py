@@ -17,7 +17,7 @@ CUTS = {Truncation.ZERO: "FP9_CUT_ZERO", Truncation.FLOOR: "FP9_CUT_FLOOR", Trun
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """C text of a step function, and the names of the shared C source files that it needs."""
+    """C text of a step function, and the names of the shared C source files that the function needs."""
 
     text: str
     parts: tuple[str, ...]

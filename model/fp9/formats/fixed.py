@@ -35,8 +35,8 @@ class FixedFormat(Format):
     """Format with the fields sign bit, `exponent_bits`, `fraction_bits` and `padding` zero bits, from the top bit down.
 
     A normal number with sign s, exponent field e and fraction m is (-1)^s 2^(e-bias) (1 + m/2^fraction_bits). With
-    `subnormals`, a code with e = 0 means (-1)^s 2^(1-bias) (m/2^fraction_bits). Without `subnormals`, codes with
-    e = 0 are normal numbers, except that m = 0 means zero.
+    `subnormals`, a code with sign s, exponent field 0 and fraction m means (-1)^s 2^(1-bias) (m/2^fraction_bits).
+    Without `subnormals`, codes with exponent field 0 are normal numbers, except that fraction 0 then means zero.
 
     Raises ValueError if a width or the bias is out of range, or if the special codes need more bits than the format
     has.

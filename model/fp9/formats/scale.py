@@ -19,7 +19,8 @@ from fp9.names import found_by
 class PowerOfTwo(Format):
     """Scale format with 8 exponent bits, and without sign, zero or infinity.
 
-    The code e means 2^(e-127), but 0xFF means NaN. A cast of zero or of a negative number gives NaN. A cast of a
+    A code e from 0 to 254 means 2^(e-127), and the code 0xFF means NaN. A cast of zero or of a negative number gives
+    NaN. A cast of a
     positive number below 2^-127 gives 2^-127.
     """
 

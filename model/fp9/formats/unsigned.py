@@ -21,8 +21,8 @@ class UnsignedFloat(Format):
     The code with all bits 1 means NaN. With `infinity`, the code below NaN means infinity.
 
     A normal number with exponent field e and fraction m is 2^(e-bias) (1 + m/2^fraction_bits). With `subnormals`, a
-    code with e = 0 means 2^(1-bias) (m/2^fraction_bits), so code 0 means zero. Without `subnormals`, codes with e = 0
-    are normal numbers, and the format has no zero.
+    code with exponent field 0 and fraction m means 2^(1-bias) (m/2^fraction_bits), so code 0 means zero. Without
+    `subnormals`, codes with exponent field 0 are normal numbers, and the format has no zero.
 
     A cast of a negative number gives NaN, or follows the overflow policy if the format is `bounded`. A cast of -0
     gives +0. A cast of zero to a format without zero gives NaN. In a format without zero, a positive number below

@@ -1,4 +1,4 @@
-"""Terms that an accumulator adds in one step: scaled products, or scaled sums of groups."""
+"""Terms that an accumulator adds in one step: scaled products, or scaled group sums."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Terms(NamedTuple):
-    """Terms (n, terms) as float64 numbers, and the powers of two with which they are aligned.
+    """Terms (n, terms) as float64 numbers, and the powers of two with which the accumulator aligns the terms.
 
     The power of a zero is 0. If the accumulator has no alignment window, `powers` is empty.
     """

@@ -37,7 +37,8 @@ def rounded_chain(a, b, acc, begin, end, t):
     """Set acc = round(acc + a[:, k] * b[k]) for each k in order. `t` rounds to nearest inside float32.
 
     If products and accumulators have p bits with 2 p + 2 <= 24, double rounding gives the same result as single
-    rounding. If a sum does not fit into float32, the smaller term is less than 2^-(p+2) times the larger term. Single
+    rounding. If the sum of two p-bit terms does not fit into float32, the smaller term is less than 2^-(p+2) times the
+    larger term. Single
     rounding and double rounding then both return the larger term.
     """
     m, n = acc.shape

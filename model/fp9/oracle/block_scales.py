@@ -85,7 +85,7 @@ def element_code(x: Fraction, scale: Fraction, fmt: Format) -> int:
 
 
 def with_sign(code: int, negative: bool, fmt: Format) -> int:
-    """Return the code of a number, from the code of its magnitude and its sign."""
+    """Return the code of a number, given its sign and the code of its magnitude."""
     if not negative:
         return code
     return -code & 0xFF if fmt.twos_complement else code | 1 << (fmt.bits - 1)

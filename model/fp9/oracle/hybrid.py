@@ -50,7 +50,8 @@ class HybridTable:
     - `threshold_bits` and `threshold_ones`: the threshold T consists of `threshold_bits` low source bits, followed by
       `threshold_ones` ones.
     - `near_normal`: the binade below the smallest normal number. A magnitude in the binade rounds to a normal number if
-      its bits `near_normal_ones` are all 1 and the field of `near_normal` is at least T.
+    two conditions hold: its bits `near_normal_ones` are all 1, and the field of `near_normal` is at least the threshold
+    T.
     """
 
     nearest: ThresholdTable

@@ -20,7 +20,7 @@ from fp9.oracle.windows import windowed_step
 def step(
     engine: Engine, pairs: Sequence[tuple[Exact, Exact]], c: Exact, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """Compute an accumulation step without a window, C plus all products rounded once, and return code and flags.
+    """Compute an accumulation step without a window: add C and all products, round once, and return code and flags.
 
     `pairs` holds at most `engine.step.products` pairs of operands. The code is in the engine's result format
     (numerics.md, sums).

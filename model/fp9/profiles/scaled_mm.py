@@ -45,7 +45,8 @@ def scaled_mm(
     - Shapes (M, K/32) and (K/32, N): MX scales, in e8m0.
     - Shapes (M, K/16) and (K/16, N): NVFP4 scales, in ue4m3 or e4m3.
 
-    `scale_result` applies only to 8-bit results. `out_dtype` is the format of a by default. `profile` names the GPU and
+    `scale_result` applies only to 8-bit results. By default, `out_dtype` is the format of the operand `a`. `profile`
+    names the GPU and
     the library. The caller must give the choices that the library makes at run time:
 
     - `split_k`: the number of parts into which the library splits K. 1 means no split.
@@ -138,7 +139,7 @@ def _order(found: Profile, call: Call, order: str | None) -> Any:
 def _scales(found: Profile, scale_a: Any, scale_b: Any, sizes: tuple[int, int, int]) -> tuple[Scaling, tuple[Any, Any]]:
     """Return the kind of scales that matches the shapes, and the scales as FP32 numbers or as codes.
 
-    If several kinds match, a kind that the profile knows is preferred.
+    If several kinds of scales match the shapes, a kind that the profile knows is preferred.
     """
     known = {call.scaling for call in found.calls}
     formats = [carried(scale) for scale in (scale_a, scale_b)]

@@ -5,7 +5,8 @@ Every suite is derived from the unit's specification alone.
 * The suite `corner` is systematic: it follows the coverage models of floating-point verification (IBM FPgen).
 * The suite `smoke` is a selection from the corner suite: a few hundred operations that hit every class of operation.
 * The suite `random` holds random operations. In half of the random operations, product and addend have close exponents.
-* The suite `full` holds every input of a unit with few inputs, and otherwise the corner and random suites.
+* For a unit with few inputs, the suite `full` holds every input. For other units, the suite `full` holds the corner
+suite and the random suite.
 """
 
 from __future__ import annotations

@@ -51,8 +51,8 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
     """Return cover points for special results and operands: class and sign of the result, and classes of the operands.
 
     Ordinary results give the cover point 0. LOAD and ACCUMULATE have separate cover points, and all other accumulator
-    operations give 0. In units with several products, operations with special values in two kinds of operand (factor,
-    scale, addend) give 0.
+    operations hit no cover point (0). In units with several products, operations with special values in two kinds of
+    operand (factor, scale, addend) hit no cover point (0).
     """
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
@@ -125,8 +125,8 @@ def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
 def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     """Return cover points of units with several products.
 
-    If exactly one operand is special, the cover point is its lane and class. If all products are zero, the cover point
-    is the addend, if the addend is zero or negative with a single bit set.
+    If exactly one operand is special, the cover point is its lane and class. For zero products, an addend is a cover
+    point if it is zero, or negative with a single bit set.
     """
     count = len(columns[unit.lane_names("a")[0]])
     alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)

@@ -3,7 +3,8 @@
 First, one operation is selected for each rare cover point of the module `cover_points`. Then candidates are sampled
 evenly from all classes of operations. Select values, flags and the upper result bits determine the class of an
 operation. Of a few dozen candidates, the operation with the rarest pairs of bit values is selected (pairwise coverage).
-Half of the selections use all input and result bits, and half only bits whose inversion changes a result. No circuit is
+Half of the selections use all input and result bits. The other half use only bits whose inversion changes a result. No
+circuit is
 simulated to select the operations.
 """
 

@@ -1,4 +1,4 @@
-"""Compute sums whose terms are scaled sums of product groups, as in NVFP4.
+"""Compute sums that first add groups of products, and then scale the group sums (NVFP4).
 
 The elements of the operands have few bits, so the kernels add their products as integers.
 """

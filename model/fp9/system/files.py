@@ -1,4 +1,4 @@
-"""Atomic file writes. Pipes, devices and standard output (`-`) are written directly."""
+"""Atomic file writes. Pipes, devices and standard output (`-`) are written directly, without a temporary file."""
 
 from __future__ import annotations
 
@@ -22,7 +22,8 @@ def write_whole(path: Path | str, content: str | bytes) -> None:
 
     The data go to a temporary file in the same folder, which is then renamed. If the path is a symbolic link, the
     target of the link is written. An existing file keeps its mode and, if permitted, its owner. Pipes, devices and open
-    descriptors (`/dev/stdout`) are written directly. The path `-` means standard output. Raises OSError, with the name
+    descriptors (`/dev/stdout`) are written directly, without a temporary file. The path `-` means standard output.
+    Raises OSError, with the name
     of the file, if the file cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content

@@ -1,4 +1,4 @@
-"""Base class of unit specifications, the ports of units, and checks of shared fields."""
+"""Ports of units, checks of shared fields, and the base class of unit specifications."""
 
 from __future__ import annotations
 

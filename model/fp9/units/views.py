@@ -1,4 +1,4 @@
-"""Functions that return a unit if it is a sum, a cast or a quantiser, and otherwise None.
+"""Functions that return a unit of one kind (sum, cast or quantiser), and None for other kinds.
 
 Code for several kinds of units calls the view functions instead of checking classes. To support a new kind of unit, add
 a row to the function's table.

@@ -155,7 +155,8 @@ def _instead(
     negative: Callable[[Unit, Port, Columns, Results], Any],
     code_of: Callable[[Format, bool], int | None],
 ) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that replaces some results of a unit by `code_of(format, sign)`. `where` selects the results.
+    """Return a function that replaces selected results of a unit by the code that `code_of(format, sign)` returns.
+    `where` selects the results.
 
     `negative` returns the signs.
     """

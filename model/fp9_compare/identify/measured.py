@@ -88,7 +88,7 @@ def _searched(evidence: Evidence) -> Engine:
 def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
     """For each field of an accumulator model, return the field values that the measured sums do not exclude.
 
-    A field's list holds the other values with which the accumulator model still reproduces every sum.
+    A returned list holds field values that differ from the model's value, but also reproduce every sum.
     """
     head, found = evidence.first(_FIRST), {}
     for field in evidence.fields:

@@ -37,8 +37,8 @@ def write(found: Fit, path: Path) -> None:
 def remaining(found: Fit) -> dict[str, list[int]]:
     """For each field, count the field values that reproduce all sums so far.
 
-    A field's list holds one count before the first sum, and one count after each sum. All other fields have the values
-    of the nearest accumulator model.
+    For each field, the function returns a list of counts: one before the first sum, and one after each sum. While one
+    field is varied, all other fields have the values of the nearest accumulator model.
     """
     evidence, engine = found.evidence, found.nearest
     return {

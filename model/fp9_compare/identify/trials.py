@@ -85,7 +85,8 @@ def interface_of(preset: Engine) -> Interface:
 
 
 def random_interface(seed: int) -> Interface:
-    """Return the interface of the test with a given random seed. Successive seeds take the interfaces in turn."""
+    """Return the interface that the test with the given random seed uses. Successive seeds take the interfaces in
+    turn."""
     a, b, output = _SIDES[seed % len(_SIDES)]
     return Interface(format(a), format(b), fixed_format(output), _DEPTH)
 

@@ -137,7 +137,7 @@ def conversions(trained: Trained) -> dict[str, float]:
 
 
 def conversions_with_outliers(trained: Trained) -> dict[str, float]:
-    """Return the Kullback-Leibler divergence of each conversion of the model with outliers, in nats per character."""
+    """Add outliers to the model, convert the model, and return each conversion's divergence in nats per character."""
     found = _conversions(trained, with_outliers(trained.parameters))
     scaled = top_exponents(trained, trained.parameters, format("e4m3").max)
     without = Divergence(trained).of(trained.parameters, eight_bit("e4m3", exponents=scaled))

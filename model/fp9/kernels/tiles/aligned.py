@@ -161,7 +161,8 @@ def _binades(products):
 def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     """Add products to accumulators in steps of `s.products` products, with an alignment window.
 
-    `sides` holds four arrays: `a` (m, k), its alignment exponents (bytes), `b` (k, n), and its alignment exponents. All
+    `sides` holds four arrays: `a` (m, k), the alignment exponents of `a` (bytes), `b` (k, n), and the alignment
+    exponents of `b`. All
     numbers of a and b are finite. `sums` is a pair of arrays, both (m, n): the initial accumulators, and the output for
     the final accumulators. `products` is a triple: the index of the first product, the end index, and the length of a
     chunk. `redo` (m, panels) is set where sums are wrong because a number left the exponent range of the kernels.

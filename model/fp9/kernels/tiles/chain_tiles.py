@@ -21,8 +21,8 @@ def none(_code: Code, x: Any) -> Any:
 def to_even(code: Code, x: Any, scale: Any) -> Any:
     """Round `x` to nearest even, and drop `drop` fraction bits. `scale` is 2^drop.
 
-    The function adds and subtracts a number s: 2^drop times the power of two of `x`. The last bit of x + s has the
-    weight of the last bit of the result.
+    The function adds and subtracts a number s: 2^drop times the power of two of `x`. In the intermediate sum, the last
+    bit has the weight of the result's last bit.
     """
     sign_and_exponent = code.constant(-1 << code.fraction_bits)
     power = code.as_numbers(code.builder.and_(code.as_bits(x), sign_and_exponent))

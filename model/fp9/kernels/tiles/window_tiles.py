@@ -1,8 +1,8 @@
 """Vector code for one accumulation step with an alignment window.
 
 An ordinary float addition aligns the products. Let p be the number of fraction bits of the accumulators' type. Let the
-unit be the weight of the window's lowest bit. The running sum of magnitudes starts at 2^p units and stays below 2^(p+1)
-units, so its last bit is one unit. With rounding toward zero, a single fused multiply-add then multiplies, aligns,
+unit be the weight of the window's lowest bit. The running sum of magnitudes stays between 2^p and 2^(p+1) units, so its
+last bit is the window's lowest bit. With rounding toward zero, a single fused multiply-add then multiplies, aligns,
 truncates and adds. The result comes from two sums: the sum of all magnitudes, and the sum of the negative products'
 magnitudes. Exponents are bytes, so that one instruction compares a whole vector register of exponents.
 

@@ -330,7 +330,7 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
 def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> Inputs:
     """Return the columns of all input ports for the given blocks, with random signs.
 
-    The tensor scale of a block is on the port in the block's last operation.
+    In the last operation of a block, the input port `tensor` holds the block's tensor scale.
     """
     magnitudes, tensors, rules = blocks
     columns = _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules, rng)
@@ -342,7 +342,8 @@ def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> 
 def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:
     """Return the columns of all input ports of a quantiser.
 
-    The last operation of a block selects the scale rule, and the other operations have random values on this port. Rule
+    The last operation of a block selects the scale rule. The other operations of a block have random values on the
+    select port. Rule
     numbers above the number of rules also select the last rule.
     """
     lanes = codes.reshape(-1, unit.width)

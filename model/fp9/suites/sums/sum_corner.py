@@ -105,7 +105,7 @@ def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gen
 
 
 def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """Yield operations with terms of opposite sign, with sums next to special codes, and with special operands.
+    """Yield three kinds of operations: terms of opposite sign, sums next to special codes, and special operands.
 
     The terms of opposite sign are product and addend, or two products, at every exponent difference. Only one lane has
     special operands.
