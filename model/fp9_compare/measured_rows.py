@@ -68,7 +68,7 @@ class Rows:
 class Verdict:
     """Accumulator models that best reproduce a file of measured sums.
 
-    All accumulator models in `rules` give equal results, which agree with `agree` measured sums. `with_c` states
+    All accumulator models in `rules` give equal results, and reproduce `agree` of the measured sums. `with_c` states
     whether C was added. Each entry of `rules` lists all preset names of one accumulator model. The first rule is the
     simplest. `differs` is the index of the first sum that the accumulator models do not reproduce, or None.
     """

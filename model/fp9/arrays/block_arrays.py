@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 
 
 class BlockArray(Array):
-    """Array of a block format, which holds element codes and block scales.
+    """Array in a block format, stored as element codes and block scales.
 
     A `BlockArray` behaves like an array of the numbers that it represents. `quantise` returns a BlockArray. `codes`
     holds the element codes in the shape of the array. `scales` holds a scale code for every block. Blocks lie along

@@ -57,7 +57,7 @@ class Held(NDArrayOperatorsMixin):
         return _ufunc(function, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        """Apply a NumPy function to the codes if it only moves elements, and otherwise to the numbers."""
+        """Apply a NumPy function to the codes if the function only moves elements, and otherwise to the numbers."""
         return _function(function, arguments, options)
 
 

@@ -67,10 +67,9 @@ def quantise(
     - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block lie along
       `axis` and share a scale.
     - `per`: which numbers share a scale, if the format is a format of single numbers. With "tensor", the default, all
-    numbers
-      share a scale. With "row", the numbers along the last axis share a scale. With "column", the numbers along the
-      last axis but one share a scale. If `per` is an integer, blocks of `per` numbers along `axis` share a scale, and
-      the last block may be shorter.
+      numbers share a scale. With "row", the numbers along the last axis share a scale. With "column", the numbers along
+      the last axis but one share a scale. If `per` is an integer, blocks of `per` numbers along `axis` share a scale,
+      and the last block may be shorter.
     - `rule`: the scale rule of blocks. For a format of single numbers, a scale is the lowest power of two at which no
       number saturates.
     - `rounding`: the rounding mode of the elements, by default the format's rounding mode. `fp9.encode` describes
@@ -154,9 +153,8 @@ def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any)
     """Round numbers to a format or block format. The numbers keep the dtype of `x`, and integers become float32.
 
     For a format of single numbers, the options are those of `encode`. With `scale`, numbers are divided by 2**scale
-    before rounding, and multiplied by 2**scale after rounding.
-    For a block format, or with `per`, the options are those of `quantise`. A number that the dtype of `x` cannot
-    represent is rounded to this dtype.
+    before rounding, and multiplied by 2**scale after rounding. For a block format, or with `per`, the options are those
+    of `quantise`. A number that the dtype of `x` cannot represent is rounded to this dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

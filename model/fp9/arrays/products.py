@@ -55,10 +55,10 @@ def matmul(
     else `fma_fp32`.
 
     All other arguments are those of `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c` and
-    of the scales broadcast to those of the result. `scale_a` is one exponent, or has the shape (..., M), or with
-    `block` the shape (..., M, blocks). `scale_b` is one exponent, or has the shape (..., N), or with `block` the shape
-    (..., blocks, N). `threads` is the maximum number of threads. The default is one thread per core. `progress` is a
-    function that `matmul` calls with the fraction of the work that is done.
+    of the scales broadcast to the leading axes of the result. `scale_a` is one exponent, or has the shape (..., M), or
+    with `block` the shape (..., M, blocks). `scale_b` is one exponent, or has the shape (..., N), or with `block` the
+    shape (..., blocks, N). `threads` is the maximum number of threads. The default is one thread per core. `progress`
+    is a function that `matmul` calls with the fraction of the work that is done.
 
     >>> import fp9
     >>> fp9.matmul(fp9.array([[1.0, 2.0]], "e4m3"), fp9.array([[3.0], [4.0]], "e5m2"), engine="hopper")

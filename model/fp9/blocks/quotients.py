@@ -59,7 +59,8 @@ class _Try(NamedTuple):
     def error(self, scale: float | NDArray[np.float64]) -> NDArray[np.float64]:
         """Return each block's sum of squared errors, divided by the tensor scale t = `scale`.
 
-        The result is t sum d^2 - 2 sum x d. The term sum x^2 / t is left out, because it is equal for all divisors.
+        With source numbers x, and d = element times block scale, the result is t sum d^2 - 2 sum x d. The term sum x^2
+        / t is left out, because it is equal for all divisors.
         """
         with np.errstate(invalid="ignore"):
             return np.asarray(scale * self.squares - 2 * self.products)
@@ -109,8 +110,7 @@ def balancing_scales(
     """Return, for each block, the tensor scale at which the two divisors of a scale rule have equal squared errors.
 
     The elements and block scales are computed with the tensor scale `scale`. If no tensor scale makes the errors equal,
-    the
-    result for the block is NaN or not positive.
+    the result for the block is NaN or not positive.
     """
     first, second = _made(numbers, block, rule, scale)
     with np.errstate(divide="ignore", invalid="ignore"):

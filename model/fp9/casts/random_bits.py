@@ -26,7 +26,7 @@ _WORD = 32
 
 
 class Stochastic(Enum):
-    """Hardware instructions for stochastic rounding, which differ in the random bits that an element gets."""
+    """Hardware instructions for stochastic rounding. Each instruction gives different random bits to an element."""
 
     NVIDIA_RS = "nvidia_rs"
     AMD_SR = "amd_sr"
@@ -67,9 +67,9 @@ def random_bits_of(
     rule:
 
     - `nvidia_rs`: four elements share a 32-bit word, so the last axis of `given` is a quarter as long as the source's
-    last axis. In
-      memory order (f, e, b, a in PTX), the first element uses word[15:0] and the third element uses word[31:16]. The
-      second element uses word[15:0] with its bits reversed, and the fourth element word[31:16] with its bits reversed.
+      last axis. In memory order (f, e, b, a in PTX), the first element uses word[15:0] and the third element uses
+      word[31:16]. The second element uses word[15:0] with its bits reversed, and the fourth element word[31:16] with
+      its bits reversed.
     - `amd_sr`: every element has a 32-bit seed. The cast uses the top 23 - p seed bits for a target with p fraction
       bits.
     - `intel_bias`: every element has 8 random bits.

@@ -5,7 +5,7 @@ significand is a 53-bit integer:
 
     ordinal = base[row] + (significand >> shift[row])    plus 1 if the dropped bits require it
 
-The ordinal of a magnitude is its index in the format's rising list of magnitudes, which starts at zero. The code of an
+The ordinal of a magnitude is its index in the rising list of the format's magnitudes, with 0 for zero. The code of an
 e8m13 number is its ordinal, followed by padding bits. A second table maps the ordinals of hif8 to codes. In all other
 signed formats, the code of a positive number is its ordinal.
 """

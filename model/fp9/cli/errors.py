@@ -124,7 +124,7 @@ def need_standard_output() -> None:
 
 @contextlib.contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Context manager for the import of optional packages, which belong to the extra `name`.
+    """Context manager for importing the optional packages of the extra `name`.
 
     A missing package raises a one-sentence error.
     """

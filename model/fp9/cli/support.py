@@ -37,7 +37,7 @@ class Group(click.Group):
 
 
 class Commands(Group):
-    """Top group of commands, which turns a user error into one sentence and exit code 2."""
+    """Top command group that turns a user error into one sentence and exit code 2."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)

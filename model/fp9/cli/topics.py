@@ -67,10 +67,11 @@ def _key(title: str) -> str:
 def matching(words: str) -> list[str]:
     """Return the help topics that match the given words.
 
-    If a topic has exactly the given name, it is the only result. Otherwise, the function returns the topics whose names
-    contain all the given words. If no name matches, the function returns the topics whose texts contain all the given
-    words. Topics with the words in a heading come first. The other topics are sorted by how often they contain the
-    words. British and American spellings match each other. A synonym of a catalogue entry matches the entry's name.
+    If a topic has exactly the given name, the function returns only this topic. Otherwise, the function returns the
+    topics whose names contain all the given words. If no name matches, the function returns the topics whose texts
+    contain all the given words. Topics with the words in a heading come first. The other topics are sorted by how often
+    they contain the words. British and American spellings match each other. A synonym of a catalogue entry matches the
+    entry's name.
     """
     key, texts = _key(words), topics()
     if key in texts:

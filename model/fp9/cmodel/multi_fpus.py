@@ -1,8 +1,8 @@
 """C model of the multi-format floating-point unit (`MultiFpu`).
 
 The generated C code has one function, which computes an operation on the whole word or in one lane. The C function of
-an operation
-adds all terms exactly, in words of 64 bits, and rounds once. C code that is the same for all units is in `parts/fpu.h`.
+an operation adds all terms exactly, in words of 64 bits, and rounds once. C code that is the same for all
+units is in `parts/fpu.h`.
 """
 
 from __future__ import annotations

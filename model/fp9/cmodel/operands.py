@@ -30,7 +30,7 @@ def reader(name: str, formats: Sequence[Format], bias_port: bool, bypass: bool =
     """Return the C function `NAME(code, format, bias)`, which decodes a code.
 
     The C argument `format` is an index into `formats`. With `bypass`, the merged NaN-Inf code gets the significand 1,
-    by which `fp9_bypassed_product` recognises it.
+    so that `fp9_bypassed_product` recognises the code.
     """
     cases = []
     for number, fmt in enumerate(formats):

@@ -61,8 +61,8 @@ class Accumulator:
     """Accumulator preset, with a description of the hardware that it models.
 
     `stands_for` names the instruction or design. `source` names the publication or measurement from which the
-    accumulator's parameters come. `devices` lists names of a product and an instruction, such as "h100 wgmma", which
-    `fp9.engine` accepts.
+    accumulator's parameters come. `devices` lists names that `fp9.engine` accepts: a product and an instruction, such
+    as "h100 wgmma".
     """
 
     engine: Engine

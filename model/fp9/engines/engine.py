@@ -49,7 +49,7 @@ _FP32 = fixed_format("fp32")
 @found_by("fp9.engines", "engine")
 @dataclass(frozen=True)
 class Engine:
-    """Accumulator model: it adds K products in steps R = round(C + sum of G products).
+    """Accumulator model that adds K products to an addend C in steps: R = round(C + sum of G products).
 
     The fields form five groups: `result`, `step`, `window`, `chunk` and `nan`. The formulas are in the docstrings of
     the field groups' classes. The method `changed` returns a copy with other field values.
@@ -74,7 +74,7 @@ class Engine:
     """R = code if S is NaN: the NaN codes of results, and the rules that make a sum NaN."""
 
     def __hash__(self) -> int:
-        """Return a hash of the most important fields only, which is fast to compute.
+        """Return a hash of the most important fields only, because a hash of all fields is slow.
 
         The hash uses the identities of enumeration members, because the members themselves are slower to hash. The name
         alone is not enough, because a search tries hundreds of accumulator models with one name.

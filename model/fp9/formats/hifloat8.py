@@ -22,10 +22,9 @@ class HiFloat8(Format):
 
     The dot field of a HiFloat8 code gives the number of exponent bits. The exponent's magnitude has a hidden leading 1
     (HiF8 section 2.1). Numbers with an exponent from -3 to 3 have 3 fraction bits. Numbers with an exponent magnitude
-    of 4 to 7 have 2 fraction bits, and numbers with an exponent magnitude of 8 to 15 have 1 fraction bit. The seven
-    denormal numbers are the powers of two
-    2^(M-23) for M = 1..7 (HiF8 section 2.2). HiFloat8 has one zero (0x00), one NaN (0x80), and two infinities (0x6F and
-    0xEF).
+    of 4 to 7 have 2 fraction bits. Numbers with an exponent magnitude of 8 to 15 have 1 fraction bit. The seven
+    denormal numbers are the powers of two 2^(M-23) for M = 1..7 (HiF8 section 2.2). HiFloat8 has one zero (0x00), one
+    NaN (0x80), and two infinities (0x6F and 0xEF).
     """
 
     name: str = "hif8"

@@ -20,8 +20,7 @@ class PowerOfTwo(Format):
     """Scale format with 8 exponent bits, and without sign, zero or infinity.
 
     A code e from 0 to 254 means 2^(e-127), and the code 0xFF means NaN. A cast of zero or of a negative number gives
-    NaN. A cast of a
-    positive number below 2^-127 gives 2^-127.
+    NaN. A cast of a positive number below 2^-127 gives 2^-127.
     """
 
     name: str = "e8m0"

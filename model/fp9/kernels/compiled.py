@@ -29,7 +29,7 @@ _LOG = logging.getLogger("fp9")
 
 
 class _Announced(event.Listener):
-    """Listener that tells the user once that kernels are being compiled, which makes the first call slow."""
+    """Listener that tells the user once that the first call is slow, because kernels are being compiled."""
 
     def on_start(self, _: event.Event) -> None:
         if not self._said:

@@ -36,7 +36,7 @@ def encode_hybrid(patterns, edges, codes):
     """Convert float32 patterns (uint32, shape (n,)) to hif8 codes, with hybrid rounding.
 
     A number with exponent E has 3 fraction bits if |E| < 4, 2 fraction bits if |E| < 8, and 1 fraction bit otherwise.
-    `mirrored` is the float32 pattern whose exponent field is 127 + |E| instead of 127 + E.
+    For a number with exponent E, `mirrored` is the float32 pattern with exponent field 127 + |E| instead of 127 + E.
     """
     for i in range(patterns.size):
         pattern = patterns[i]

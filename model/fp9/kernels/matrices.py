@@ -38,8 +38,7 @@ def rounded_chain(a, b, acc, begin, end, t):
 
     If products and accumulators have p bits with 2 p + 2 <= 24, double rounding gives the same result as single
     rounding. If the sum of two p-bit terms does not fit into float32, the smaller term is less than 2^-(p+2) times the
-    larger term. Single
-    rounding and double rounding then both return the larger term.
+    larger term. Single rounding and double rounding then both return the larger term.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):

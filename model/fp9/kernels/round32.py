@@ -6,8 +6,7 @@ the same reason, shift distances are masked to less than 32.
 
 The magnitude bits a = x & 0x7FFFFFFF of a float32 pattern x rise with the magnitude of the number. Rounding to a format
 with p fraction bits keeps only the upper bits of the magnitude bits. Subnormal results keep fewer bits of a. The
-`ordinal` of a magnitude is
-its index in the format's list of magnitudes, with 0 for zero:
+`ordinal` of a magnitude is its index in the format's list of magnitudes, with 0 for zero:
 
     ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits round up.
 """

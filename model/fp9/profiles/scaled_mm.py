@@ -46,8 +46,7 @@ def scaled_mm(
     - Shapes (M, K/16) and (K/16, N): NVFP4 scales, in ue4m3 or e4m3.
 
     `scale_result` applies only to 8-bit results. By default, `out_dtype` is the format of the operand `a`. `profile`
-    names the GPU and
-    the library. The caller must give the choices that the library makes at run time:
+    names the GPU and the library. The caller must give the choices that the library makes at run time:
 
     - `split_k`: the number of parts into which the library splits K. 1 means no split.
     - `split`: how the library splits K: `contiguous`, `serial` or `pairwise`.

@@ -174,7 +174,7 @@ def _loaded(file: Path) -> NDArray[Any]:
 class Published:
     """Published experiment: its set-up, accumulator models and depths, and the errors that the source reports.
 
-    `figures` maps pairs (name of an accumulator model as in `Errors.engine`, depth) to published errors.
+    `figures` maps pairs (accumulator model, depth) to published errors, with names of models as in `Errors.engine`.
     """
 
     name: str

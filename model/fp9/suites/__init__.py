@@ -6,7 +6,7 @@ Every suite is derived from the unit's specification alone.
 * The suite `smoke` is a selection from the corner suite: a few hundred operations that hit every class of operation.
 * The suite `random` holds random operations. In half of the random operations, product and addend have close exponents.
 * For a unit with few inputs, the suite `full` holds every input. For other units, the suite `full` holds the corner
-suite and the random suite.
+  suite and the random suite.
 """
 
 from __future__ import annotations

@@ -43,7 +43,7 @@ def drawn_port(port: Port, count: int, rng: np.random.Generator) -> NDArray[Any]
 
 
 def cycled(port: Port, count: int, offset: int = 0) -> NDArray[Any]:
-    """Return `count` values of an input port, which cycle through all possible values."""
+    """Cycle through all possible values of an input port, and return `count` values."""
     return np.resize(np.roll(np.array(every_value(port), dtype=np.uint32), -offset), count)
 
 

@@ -4,8 +4,7 @@ First, one operation is selected for each rare cover point of the module `cover_
 evenly from all classes of operations. Select values, flags and the upper result bits determine the class of an
 operation. Of a few dozen candidates, the operation with the rarest pairs of bit values is selected (pairwise coverage).
 Half of the selections use all input and result bits. The other half use only bits whose inversion changes a result. No
-circuit is
-simulated to select the operations.
+circuit is simulated to select the operations.
 """
 
 from __future__ import annotations

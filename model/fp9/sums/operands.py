@@ -181,8 +181,8 @@ class Operand:
 def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
     """Prepare codes for several products. `dot` and `matmul` accept the returned operand in place of codes.
 
-    `codes` holds unsigned integers, which are codes of a format of at most 19 bits, in any shape of a factor. The codes
-    are copied. `fmt` is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
+    `codes` holds unsigned integers in any shape of a factor: the codes of a format of at most 19 bits. The codes are
+    copied. `fmt` is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
 
     >>> import fp9
     >>> w = operand(fp9.encode([[1.0, 2.0], [3.0, 4.0]], "e4m3"), "e4m3")

@@ -47,7 +47,7 @@ class SumOptions(TypedDict, total=False):
 
 
 class EngineKernel:
-    """Rounding table, rounding mode and decoding table, with which kernels compute single accumulation steps."""
+    """Arguments of kernels that compute one accumulation step: rounding table, rounding mode and decoding table."""
 
     def __init__(self, engine: Engine) -> None:
         from fp9.sums.general import step_rounding  # slow to load
@@ -215,10 +215,11 @@ def matmul(
     """Return the product a (..., M, K) x b (..., K, N) + c (..., M, N), as codes of the accumulator's output format.
 
     Each sum adds its products in the order of the axis K. Arguments and errors are the same as for `dot`. The leading
-    axes of `a` and `b` broadcast as in `numpy.matmul`. The leading axes of `c` and of the scales broadcast to those of
-    the result. `scale_a` is a single scale or has the shape (..., M), or (..., M, blocks) with `block`. `scale_b` is a
-    single scale or has the shape (..., N), or (..., blocks, N) with `block`. `threads` is the largest number of
-    threads. None uses a thread on every core. `progress` is called with the fraction of the work that is done.
+    axes of `a` and `b` broadcast as in `numpy.matmul`. The leading axes of `c` and of the scales broadcast to the
+    leading axes of the result. `scale_a` is a single scale or has the shape (..., M), or (..., M, blocks) with `block`.
+    `scale_b` is a single scale or has the shape (..., N), or (..., blocks, N) with `block`. `threads` is the largest
+    number of threads. None uses a thread on every core. `progress` is called with the fraction of the work that is
+    done.
 
     >>> import fp9
     >>> one = fp9.encode([[1.0, 2.0]], "e4m3")

@@ -130,8 +130,8 @@ class RoundedNarrow(Rounded):
     """Strategy for accumulators that add one product per step, computed in float32.
 
     The result format has at most 11 significand bits. Double rounding through float32 changes no sum. If the sum of two
-    short terms does not fit into float32, it is far from every midpoint between results. The same is true for subnormal
-    results.
+    short terms does not fit into float32, the sum is far from every midpoint between results. The same is true for
+    subnormal results.
     """
 
     carrier = np.float32

@@ -20,11 +20,10 @@ _LINKS = 40
 def write_whole(path: Path | str, content: str | bytes) -> None:
     """Write a file atomically. If the folder is missing, create it.
 
-    The data go to a temporary file in the same folder, which is then renamed. If the path is a symbolic link, the
-    target of the link is written. An existing file keeps its mode and, if permitted, its owner. Pipes, devices and open
-    descriptors (`/dev/stdout`) are written directly, without a temporary file. The path `-` means standard output.
-    Raises OSError, with the name
-    of the file, if the file cannot be written.
+    The data go to a temporary file in the same folder, and the temporary file is then renamed. If the path is a
+    symbolic link, the target of the link is written. An existing file keeps its mode and, if permitted, its owner.
+    Pipes, devices and open descriptors (`/dev/stdout`) are written directly, without a temporary file. The path `-`
+    means standard output. Raises OSError, with the name of the file, if the file cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)
@@ -55,7 +54,7 @@ def _write_to_standard_output(data: bytes) -> None:
 
 
 def _is_written_through(path: Path) -> bool:
-    """Return whether the path is a pipe, a device or a descriptor, which cannot be written atomically."""
+    """Return whether the path is a pipe, a device or a descriptor: such paths cannot be written atomically."""
     try:
         mode = path.stat().st_mode
     except OSError:

@@ -49,8 +49,8 @@ class Cast(Unit):
     below the target's last bit. The rounding mode `hybrid` needs FP32, FP16 or BF16 operands. For targets other than
     hif8, `hybrid` has the effect of `rna`.
 
-    With `amax`, the output `amax` is the largest finite magnitude of all operands since reset, before scaling. An
-    operation with the input `amax_clear` set starts a new maximum, which includes its own operands.
+    With `amax`, the output `amax` is the largest finite magnitude of all operands since reset, before scaling. If an
+    operation sets the input `amax_clear`, a new maximum starts with the operands of this operation.
     """
 
     kind: ClassVar[str] = "cast"

@@ -1,4 +1,4 @@
-"""The `decoder` unit, which outputs the fields of a code, and the `upcast` unit."""
+"""The units `decoder` (outputs the fields of a code) and `upcast` (converts a code to a float)."""
 
 from __future__ import annotations
 

@@ -113,7 +113,7 @@ class Quantiser(Unit):
 
     @property
     def element(self) -> FiniteCast:
-        """Return the cast unit inside the quantiser, which scales a number by a power of two and rounds to an element.
+        """Return the quantiser's inner cast unit: it scales a number by a power of two, and rounds to an element.
 
         The rounded element has a sign and a magnitude, even if the element format is an integer format.
         """

@@ -186,7 +186,7 @@ class Mac(Dot):
 
     If the accumulator model is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. The
     accumulator holds the exact sum of the products since the last LOAD or CLEAR. The unit then has no addend c, and
-    LOAD starts a new sum with its products. The result and flags of each operation are those of `fp9.dot` over all
+    LOAD starts a new sum with its products. Each operation gives the same result and flags as `fp9.dot` over all
     products since the last LOAD or CLEAR. Infinities and NaN persist until the next LOAD or CLEAR. A sum outside the
     accumulator's range wraps around. A sum that has wrapped around is correct again once it is back in the range. The
     rounding takes additional pipeline stages after the accumulator.

@@ -150,7 +150,7 @@ def _file_format(name: str) -> FileFormat:
 
 
 def _masked(vectors: VectorSet) -> Columns:
-    """Return the columns. Outputs are masked where they are not defined.
+    """Return the columns. An output is masked in every operation for which the output is not defined.
 
     Masked outputs have the value zero.
     """

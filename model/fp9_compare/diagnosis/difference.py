@@ -54,8 +54,7 @@ class Difference:
     `says` describes the difference to the user. `spec` returns the changed specification. `operands` takes the
     specification after all earlier differences, and returns changed operands. `results` takes the specification after
     all differences, the changed operands, and the results before the difference is applied. With `any_nan`, every NaN
-    code counts
-    as equal to the expected NaN code.
+    code counts as equal to the expected NaN code.
     """
 
     topic: Topic

@@ -142,7 +142,7 @@ def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Return the default addend alignment if each step is a chunk of its own, which starts at +0."""
+    """If each step is a separate chunk that starts at +0, return the default addend alignment."""
     alone = engine.chunk.length == engine.step.products and engine.window.zero_exponent is None
     return (
         {"addend": PARAMETERS["addend"].default}

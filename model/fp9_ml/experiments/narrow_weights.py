@@ -137,7 +137,7 @@ RING_EPOCHS = 8
 
 
 def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int = RING_EPOCHS) -> tuple[Outcome, Ring]:
-    """Train several learners (workers) in a ring, which sums their gradients in the 16-bit format 1-6-9.
+    """Train several learners (workers) in a ring that adds the learners' gradients in the 16-bit format 1-6-9.
 
     Every batch is divided among the learners.
     """

@@ -32,8 +32,8 @@ class LogMax(LossRule):
     `deviations` is the factor c. The paper's best results use c = 0, and OpenSeq2Seq uses c = 3.09. If `log_max` is
     None, the rule uses log2 of the gradient format's largest number. OpenSeq2Seq uses 16 for every format. The loss
     scale starts at `start_scale`, and is limited to [`smallest`, `largest`]. With `power_of_two`, the scale is rounded
-    down to a power of two, which adds no rounding error. A step with an infinity or NaN is dropped, and the rule then
-    treats its amax as 2^log_max. If all gradients of a step are zero, the scale does not change.
+    down to a power of two, so that scaling adds no rounding error. A step with an infinity or NaN is dropped, and the
+    rule then treats its amax as 2^log_max. If all gradients of a step are zero, the scale does not change.
     """
 
     kind: ClassVar[str] = "logmax"

@@ -87,8 +87,8 @@ def calibrate(
     on the host. With the scale exponents Ea and Ew, the operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q =
     Q(W 2^Ew). The accumulator `engine` then computes O_q = (A_q W_q) 2^-(Ea + Ew) from the quantised operands A_q and
     W_q. The chosen pair (Ea, Ew) gives the product O_q with the least mean squared error against the exact product O_l.
-    The layer's `forward` computes the next layer's input from the chosen product O_q. After each layer,
-    `progress` is called with the layer's name, the number of finished layers, and the number of layers.
+    The layer's `forward` computes the next layer's input from the chosen product O_q. After each layer, `progress` is
+    called with the layer's name, the number of finished layers, and the number of layers.
 
     Raises ValueError if there are no layers or exponents, if shapes do not match, or if products are not finite.
     """

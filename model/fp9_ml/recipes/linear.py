@@ -3,8 +3,8 @@
 The layer computes y = x w^T with x (..., in) and w (out, in), as torch does. The backward pass computes dx = g w and dw
 = g^T x. An operand is multiplied by its scale factor before the cast. The product is then divided by the scale factors
 of both operands, in float64 with one rounding to FP32. A scale factor that is a power of two causes no further
-rounding. Any other scale factor, as in Transformer Engine, is multiplied in FP32 before the cast, which rounds once
-more. The inverse of a scale factor that is not a power of two is rounded to FP32.
+rounding. A product with any other scale factor, as in Transformer Engine, is rounded to FP32 before the cast. The
+inverse of a scale factor that is not a power of two is rounded to FP32.
 """
 
 from __future__ import annotations

@@ -237,7 +237,7 @@ class _DelayedScaler(Scaler):
 
 @dataclass(frozen=True)
 class Periodic(ScaleRule):
-    """Scaling rule with power-of-two factors, which are updated from the tensor's amax every `interval` steps.
+    """Scaling rule that computes a power-of-two factor from the tensor's amax every `interval` steps.
 
     Source: HiFloat8's per-tensor scaling in training (section 5.1), which updates the factor every 10 iterations. The
     paper does not define the algorithm. In fp9, the scale factor maps the amax into (top/2, top]. HiFloat8 has 3

@@ -26,10 +26,10 @@ class RoundOff:
 
     R_0 = 0; W^_t = W_{t-1} - update - R_{t-1}; W_t = Q_W(W^_t); R_t = Q_R(W_t - W^_t).
 
-    `weights` is the format of W. `residual` is the format of R, which must be finer ("Q_R higher precision than Q_W";
-    1-6-9 in the paper). If `residual` is None, the rule only rounds, to nearest or stochastically (Wang et al., NeurIPS
-    2018). If `rounding` is None, the format's default rounding applies. The rounding "sr" (stochastic) uses the random
-    bits that `step` gets.
+    `weights` is the format of W. `residual` is the format of the residual R, and must be finer than the weight format
+    ("Q_R higher precision than Q_W"; 1-6-9 in the paper). If `residual` is None, the rule only rounds, to nearest or
+    stochastically (Wang et al., NeurIPS 2018). If `rounding` is None, the format's default rounding applies. The
+    rounding "sr" (stochastic) uses the random bits that `step` gets.
     """
 
     weights: Format

@@ -22,7 +22,7 @@ class ByRecipe(nn.Module):
     """Base class of layers under a recipe. A layer holds its training recipe and the scales of its operands.
 
     The scales are saved in the state_dict. If the scales are fixed, the layer's state_dict equals the state_dict of
-    torch's layer. A state_dict of a model trained in FP32, which has no scales, can be loaded too. The layer then keeps
+    torch's layer. A state_dict without scales, from a model trained in FP32, can be loaded too. The layer then keeps
     its initial scales.
     """
 

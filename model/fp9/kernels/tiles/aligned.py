@@ -162,10 +162,10 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     """Add products to accumulators in steps of `s.products` products, with an alignment window.
 
     `sides` holds four arrays: `a` (m, k), the alignment exponents of `a` (bytes), `b` (k, n), and the alignment
-    exponents of `b`. All
-    numbers of a and b are finite. `sums` is a pair of arrays, both (m, n): the initial accumulators, and the output for
-    the final accumulators. `products` is a triple: the index of the first product, the end index, and the length of a
-    chunk. `redo` (m, panels) is set where sums are wrong because a number left the exponent range of the kernels.
+    exponents of `b`. All numbers of a and b are finite. `sums` is a pair of arrays, both (m, n): the initial
+    accumulators, and the output for the final accumulators. `products` is a triple: the index of the first product, the
+    end index, and the length of a chunk. `redo` (m, panels) is set where sums are wrong because a number left the
+    exponent range of the kernels.
 
     `lowest_bits` is None, or holds two arrays: the exponents of the lowest bits of `a` and of `b`. If `lowest_bits` is
     given, steps whose bits all fit into the alignment window are added without alignment. `lowest_bits` should be None

@@ -265,11 +265,10 @@ def rounded(s, t, sides, sums, products, redo, join, lost):
 
     Each sum is rounded first to the type of the accumulators, and then by `t`, a `floats.Rounder`. `sides[0]` holds
     three arrays: `a`, the exponents of the lowest bits of `a` (bytes), and one bound for each row (m,). The bound of a
-    row is the largest sum
-    of magnitudes over any `block_of` consecutive numbers. `sides[1]` holds two arrays: `b`, and the exponents of the
-    lowest bits of `b`. If
-    no product has bits below the coarse unit, both exponent arrays are empty: (m, 0) and (0, n). `redo` (m, panels) is
-    set where sums may be wrong, because a number overflowed or became too small.
+    row is the largest sum of magnitudes over any `block_of` consecutive numbers. `sides[1]` holds two arrays: `b`, and
+    the exponents of the lowest bits of `b`. If no product has bits below the coarse unit, both exponent arrays are
+    empty: (m, 0) and (0, n). `redo` (m, panels) is set where sums may be wrong, because a number overflowed or became
+    too small.
 
     All other arguments are those of `aligned.aligned`, except that `lost` has two differences. First, no mark is set if
     only the rounding to the type of the accumulators was inexact. Second, the mark of an inexact sum is negative if the

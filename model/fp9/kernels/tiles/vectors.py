@@ -170,7 +170,8 @@ class Code:
     def loop(self, count: Any) -> Iterator[Any]:
         """Emit a loop.
 
-        The `with` block emits the loop body, and its target is the index, which runs from 0 to `count` - 1.
+        The `with` block emits the loop body. The target of the `with` statement is the loop index, from 0 to `count` -
+        1.
         """
         with cgutils.for_range(self.builder, count) as loop:
             yield loop.index

@@ -31,9 +31,9 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return corner-case operations of an accumulator without chunks, in pairs of successive operations.
 
     Half of the corner cases in `step` become a LOAD, which is followed by a random operation. The other corner cases
-    become an ACCUMULATE, which follows a LOAD of the corner case's addend with zero products. More operation pairs add
-    a product of every operand class to an ordinary product. The last operation pairs contain every combination of two
-    successive operation codes.
+    become two operations: a LOAD of the addend with zero products, and an ACCUMULATE of the products. More operation
+    pairs add a product of every operand class to an ordinary product. The last operation pairs contain every
+    combination of two successive operation codes.
     """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
@@ -50,7 +50,7 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def loaded(unit: Mac, step: Inputs) -> Inputs:
-    """Return each operation as a LOAD, followed by an ACCUMULATE of zeros, which must keep the accumulator's value.
+    """Return each operation as a LOAD, followed by an ACCUMULATE of zeros that must not change the accumulator.
 
     The zeros are zero products with the sign of the addend.
     """

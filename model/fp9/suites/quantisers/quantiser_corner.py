@@ -343,8 +343,7 @@ def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generat
     """Return the columns of all input ports of a quantiser.
 
     The last operation of a block selects the scale rule. The other operations of a block have random values on the
-    select port. Rule
-    numbers above the number of rules also select the last rule.
+    select port. Rule numbers above the number of rules also select the last rule.
     """
     lanes = codes.reshape(-1, unit.width)
     columns = {x: lanes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}

@@ -282,10 +282,10 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks for which the two divisors that the scale rule tries have nearly equal errors.
 
-    The tensor scale is the last value for which one divisor is better, or the first value for which the other is
-    better. In a third of the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks
-    all numbers are near amax, so that the sum of errors has many bits. A third of the block scales are among the
-    lowest, and a third are among the largest.
+    The tensor scale is next to the value at which the better divisor changes: the last value below, or the first above.
+    In a third of the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all
+    numbers are near amax, so that the sum of errors has many bits. A third of the block scales are among the lowest,
+    and a third are among the largest.
     """
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)

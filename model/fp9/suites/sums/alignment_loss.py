@@ -48,7 +48,7 @@ def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Input
 
     The unit must add several products in an alignment window that is no wider than the result. Accumulators with
     separate windows for even and odd products are included. Accumulators with wider windows yield nothing, because
-    other corner cases test how they round.
+    other corner cases test the rounding of such accumulators.
     """
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
@@ -140,8 +140,8 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
 def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
     """Return operations in which the sum of two products has exactly two bits set.
 
-    The two products are in random lanes. The addend's last bit takes every position from just below the lower of the
-    two bits to a window width above it.
+    The two products are in random lanes. The addend's last bit takes every position from just below the lower bit of
+    the sum to a window width above this bit.
     """
     rows, result = np.arange(_COUNT), fixed(unit.engine.output)
     found = _sums_of_two_bits(a.format, b.format, window)

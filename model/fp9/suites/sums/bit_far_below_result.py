@@ -39,7 +39,7 @@ def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs
 
 
 def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return sums of an addend and two powers of two, of which rounding discards only the lower one.
+    """Return sums of an addend and two powers of two. Rounding discards only the lower power of two.
 
     The higher power of two is one product, or the sum of all products except the lower power of two. The higher power
     of two is at every bit position of the addend. The exponent difference of the two powers of two takes every value.

@@ -1,4 +1,4 @@
-"""Corner-case operations whose sum is below the smallest normal number and rounds up to it.
+"""Corner-case operations whose subnormal sum rounds up to the smallest normal number.
 
 The two nonzero products have opposite signs and are in random lanes. The larger product is a power of two. The scales
 shift the larger product to the smallest normal number. The smaller product is any number of bits below the last bit of

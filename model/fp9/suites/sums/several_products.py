@@ -314,7 +314,7 @@ def _meeting(
 ) -> Codes:
     """Return addends near the products, addends that nearly cancel the sum, and addends for a rounding boundary.
 
-    An addend of the last kind moves the sum exactly to a rounding boundary, or next to it.
+    An addend for a rounding boundary moves the sum to the boundary, or next to the boundary.
     """
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)

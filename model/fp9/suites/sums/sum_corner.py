@@ -130,7 +130,7 @@ def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gener
 
 
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
-    """Return the addends, of which half get random bits or ones below the result's last bit.
+    """Set random bits or ones below the result's last bit in half of the addends, and return all addends.
 
     Only an addend format that is wider than the result has bits below the result's last bit.
     """

@@ -96,7 +96,7 @@ def _telling_tails(p: int) -> dict[int, NDArray[np.int64]]:
 
 
 def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose product is very close to a representable number, which the addend cancels.
+    """Return operations whose product is very close to a representable number, and whose addend is minus this number.
 
     The sum then consists of the product's low bits alone.
     """

@@ -54,7 +54,7 @@ def _precisions(p: OperandPool) -> list[int]:
 
 
 def _window(p: OperandPool) -> Iterator[Row]:
-    """Yield sums of two products that cancel and a third product, which is smaller and has every exponent in turn.
+    """Yield sums of three products: two products that cancel, and a smaller third product with every exponent in turn.
 
     The two products that cancel are neighbours, or have other products between them.
     """
