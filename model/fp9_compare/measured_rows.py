@@ -224,7 +224,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Compute one sum step by step in exact arithmetic, with the simplest accumulator model of the verdict.
+    """Compute one sum step by step in exact arithmetic, with the simplest of the best accumulator models.
 
     Return the steps that round.
     """

@@ -26,8 +26,8 @@ class BlockArray(Array):
 
     A `BlockArray` behaves like an array of the numbers that it represents. `quantise` returns a BlockArray. `codes`
     holds the element codes in the shape of the array. `scales` holds a scale code for every block. Blocks lie along
-    `axis`, or over the last two axes if `square`. `tensor_scale` multiplies all numbers. The numbers are exact in
-    float64. An index that splits a block, or a reshape that moves blocks, raises an error.
+    `axis`, or over the last two axes if `square` is true. `tensor_scale` multiplies all numbers. The numbers are exact
+    in float64. An index that splits a block, or a reshape that moves blocks, raises an error.
 
     >>> import fp9
     >>> x = fp9.quantise(np.float32([[1.0, -0.3, 500.0, 3.0]]), "mxfp8_e4m3")

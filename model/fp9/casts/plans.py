@@ -111,7 +111,7 @@ def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
 def odd_is_safe(grid: Grid) -> bool:
     """Return whether the source may be rounded to odd in float32 first, without a change of the cast's result.
 
-    Float32 must have at least two bits more than the target's significand plus the random bits.
+    Float32's significand must have at least two bits more than the target's significand and the random bits together.
     """
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits

@@ -25,7 +25,7 @@ GROUPS = ("Numbers", "Units", "Verification", "Cost", "Other implementations", "
 
 
 class _Packages(Commands):
-    """Commands of all installed packages, which are loaded on first use."""
+    """Commands of all installed packages. A command is loaded on its first use."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)

@@ -28,7 +28,7 @@ class EngineText:
 
 
 class Operands(NamedTuple):
-    """How a C function gets the operands of a dot product: its parameters, and an expression for each element.
+    """How a C function gets the operands of a dot product: the function's parameters, and a C expression per element.
 
     The Python function `element` takes an operand ("a" or "b") and an element index, and returns a C expression.
     """

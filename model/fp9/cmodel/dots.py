@@ -41,7 +41,7 @@ _MUL = """\
 
 
 def dot(unit: Dot) -> ModelText:
-    """Return the C model of a `Dot`: a single step, or a chunk whose sum is then added to c."""
+    """Return the C model of a `Dot`, which computes one step, or a chunk whose sum is then added to c."""
     engine, name = unit.engine, unit.name
     lines = [
         *term_lines(unit),

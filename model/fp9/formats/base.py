@@ -202,7 +202,7 @@ class Format(abc.ABC):
 
     @property
     def padded_dtype(self) -> str | None:
-        """Return the name of the host type with the format's bit layout, if padding bits count as fraction bits."""
+        """Return the name of the host type with the format's bit layout, counting padding bits as fraction bits."""
         return self.native_dtype
 
     def offers(self, rounding: Rounding) -> bool:

@@ -45,7 +45,8 @@ class _Announced(event.Listener):
 class _Undisturbed(event.Listener):
     """Listener that delays Ctrl-C until the compilation ends.
 
-    LLVM calls back into Python. An interrupt during a callback of LLVM would be lost and would break the compilation.
+    LLVM calls back into Python. Without the listener, an interrupt during an LLVM callback would be lost and would
+    break the compilation.
     """
 
     def __init__(self) -> None:

@@ -179,8 +179,8 @@ def _signed_code(order, t, ordinal, negative):
 def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
     """Round float64 patterns (int64, shape (n,)).
 
-    `codes` receives the results, and `flags` receives the flags unless it is empty. `randoms` holds random bits or
-    hybrid thresholds: n integers, or one integer for all patterns.
+    `codes` receives the results, and `flags` receives the exception flags unless the array `flags` is empty. `randoms`
+    holds random bits or hybrid thresholds: n integers, or one integer for all patterns.
     """
     for i in range(patterns.size):
         random = randoms[i] if randoms.size > 1 else randoms[0]

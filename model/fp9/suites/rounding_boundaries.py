@@ -24,8 +24,8 @@ def thresholds(source: FixedFormat, target: Format) -> Codes:
 def outside(source: FixedFormat, target: Format) -> Codes:
     """Return source magnitudes in the binades just outside the target's range.
 
-    In each binade, the magnitudes are around the lowest number and the first midpoint. The binades are two above the
-    largest number, and all from the smallest number down to half an ulp.
+    In each binade, the magnitudes are around the lowest number and the first midpoint. The binades are the two above
+    the largest number, and all binades from the smallest number down to half an ulp.
     """
     smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
     exponents = [*range(target.quantum(smallest) - 1, smallest), largest + 1, largest + 2]

@@ -163,7 +163,7 @@ class Operand:
         Callers must not change the array. `what` is one of these:
 
         - "float32" or "float64": the numbers.
-        - "integers": the numbers in units of the lowest bit, for formats without specials.
+        - "integers": the numbers in units of the lowest bit, for formats without infinities and NaN.
         - "powers": the powers of two that determine alignment, with 0 for zeros, infinities and NaN.
         - "exponents": the exponents for alignment, as bytes.
         - "lowest bits": the exponents of the lowest bits, as bytes, or as 16-bit integers for formats like BF16.

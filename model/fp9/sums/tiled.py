@@ -32,7 +32,7 @@ class Chunks(NamedTuple):
     """Division of a sum's products into chunks.
 
     `length` is the number of products in a chunk. `total` holds the constants for rounding totals, or is None if there
-    is only one chunk. `tiny` is the bound below which a total can be tiny.
+    is only one chunk. `tiny` is the bound below which a total can underflow.
     """
 
     length: int

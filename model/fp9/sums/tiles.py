@@ -80,7 +80,8 @@ class Rounded(Tiled):
     def _step(self, exponent: int) -> chain_kernels.Step:
         """Return the step 2^exponent with its ceiling.
 
-        Magnitudes below the ceiling can be multiplied by 2^drop in the carrier without overflow or rounding.
+        In the wider float type (the carrier), magnitudes below the ceiling can be multiplied by 2^drop without overflow
+        or rounding.
         """
         largest = min(float(self.engine.result.format.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
         exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf

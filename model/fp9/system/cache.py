@@ -1,7 +1,7 @@
 """Cache folder of limited size, for results that can be recomputed, such as compiled units.
 
 The folder is `$FP9_CACHE` if set, and otherwise `~/.cache/fp9`. Each kind of result has a subfolder. A cache entry is a
-file or folder that is written atomically. If a name starts with a dot, the cache entry is incomplete.
+file or folder that is written atomically. A cache entry whose name starts with a dot is incomplete.
 """
 
 from __future__ import annotations

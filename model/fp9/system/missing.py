@@ -20,7 +20,7 @@ class MissingTool(RuntimeError):
     def what(self) -> str:
         """Return the part of the message that names the missing tool, without the install command.
 
-        On published pages, the install command would show a local path.
+        The install command contains a local path, which must not appear on published pages.
         """
         return str(self).partition(";")[0]
 

@@ -52,7 +52,7 @@ def cores() -> int:
 
 
 def _helpers() -> ThreadPoolExecutor:
-    """Return the thread pool of the process, which gains threads on demand."""
+    """Return the thread pool of the process. The pool gains threads on demand."""
     global _pool
     if _pool is None:
         _pool = ThreadPoolExecutor(_LARGEST_POOL, "fp9")

@@ -144,7 +144,8 @@ class Unit(Clocking, abc.ABC):
     def group(self) -> int:
         """Return the number of consecutive operations in a group.
 
-        The operations of a group share a result, like a block. A sequence of operations must consist of whole groups.
+        The operations of a group share a result, as the operations of a quantiser block do. A sequence of operations
+        must consist of whole groups.
         """
         return 1
 

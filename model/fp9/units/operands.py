@@ -71,7 +71,7 @@ def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
 def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
     """Return the values of all codes in each format, float64 of shape (formats, codes).
 
-    The number of codes is that of the widest format. For narrower formats, the values repeat, because the upper bits of
+    The widest format determines the number of codes. For narrower formats, the values repeat, because the upper bits of
     a code are ignored.
     """
     codes = 1 << max(f.bits for f in formats)

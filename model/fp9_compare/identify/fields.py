@@ -238,7 +238,7 @@ def is_whole(value: object) -> bool:
 
 
 def differences(engine: Engine, other: Engine) -> dict[str, Any]:
-    """Return the fields in which two accumulator models differ, with the values of `other`."""
+    """Return the fields in which two accumulator models differ, and the values of these fields in `other`."""
     return {name: each.of(other) for name, each in PARAMETERS.items() if each.of(engine) != each.of(other)}
 
 

@@ -49,7 +49,8 @@ _AGAIN = 16
 
 @dataclass(frozen=True)
 class Fall:
-    """Effect of one computed sum: the index of the sum, and the numbers of candidate accumulators before and after."""
+    """Effect of one computed sum: the index of the sum, and the numbers of candidate accumulators before and after the
+    sum."""
 
     row: int
     before: int

@@ -83,8 +83,8 @@ def at_most(text: str, quantity: Callable[[Values], float], limit: float) -> Bar
 def at_most_twice(text: str, quantity: Callable[[Values], float], spread: Spread) -> Bar:
     """Return an upper limit: twice the largest value of `spread`, rounded up to two decimals.
 
-    The relative errors of gradients have a distribution with a long tail. With a limit of the mean plus three standard
-    deviations (of ten seeds), one seed in twenty would therefore fail.
+    The relative errors of gradients have a distribution with a long tail. A limit of the mean plus three standard
+    deviations (of ten seeds) would fail for one seed in twenty.
     """
     return Bar(text, quantity, math.ceil(200 * max(spread.found)) / 100, True, spread)
 

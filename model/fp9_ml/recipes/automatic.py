@@ -22,7 +22,8 @@ _LARGEST_LOG = 1024
 
 @dataclass(frozen=True)
 class LogMax(LossRule):
-    """Loss scaling rule that scales mu + c sigma to log2 of the format's largest number (Noune et al. section 4).
+    """Loss scaling rule: mu + c sigma of log2 amax becomes log2 of the format's largest number (Noune et al. section
+    4).
 
     The amax is the largest magnitude of the unscaled weight gradients in a step. The values mu and sigma are the
     running mean and standard deviation of log2 amax. The paper does not define the averages. Like OpenSeq2Seq, fp9 uses

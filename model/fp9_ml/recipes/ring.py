@@ -155,7 +155,7 @@ class Ring:
 
     @property
     def bytes_per_weight(self) -> float:
-        """Return the bytes that a learner sends in a step, per weight.
+        """Return the number of bytes that a learner sends per weight in one training step.
 
         For each weight, a learner sends (N-1)/N gradients in the format `hop` and (N-1)/N weight codes.
         """

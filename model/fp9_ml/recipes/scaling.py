@@ -97,7 +97,7 @@ class ScaleRule(abc.ABC):
     def is_exact(self) -> bool:
         """Return whether the rule gives only powers of two as scale factors.
 
-        A scale factor that is a power of two lets the cast of the scaled tensor round only once.
+        If the scale factor is a power of two, the cast of the scaled tensor rounds only once.
         """
         return True
 
@@ -282,7 +282,7 @@ class _PeriodicScaler(Scaler):
 class Searched(ScaleRule):
     """Power-of-two factor that `fp9_ml.torch.calibrate` finds.
 
-    Before the search, all scale factors are 1. The scale factor of gradients is always 1.
+    Before the search for scale factors, all scale factors are 1. The scale factor of gradients is always 1.
     """
 
     kind: ClassVar[str] = "searched"

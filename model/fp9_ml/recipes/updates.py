@@ -1,4 +1,4 @@
-"""Update of weights that are stored in 8 bits, with a residual or with stochastic rounding.
+"""Updates of 8-bit weights: with a residual (rounding error), or with stochastic rounding.
 
 Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. In fp9, W - update - R and
 W_t - W^_t are computed in FP32, from left to right. The caller computes the weight update, including momentum, in any

@@ -64,7 +64,7 @@ def _summed(
 ) -> Iterator[Inputs]:
     """Yield factors of successive products whose sum approximates the numbers in `wanted`, as input columns.
 
-    Each product is the largest product that does not exceed the difference still missing.
+    Each product is the largest product that does not exceed the remaining difference.
     """
     for _ in range(products):
         columns, found = table.at_most(wanted, rng)

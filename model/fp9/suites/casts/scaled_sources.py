@@ -80,8 +80,8 @@ def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return operations for every exponent that a scaled source can have, mostly outside the targets' range.
 
-    The scale is random, and the source's exponent is chosen so that both give the wanted exponent. Every combination of
-    select values occurs many times.
+    The scale is random, and the source's exponent is chosen so that the scaled source has the wanted exponent. Every
+    combination of select values occurs many times.
     """
     source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)
     every = every_choice(selects)

@@ -84,7 +84,7 @@ def _is_narrow(unit: Dot) -> bool:
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
     """Return operations in which the lowest bit of one product is near the alignment window's last bit.
 
-    The tested product is in a different lane from operation to operation. Half of the tested products are powers of
+    The lane of the tested product changes from operation to operation. Half of the tested products are powers of
     two. The large term, whose exponent sets the window's position, is the addend or another product. In half of the
     operations with a large product, the addend is the negated large product. If even and odd products have separate
     windows, the large product shares the tested product's window. With separate windows, the exponent difference of the

@@ -26,8 +26,8 @@ _COUNT = 200
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations with a cancelled infinity, for every pair of operand formats with an infinity.
 
-    The accumulator must add several products, a complete chunk, in one step. The format of the second factor must
-    represent both y and 2y.
+    The accumulator must add several products, a complete chunk, in one step. For the finite factor y of the infinite
+    product, the format of the second factor must represent both y and 2y.
     """
     if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return
@@ -41,9 +41,10 @@ def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[I
 def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:
     """Return operations with an infinite product and a finite product that cancels the infinity's bit pattern.
 
-    The infinite product is infinity times a finite number y, in a random lane of the dot product. The finite product is
-    -2y times the largest power of two in the format. `place` is the index of the operand that is infinite: 0 for `a`, 1
-    for `b`. All other lanes hold zeros of either sign. Addends are of every class.
+    The infinite product is infinity times a finite number y, in a random lane of the dot product. If the infinite
+    product is infinity times y, the finite product is -2y times the largest power of two in the format. `place` is the
+    index of the operand that is infinite: 0 for `a`, 1 for `b`. All other lanes hold zeros of either sign. Addends are
+    of every class.
     """
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)
