@@ -156,8 +156,8 @@ def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
     """Return x as float32 if the conversion is exact, and otherwise as float64 numbers rounded to odd at 44 bits.
 
     Quantising the rounded numbers gives the same result as quantising x. A midpoint between two elements or scales has
-    at most 32 bits, even after multiplication by the scales. Therefore a number with 44 bits whose last bit is set
-    never equals a midpoint.
+    at most 32 bits, even after multiplication by the scales. A number with 44 bits whose last bit is set never equals a
+    midpoint.
     """
     source = as_numbers(np.asarray(x) if carried(x) else x)
     with np.errstate(over="ignore", invalid="ignore"):

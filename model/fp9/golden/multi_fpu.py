@@ -217,7 +217,7 @@ def _divided(op: MultiFpuOp, operands: dict[str, Operand]) -> tuple[NDArray[np.f
 
     Operands and results have at most 15 significand bits, so an inexact quotient or root is far from every midpoint.
     The relative distance of an inexact quotient or root from every number and midpoint is at least 2^-32. Rounding a
-    quotient or root to float64 first therefore does not change the result.
+    quotient or root to float64 first does not change the final result.
     """
     a = operands["a"]
     with np.errstate(invalid="ignore", divide="ignore"):

@@ -1,11 +1,11 @@
 """Vectorised Numba kernels that convert float32 patterns to codes.
 
 All arithmetic is on 32-bit vector lanes, without branches or table look-ups. One vector register holds 16 (AVX-512) or
-8 (AVX2) elements. Numba would widen uint32 sums to 64 bits, so every step casts its result back to `U` (uint32). For
-the same reason, shift distances are masked to less than 32.
+8 (AVX2) elements. Numba would widen uint32 sums to 64 bits, so every step casts its result back to `U` (uint32). Shift
+distances are masked to less than 32, so that Numba keeps 32-bit arithmetic.
 
 The magnitude bits a = x & 0x7FFFFFFF of a float32 pattern x rise with the magnitude of the number. Rounding to a format
-with p fraction bits keeps only the upper bits of the magnitude bits. Subnormal results keep fewer bits of a. The
+with p fraction bits keeps only the upper bits of the magnitude bits. Subnormal results keep fewer magnitude bits. The
 `ordinal` of a magnitude is its index in the format's list of magnitudes, with 0 for zero:
 
     ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits round up.

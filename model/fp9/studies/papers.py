@@ -75,8 +75,8 @@ def _graphcore() -> Iterator[Figure]:
 def _hfp8() -> Iterator[Figure]:
     """Yield the figures of HFP8's ranges.
 
-    HFP8's paper treats the codes of zero and NaN-Inf as numbers. In HFP8's paper, the smallest number is therefore
-    2^-bias, and all bits of the largest number are 1.
+    HFP8's paper treats the codes of zero and NaN-Inf as numbers. In HFP8's paper, the smallest number is 2^-bias, and
+    all bits of the largest number are 1.
     """
     for bias, smallest, largest in ((0, "2^-7", "480"), (4, "2^-11", "30")):
         fmt = format(f"hfp8_143(bias={bias},reserve_top=False)")

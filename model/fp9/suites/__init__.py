@@ -66,7 +66,7 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
 def most_drawn(unit: Unit) -> int:
     """Return the maximum number of random operations in a suite of the unit.
 
-    A sweep of the unit can run more operations, because a sweep does not store them.
+    A sweep of the unit can run more operations, because a sweep does not store its operations.
     """
     return DRAWN_BITS // sum(port.width for port in (*unit.inputs, *unit.outputs))
 

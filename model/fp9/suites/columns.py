@@ -110,7 +110,8 @@ def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
 def classes(fmt: Format) -> tuple[int, ...]:
     """Return one code of each operand class, with both signs.
 
-    The operand classes are zero, smallest, around the smallest normal number, one, largest, infinity and NaN.
+    The operand classes are zero, the smallest number, numbers around the smallest normal number, one, the largest
+    number, infinity and NaN.
     """
     magnitudes = [0, fmt.smallest_code, fmt.max_code]
     normal = int(encode([fmt.smallest_normal], fmt, "rtz")[0])

@@ -162,8 +162,8 @@ def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
 def _holds(engine: Engine, precision: int) -> bool:
     """Return whether a float type with `precision` significand bits can align terms by ordinary float addition.
 
-    The running sum of magnitudes must have its last bit at the last bit of the alignment window. The running sum
-    therefore starts at 2^(precision - 1) units of the window, and must stay below 2^precision units.
+    The running sum of magnitudes must have its last bit at the last bit of the alignment window. The running sum starts
+    at 2^(precision - 1) units of the window, and must stay below 2^precision units.
     """
     assert engine.window.width is not None
     return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)

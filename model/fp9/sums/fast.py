@@ -190,8 +190,8 @@ class Windowed(FastSums):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         """Return whether the kernel is bit-exact for an accumulator model and two operands' exponent ranges.
 
-        The kernel ignores zeros when it searches the largest exponent of an accumulation step. The kernel is therefore
-        wrong for accumulators that may align a zero with a higher exponent than a nonzero term.
+        The kernel ignores zeros when it searches the largest exponent of an accumulation step. The kernel is wrong for
+        accumulators that may align a zero with a higher exponent than a nonzero term.
         """
         return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 

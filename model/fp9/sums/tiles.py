@@ -92,8 +92,8 @@ class Rounded(Tiled):
 
         Nonzero sums of multiples of the coarse step never reach the lowest binades. All numbers are multiples of the
         fine step, except in the rows and columns marked as special. A small coarse step is better, because more addends
-        are then multiples of the coarse step. However, the coarse step must be so large that float64 holds all sums of
-        the largest products.
+        are then multiples of the coarse step. The coarse step must be so large that float64 holds all sums of the
+        largest products.
         """
         result = self.engine.result.format
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)

@@ -164,8 +164,8 @@ class Rates:
 def over_parts(size: int, threads: int | None, work: Callable[[slice], None], part: int = STREAMED) -> None:
     """Call `work` for slices that cover range(size). A slice has at most `part` elements.
 
-    For large arrays, the calls run on several threads, as in `run_parts`. The memory for intermediate results therefore
-    does not grow with `size`. Raises ValueError for less than one thread.
+    For large arrays, the calls run on several threads, as in `run_parts`. The memory for intermediate results does not
+    grow with `size`. Raises ValueError for less than one thread.
     """
     count = _count(threads, size // WORTH_A_THREAD)
     length = min(part, max(1, -(-size // count)))

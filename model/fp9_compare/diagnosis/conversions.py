@@ -1,7 +1,7 @@
 """Specifications of library casts, library decoding functions, and sums in narrow formats.
 
 The specifications of library functions have ports and golden results, like the specifications of hardware units. The
-test suites and the search for differences can therefore check library functions too.
+test suites and the search for differences can also check library functions.
 """
 
 from __future__ import annotations

@@ -103,7 +103,7 @@ def _vanishes(op: Operation) -> Any:
     """Return a mask of the results that rounding changes from a nonzero number to zero.
 
     Rounding to odd never changes a nonzero number to zero. To find results that rounding changed to zero, results are
-    therefore compared with the exact number rounded to odd.
+    compared with the exact number rounded to odd.
     """
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)

@@ -3,7 +3,7 @@
 The possible values are derived from the type of the parameter and from the catalogue. A field of an accumulator model
 is an enumeration member, a truth value, a format, an integer or None. The possible values of a field are all values of
 its type, and the values of the presets in the catalogue. Values that the accumulator model refuses are left out. A new
-field or preset of the accumulator model therefore needs no change in the search.
+field or preset of the accumulator model needs no change in the search.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
 """Neighbours of an accumulator model, which differ in one field or in a group of fields.
 
 One field of an accumulator model can hide the effect of another field. For example, a narrow alignment window hides how
-lower bits are truncated. The search therefore changes groups of fields together.
+lower bits are truncated. The search changes all fields of a group at once.
 """
 
 from __future__ import annotations
@@ -76,7 +76,7 @@ def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator
 
 
 def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield copies of the accumulator model with other values in one group of fields, group by group.
+    """Yield copies of the accumulator model. In each copy, one group of fields has other values.
 
     Only integers near the accumulator model's present value are tried.
     """

@@ -210,7 +210,7 @@ def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def last_groups(unit: Mac) -> int:
-    """Return the number of operation groups in the corner suite's last sequence, which fills a chunk."""
+    """Return the number of operation groups in the last sequence of the corner suite, a sequence that fills a chunk."""
     return -(-(unit.chunk_steps + len(_BEHIND) + 2) // GROUP)
 
 

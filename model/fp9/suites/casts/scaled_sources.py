@@ -43,7 +43,7 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
     """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
     The source bits that fit into the target are random. The remaining source bits are a tie or zero, and at most one
-    further bit is 1. The circuit must therefore keep every bit when it normalises the source before rounding. For
+    further bit is 1. The circuit must keep every source bit when it normalises the source before rounding. For
     source formats with few fraction bits, `brought_inside` covers all subnormals, and this function yields nothing.
     """
     source = fixed(unit.source)

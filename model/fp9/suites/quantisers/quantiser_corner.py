@@ -238,7 +238,7 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
 def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks whose amax is the smallest magnitude with some scale. All other magnitudes are one less.
 
-    Every lane and every rule occur. If a circuit selects a wrong number as amax, it therefore computes a wrong scale.
+    Every lane and every rule occur. If a circuit selects a wrong number as amax, the circuit computes a wrong scale.
     """
     length = unit.block.length
     amax = np.concatenate([rng.choice(_firsts(unit, rule), _REACHED * length) for rule in unit.rules])

@@ -305,7 +305,7 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _blocks_to_balance(unit: Quantiser, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Return random magnitudes, shape (n, length), and tensor scales.
 
-    The quotient of amax and tensor scale lies between a scale and the next scale, both times the largest element.
+    The quotient of amax and tensor scale lies between two neighbouring scales, both multiplied by the largest element.
     """
     tensors, top = _drawn_tensors(rng, _DRAWN), unit.block.scale.max_code
     ends = rng.choice([[0, _END], [0, top], [top - _END, top]], _DRAWN)

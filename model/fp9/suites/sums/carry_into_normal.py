@@ -1,7 +1,7 @@
 """Corner-case operations in which a carry decides whether the sum is normal or subnormal.
 
-All products have the same sign. The sum of products just carries to the bit of the smallest normal number, or to a bit
-near it.
+All products have the same sign. The sum of products just carries to the bit of the smallest normal number, or to a
+nearby bit.
 
     product       1 0 1 . 1 0
     product       1 1 0 . 1 0

@@ -1,7 +1,7 @@
 """Handwritten digits of scikit-learn: the test part of UCI's optical recognition data set.
 
 The images are read from the files of the installed package, without importing scikit-learn. The dependencies of
-scikit-learn, such as SciPy, therefore need not be installed.
+scikit-learn, such as SciPy, need not be installed.
 """
 
 from __future__ import annotations
