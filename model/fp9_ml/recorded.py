@@ -37,7 +37,7 @@ def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed:
     `count` is the number of sums from each recorded product, or the number of operations from each recorded cast.
     Recorded products and casts that the unit cannot compute are left out. A selected sum is converted with all its
     accumulation steps. `seed` selects the sums and operations. Raises ValueError for another kind of unit, for a
-    recording without operations for the unit, and for other files.
+    recording without operations for the unit, and for a file without a recording.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:

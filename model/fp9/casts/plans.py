@@ -1,4 +1,4 @@
-"""Selection of the kernel that encodes, from source type, target format and cast policy.
+"""Selection of the encoding kernel by source type, target format and cast policy.
 
 The kernels form four groups. Tests check that different kernels give the same codes.
 

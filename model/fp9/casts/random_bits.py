@@ -26,7 +26,8 @@ _WORD = 32
 
 
 class Stochastic(Enum):
-    """Hardware instructions for stochastic rounding. Each instruction gives different random bits to an element."""
+    """Hardware instructions for stochastic rounding. The instructions assign random bits to elements in different
+    ways."""
 
     NVIDIA_RS = "nvidia_rs"
     AMD_SR = "amd_sr"

@@ -40,7 +40,8 @@ class _Packages(Commands):
         return super().get_command(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section for each command group, with its commands and the first sentence of their help."""
+        """Write a section for each command group, with the group's commands and the first sentence of each command's
+        help."""
         self._load()
         width = max(map(len, self.commands))
         for group, names in self.groups.items():

@@ -57,7 +57,7 @@ Panel = dict[str, Any]
 
 
 def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
-    """Count a tensor's numbers in each binade, and return percentages, with the percentage of zeros.
+    """Return the percentage of each tensor's numbers in every binade, and the percentage of zeros.
 
     `fmt` names the format whose number range is shaded in the picture.
     """

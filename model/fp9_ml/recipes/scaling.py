@@ -71,7 +71,7 @@ class Scaler(Stateful, abc.ABC):
     def factor(self, x: ArrayLike) -> float:
         """Return the scale factor for `x` in the current step, without changing the scaler's state.
 
-        Forward passes in evaluation mode read the scale factor in this way, without updating the scaler.
+        Forward passes in evaluation mode read the scale factor without updating the scaler.
         """
 
     def observe(self, x: ArrayLike) -> None:

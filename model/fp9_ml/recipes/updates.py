@@ -1,8 +1,8 @@
 """Updates of 8-bit weights: with a residual (rounding error), or with stochastic rounding.
 
-Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. In fp9, W - update - R and
-W_t - W^_t are computed in FP32, from left to right. The caller computes the weight update, including momentum, in any
-precision.
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. In fp9, the differences of
+weights, updates and residuals are computed in FP32, from left to right. The caller computes the weight update,
+including momentum, in any precision.
 """
 
 from __future__ import annotations

@@ -19,10 +19,10 @@ from fp9_ml.torch.layers import ByRecipe
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
     """torch.nn.MultiheadAttention whose products q k^T and p v follow a training recipe.
 
-    The recipe also applies to the gradients of both products. The recipe treats the queries q and weights p as
-    activations, and the keys k and values v as weights. The two products q k^T and p v have separate scales. A scale
-    applies to a whole tensor. The queries are divided by the square root of the head width before the cast. PyTorch
-    computes the input and output projections.
+    The recipe also applies to the gradients of both products. The recipe treats the queries q and the attention weights
+    p as activations, and the keys k and values v as weights. The two products q k^T and p v have separate scales. A
+    scale applies to a whole tensor. The queries are divided by the square root of the head width before the cast.
+    PyTorch computes the input and output projections.
 
     Raises ValueError if the width of keys or values differs from the width of the queries. Raises ValueError for
     `add_bias_kv` and `add_zero_attn`.
