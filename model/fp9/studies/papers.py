@@ -1,4 +1,4 @@
-"""Figures about formats that are printed in papers, beside the figures that fp9 computes.
+"""Figures (numbers) about formats that papers print, with the figures that fp9 computes.
 
 The sources are:
 
@@ -33,7 +33,7 @@ class Figure:
 
 
 def figures() -> list[Figure]:
-    """Return all figures of all papers, in order."""
+    """Return all printed figures (numbers) of all papers, in order."""
     return [*_graphcore(), *_hfp8(), *_hif8_dot_field(), *_hif8_denormals(), *_hif8_typical()]
 
 

@@ -273,7 +273,7 @@ class _Product(torch.autograd.Function):
 def product(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int = 0) -> torch.Tensor:
     """Return x w^T for x (..., in) and w (out, in), in x's dtype. Only the first derivative is supported.
 
-    `recipe` is a text from `spelled`, and `layer` is a number from `register`.
+    `recipe` is a text from the function `spelled`, and `layer` is a number from the function `register`.
 
     Raises ValueError for shapes that do not match, and if activation checkpointing repeats a pass with other operands.
     """

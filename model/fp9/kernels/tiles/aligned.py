@@ -131,7 +131,7 @@ def _edges(s, row):
 
 @called
 def _steps(s, t, some, others, marks):
-    """Run one accumulation step on all rows of a panel of accumulators.
+    """Run one accumulation step on all rows of a panel, which holds the accumulators of some columns.
 
     `others` holds the fields of `Ends`, the fields of `Losses`, both, or none.
     """
@@ -175,8 +175,8 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     given, every chunk is summed from zero, and its sum is added to an accumulator in float64.
 
     `lost` is None, or holds three arrays: the exponents of the lowest bits of `a` and of `b`, and the marks. Marks are
-    integers, in the shape and width of the accumulators. A mark is set if a step of its accumulator was inexact. A mark
-    is negative if an inexact total can be tiny.
+    integers, in the shape and width of the accumulators. The mark of an accumulator is set if an accumulation step was
+    inexact. The mark of an accumulator is negative if an inexact total can be tiny.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end, length) = sides, sums, products
     m, width = acc.shape[0], tile_columns(b.itemsize)

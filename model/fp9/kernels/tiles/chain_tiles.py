@@ -110,8 +110,8 @@ def _cells(code: Code, rows: int, row: Any) -> list[Any]:
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
     """Return a vector function that repeats accumulators = round(accumulators + products) for each step on a tile.
 
-    After `products`, the vector function takes `facts` scalar arguments for the rounding. If an array of marks is the
-    last argument, inexact sums set marks.
+    After `products`, the vector function takes `facts` scalar arguments for the rounding. If the last argument is an
+    array of marks, every inexact sum sets its mark.
     """
 
     def tile(

@@ -166,9 +166,9 @@ def _reach(low_a, low_b, lowest):
 def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
     """Add a block of products to all rows of a panel.
 
-    `packed` holds the numbers of `b`, the exponents of their lowest bits, and the range of products (first, end).
-    `found` holds two masks of rows: rows to compute again, and rows with a number that is not a multiple of the coarse
-    unit.
+    `packed` holds the numbers of `b`, the exponents of the numbers' lowest bits, and the range of products (first,
+    end). `found` holds two masks of rows: rows to compute again, and rows with a number that is not a multiple of the
+    coarse unit.
     """
     (a, low_a, bounds), (values, low_b, first, last), (redo, fine) = left_side, packed, found
     top = panel.dtype.type(0.0)
@@ -193,9 +193,9 @@ def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
 
 @inlined
 def _look(s, panel, redo, fine):
-    """Set `fine` where a row has a number that is -0 or not a multiple of the coarse unit.
+    """Set `fine` where a row has a number that is -0 or not a multiple of the coarse unit (a power of two).
 
-    Set `redo` where a row has a number that is not a multiple of the fine unit.
+    Set `redo` where a row has a number that is not a multiple of the fine unit (a smaller power of two).
     """
     for i in range(panel.shape[0]):
         fine[i] = _is_finer(s.coarse.unit, panel[i]) or _has_minus_zero(panel[i])
@@ -266,13 +266,13 @@ def rounded(s, t, sides, sums, products, redo, join, lost):
     Each sum is rounded first to the type of the accumulators, and then by `t`, a `floats.Rounder`. `sides[0]` holds
     three arrays: `a`, the exponents of the lowest bits of `a` (bytes), and one bound for each row (m,). The bound of a
     row is the largest sum of magnitudes over any `block_of` consecutive numbers. `sides[1]` holds two arrays: `b`, and
-    the exponents of the lowest bits of `b`. If no product has bits below the coarse unit, both exponent arrays are
-    empty: (m, 0) and (0, n). `redo` (m, panels) is set where sums may be wrong, because a number overflowed or became
-    too small.
+    the exponents of the lowest bits of `b`. If no product has bits below the coarse unit (a power of two), both
+    exponent arrays are empty: (m, 0) and (0, n). `redo` (m, panels) is set where sums may be wrong, because a number
+    overflowed or became too small.
 
-    All other arguments are those of `aligned.aligned`, except that `lost` has two differences. First, no mark is set if
-    only the rounding to the type of the accumulators was inexact. Second, the mark of an inexact sum is negative if the
-    sum can be tiny.
+    All other arguments are those of `aligned.aligned`, except that `lost` has two differences. No mark is set if only
+    the rounding to the type of the accumulators was inexact. The mark of an inexact sum is negative if the sum can be
+    tiny.
     """
     _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 

@@ -123,7 +123,7 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, rea
 def _borrowed(
     unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None
 ) -> Iterator[Inputs]:
-    """Yield operations in which one product of opposite sign makes the sum of all other products borrow.
+    """Yield operations in which one product of opposite sign causes a borrow in the sum of all other products.
 
     The other products add up to a power of two that is larger than each product. The borrow ripples from the lowest
     bit, of the opposite product, up to the power of two. The addend often cancels every bit of the sum except the
