@@ -1,8 +1,8 @@
 """Build the datapath of the `cast` unit, from a 16- or 32-bit float to an 8-bit format.
 
-Each number is rounded once. The 8-bit formats have fewer fraction bits for very small numbers, and HiFloat8 also for
-very large numbers. The source significand is shifted right until its last kept bit is at a fixed position, which is the
-same for all target formats. The significand is rounded at the fixed position:
+Each number is rounded once. In 8-bit formats, very small numbers have fewer fraction bits. In HiFloat8, very large
+numbers also have fewer fraction bits. The source significand is shifted right until its last kept bit is at a fixed
+position. The fixed position is the same for all target formats. The significand is rounded at the fixed position:
 
     1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
 

@@ -71,7 +71,7 @@ class Encode(Step):
     ) -> None:
         """Drive the code of the result in one target format.
 
-        Also drive three signals: whether the result overflows, is flushed to zero, or is infinite.
+        Also drive three signals, which say whether the result overflows, is flushed to zero, or is infinite.
         """
         i, fmt = self.i, target.format
         finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)

@@ -16,7 +16,7 @@ from fp9_rtl.parts.condition import Circuits, Condition
 class CastTarget(abc.ABC):
     """A target format of a cast. Exponents are biased as in the source: the true exponent plus `bias`.
 
-    `depth` is the number of bits below the last place that decide how a number rounds. `depth` is the number of random
+    `depth` is the number of bits below the last place on which the rounding depends. `depth` is the number of random
     bits for stochastic rounding, and otherwise 1.
     """
 

@@ -102,7 +102,7 @@ def _encoded(wave: Wave) -> dict[str, object]:
 
 
 def _without_unused(drawn: str) -> str:
-    """Remove the unused shapes that WaveDrom writes, which are nine tenths of the SVG text."""
+    """Remove WaveDrom's unused shapes, which make up nine tenths of the SVG text."""
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _LINK[1:].partition("}")[0])
     root = ElementTree.fromstring(drawn)

@@ -1,6 +1,6 @@
 """Hardware pages of the numerics explorer: a unit's data sheet, area and delay.
 
-The explorer finds the functions `sheet` and `area` through the entry points `fp9.explorer`. Both functions take a
+The explorer finds the functions `sheet` and `area` through the entry points `fp9.explorer`. `sheet` and `area` take a
 dictionary of text parameters and return a record.
 """
 

@@ -35,8 +35,8 @@ _LATENCY = {
 def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
     """Return the lines of a generated file's header comment.
 
-    The comment shows the generating command with its `options`, the specification, what the unit computes, and the
-    ports. For each port, the comment shows the width, the meaning and the bit fields.
+    The comment shows the command with its `options` that generated the file, the specification, a description of the
+    unit, and the ports. For each port, the comment shows the width, the meaning and the bit fields.
     """
     made_by = f"{command} {unit.name}.toml {options}"
     lines = _PROVENANCE.format(name=unit.name, version=version("fp9"), command=made_by).splitlines()

@@ -178,7 +178,7 @@ def _stamp() -> str:
 
 
 def _words(component: wiring.Component, name: str) -> tuple[Any, str, Mapping[tuple[str, ...], str]]:
-    """Return a component's circuit in Yosys' JSON, its name, and the docstrings of its modules by path."""
+    """Return a component's circuit in Yosys' JSON, the circuit's name, and the modules' docstrings by path."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
         text, docs = sourced_rtlil(component, name)

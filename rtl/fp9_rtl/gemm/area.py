@@ -31,7 +31,7 @@ class TileArea:
     delay_ns: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values, which can be stored as JSON."""
+        """Return all fields of the object as plain values for JSON."""
         return asdict(self)
 
 

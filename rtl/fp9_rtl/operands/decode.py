@@ -21,7 +21,8 @@ from fp9_rtl.parts.select import switch
 def places_above_exponent(formats: Sequence[Format]) -> int:
     """Return the number of bit positions that an aligned significand has above the bit of weight 2^exponent.
 
-    The result is 1 for integer formats, because -128 needs a significand bit of weight 2, and 0 for all other formats.
+    The result is 1 for integer formats, because -128 needs a significand bit of weight 2. For all other formats, the
+    result is 0.
     """
     return int(any(isinstance(fmt, ScaledInteger) for fmt in formats))
 
@@ -53,9 +54,9 @@ class OperandDecoder(wiring.Component):
 
         The exponent of `operand` is the true exponent plus `offset`. `operand_layout` lists the fields.
 
-        With `aligned` and without `normalise`, `operand` has the exponent at which an accumulator aligns the number.
-        The alignment exponent of a subnormal number is the lowest exponent of its format. All integers of a format have
-        the same alignment exponent. An aligned significand has `places_above_exponent` extra bits in front.
+        If `aligned` is true and `normalise` is false, `operand` has the exponent at which an accumulator aligns the
+        number. The alignment exponent of a subnormal number is the lowest exponent of its format. All integers of a
+        format have the same alignment exponent. An aligned significand has `places_above_exponent` extra bits in front.
         """
         low, high = exponent_range(tuple(formats), bias_port)
         self._fraction_bits = significand_bits(formats) - 1

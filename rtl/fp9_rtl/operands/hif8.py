@@ -32,7 +32,7 @@ EXPONENT_SIZE_BITS = 4
 class DotField:
     """One row of HiFloat8's prefix code.
 
-    A row describes the codes whose exponent field has `exponent_bits` bits, including the exponent's sign.
+    A row describes all HiFloat8 codes whose exponent field has `exponent_bits` bits, including the exponent's sign.
     """
 
     prefix: str

@@ -1,4 +1,4 @@
-"""Select a format, a rounding mode or a policy by a port, and OR several values."""
+"""Select a format, rounding mode or policy by a port; and compute the OR of several values."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ _Choice = TypeVar("_Choice")
 
 
 def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Choice]:
-    """Yield each choice inside the branch of an Amaranth switch on `select` that belongs to this choice.
+    """Yield each choice inside its branch of an Amaranth switch on the signal `select`.
 
     A value of `select` that is too large selects the last choice.
     """

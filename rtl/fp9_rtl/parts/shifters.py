@@ -30,8 +30,8 @@ def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value,
 def shift_left_normalising(m: Module, value: Value, limit: Value | None, only_last: Value) -> tuple[Value, Value]:
     """Shift `value` left until its top bit is 1. Return the shifted value and the distance.
 
-    `limit` is the largest distance. Without `limit`, a value that must keep its leading zeros is shifted by at most one
-    position if `only_last` is 1.
+    `limit` is the largest distance. If `limit` is None and `only_last` is 1, the value keeps its leading zeros and is
+    shifted by at most one position.
     """
     if limit is not None:
         return _limited(m, value, limit)

@@ -72,7 +72,7 @@ def _forward(
 def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) -> Stages | None:
     """Return the earliest stage of every operation, or None if `stages` stages are too few.
 
-    The stage of an operation in `floor` is a lower bound for its earliest stage.
+    `floor` holds, for each operation, a lower bound for the operation's earliest stage.
     """
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     placed = []

@@ -1,4 +1,4 @@
-"""Bounds on the difference between values quantised with two candidate scales of a block.
+"""Bounds on the difference between two quantised values of a number, one for each candidate scale.
 
 A quantiser may try two scales for a block and compare their sums of squared errors. The bounds in this module set the
 bit widths of the error comparison. Both candidate scales are rounded quotients of the same largest magnitude. Only a
@@ -22,10 +22,11 @@ from fp9_rtl.quantisers.rules import tries
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Upper bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)| for a number x.
+    """Upper bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)|, for two quantised values d1 and d2 of a number x.
 
-    d1 and d2 are the values to which x is quantised with the first and the second scale. The unit of d1 and d2 is the
-    product of the smallest element, the first scale's last place, and the tensor scale.
+    A number x is quantised to d1 with the first candidate scale, and to d2 with the second candidate scale. The
+    quantised values d1 and d2 are in units of the product of the smallest element, the first scale's last place, and
+    the tensor scale.
     """
 
     elements: int

@@ -1,9 +1,9 @@
 """Quantise to elements with few codes: compare each number with one limit for each element.
 
-Let s be the block's scale and t the tensor scale. The element for a number x is the element nearest to x / (s t).
-Instead of dividing x, the circuit compares x with the midpoints between elements, multiplied by s t. The products of
-the midpoints with s t are computed exactly, once for each block, and converted to codes of the source format. The
-circuit then compares the code of each number with the limit codes:
+A number x is quantised to the element nearest to x / (s t), where s is the block's scale and t is the tensor scale.
+Instead of dividing a number, the circuit compares the number with midpoints between elements, multiplied by both
+scales. The products of midpoints and scales are computed exactly, once for each block, and converted to codes of the
+source format. The circuit then compares the code of each number with the limit codes:
 
     midpoint s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r      r: OR of all bits of the rest
     x reaches it if  x 0 > limit (ties down), or  x 1 > limit (ties up, to the even element)
@@ -119,7 +119,7 @@ def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
 
 
 def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
-    """Return the number of limits that `x` reaches, which equals the code of the element without its sign.
+    """Return the code of the element without its sign: the number of comparison limits that `x` reaches.
 
     `x` is a code of the source format without its sign bit. The circuit does a binary search, in which every comparison
     with a middle limit gives one bit of the code. In every comparison except the last, the code below the limit is odd,

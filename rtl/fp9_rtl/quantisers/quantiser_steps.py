@@ -48,7 +48,7 @@ def element_steps(unit: Quantiser) -> list[Step]:
 
 
 def scaled_layout(unit: Quantiser) -> data.StructLayout:
-    """Return the layout of an operation's numbers, the code of the block's scale, and the fields of `beside_scale`."""
+    """Return a layout with an operation's numbers, the block's scale code, and the fields of `beside_scale`."""
     numbers = dict.fromkeys(unit.lane_names("x"), unit.source.bits)
     return data.StructLayout({**numbers, "scale": unit.block.scale.bits, **beside_scale(unit)})
 
@@ -68,7 +68,7 @@ def beside_scale(unit: Quantiser) -> dict[str, int]:
 def scales_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> dict[str, Value]:
     """Return the code of each candidate scale, computed by the scale rule that the operation selects.
 
-    The code is NaN if the largest magnitude is infinite or NaN, or if the tensor scale is not usable.
+    The scale code is NaN if the largest magnitude is infinite or NaN, or if the tensor scale is not usable.
     """
     make = _powers_of_two if unit.block.powers_of_two else _quotients
     return {

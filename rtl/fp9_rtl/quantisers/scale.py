@@ -1,9 +1,10 @@
 """Compute a block's power-of-two scale: amax divided by a rule's divisor, rounded once.
 
-Write the divisor as m 2^k with 1 <= m < 2, and the largest magnitude amax as s 2^e. The quotient's significand is s/m
-or 2 s/m. Rounding the quotient only requires comparisons of s with constants. If s < m, the quotient is in the lower
-binade. A comparison of s with 3/2 of the binade's start gives the guard bit. The sticky bit is 0 if the quotient equals
-the start or the middle of the binade.
+Write the divisor as m 2^k with 1 <= m < 2, and the largest magnitude amax as s 2^e. With significands s of amax and m
+of the divisor, the quotient has the significand s/m or 2 s/m. Rounding the quotient only requires comparisons of amax's
+significand s with constants. If amax's significand s is below the divisor's significand m, the quotient is in the lower
+binade. A comparison of amax's significand s with 3/2 of the binade's start gives the guard bit. The sticky bit is 0 if
+the quotient equals the start or the middle of the binade.
 """
 
 from __future__ import annotations

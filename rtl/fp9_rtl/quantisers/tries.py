@@ -1,17 +1,18 @@
 """Compare two candidate scales of a block by their sums of squared errors.
 
-The scale with the smaller sum of squared errors is chosen; in a tie, the first scale is chosen. With elements e, scale
-s and the tensor scale t, the error of a scale is sum (x - e s t)^2. The scale with the smaller error also has the
-smaller value of t s^2 sum e^2 - 2 s sum x e. The circuit compares the values of both scales exactly, in integers:
+The scale with the smaller sum of squared errors is chosen; in a tie, the first scale is chosen. The error of a scale s
+is sum (x - e s t)^2 over numbers x and their elements e, with the tensor scale t. The scale s with the smaller error
+has the smaller t s^2 sum e^2 - 2 s sum x e (numbers x, elements e, tensor scale t). The circuit compares the values of
+both scales exactly, in integers:
 
-* The elements e are counted in units of the smallest element. The unit of s is the first scale's last place, and the
-  unit of t is the last place of t.
-* A number with a non-zero element is only a few binades below the largest magnitude amax. The unit of x
-  is therefore a power of two at a fixed distance below amax.
-* The two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) have
-  different units. The ratio of the units is a power of two with few possible values, as amax is about 2 to 9 times s t.
-* The magnitudes of both sides are compared, and the right side is negated if the left side is negative. The long
-  factor t therefore multiplies an unsigned number, whose width the module `apart` bounds.
+* The elements e are counted in units of the smallest element. A scale s is counted in units of the first scale's last
+  place, and the tensor scale t in units of the last place of t.
+* A number with a non-zero element is only a few binades below the largest magnitude amax. A number x is therefore
+  counted in units of a power of two at a fixed distance below amax.
+* The two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) have different units. The ratio of
+  the two units is a power of two with few possible values, because amax is about 2 to 9 times the product s t.
+* The magnitudes of both sides are compared, and the right side is negated if the left side is negative. The tensor
+  scale t, a long factor, therefore multiplies an unsigned number, and the module `apart` bounds the number's width.
 
 If both scales have the same code, the first scale is chosen. The rule for equal codes also covers blocks for which both
 scales saturate and amax has no upper bound.
@@ -174,9 +175,9 @@ def _total(m: Module, values: Sequence[Value]) -> Value:
 def _places(unit: Quantiser) -> tuple[int, int, int]:
     """Return the constant term, the minimum and the maximum of the shift between the two compared sides.
 
-    The shift is the constant term, plus the biased exponent of amax, minus the biased exponents of s and t. Write amax
-    = A 2^a and s t = S T 2^b with integers A, S and T, and let r = amax / (s t). The equation 2^(a - b) = r S T / A
-    then bounds the shift.
+    The shift is the constant term, plus the biased exponent of amax, minus the biased exponents of the scale and the
+    tensor scale. Write amax = A 2^a and s t = S T 2^b with integers A, S and T, and let r = amax / (s t). The equation
+    2^(a - b) = r S T / A then bounds the shift.
     """
     source, scale, element = unit.source, unit.block.scale, unit.block.element
     finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # factor 2, unit of x, smallest element

@@ -1,8 +1,8 @@
 """Decide whether a magnitude rounds up in HiFloat8's hybrid rounding.
 
-Near 1 (|E| < 4), hybrid rounding rounds to nearest, with ties away from zero. For all other numbers, hybrid rounding
-compares the tail F with a threshold T. The tail F consists of the bits just below the kept bits. The threshold T
-consists of the last bits of the source number and acts as a random number. The magnitude rounds up if F >= T (HiF8
+Near 1 (exponents -3 to 3), hybrid rounding rounds to nearest, with ties away from zero. For all other numbers, hybrid
+rounding compares the tail F with a threshold T. The tail F consists of the bits just below the kept bits. The threshold
+T consists of the last bits of the source number and acts as a random number. The magnitude rounds up if F >= T (HiF8
 section 3, CANN `Cast`).
 """
 

@@ -1,4 +1,4 @@
-"""Studies that resolve 5 % differences of area, by medians over orders of netlist cells."""
+"""Cost studies that resolve 5 % area differences, by medians over shuffled netlists."""
 
 from __future__ import annotations
 
@@ -91,9 +91,9 @@ MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules(4)
 
 @dataclass(frozen=True)
 class MedianArea:
-    """Area of a unit in um2 for several orders of the netlist's cells: median, deviation, minimum and maximum.
+    """Area of a unit in um2: median, deviation, minimum and maximum over several random orders of the netlist's cells.
 
-    `delay_ns` is the median delay in ns over the orders of the netlist's cells.
+    `delay_ns` is the median delay in ns over several random orders of the cells in the netlist.
     """
 
     unit: str
@@ -118,7 +118,7 @@ Found = tuple[list[MedianArea], list[RepeatedRatio]]
 def measure(
     study: Medians, libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progress | None = None
 ) -> Found:
-    """Measure every unit of a study in each library, with both mappings and `ORDERS` orders of netlist cells.
+    """Measure every unit of a study in each library, with both mappings and `ORDERS` orders of the netlist's cells.
 
     Raises the same errors as `synthesise_unit`.
     """

@@ -64,7 +64,7 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
 
 
 def records(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Return one dictionary for each library, variant and mapping. The keys are the `COLUMNS`."""
+    """Return one dictionary for each combination of library, variant and mapping. The keys are the `COLUMNS`."""
     return [record for outcome in outcomes for row in outcome.rows for record in _row_records(outcome, row)]
 
 

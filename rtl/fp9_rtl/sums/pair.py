@@ -8,11 +8,13 @@ can cancel. The terms are sorted by exponent. Bit positions count down from the 
     second    xxxxxxxxxxx                 |            never truncated where it can cancel the first
     third             xxxxxxxxxxx  ...    | xxxxx      truncated only if it is far below the sum of the first two
 
-* The sum of the first two terms is 0 or at least 2^(-p-1). A third term that loses bits is below 2^(-p-3).
-  The addition window holds p + 1 bits of the sum, a guard bit and a sticky bit of known sign, enough for one rounding.
+* If the result has p + 1 significand bits, the sum of the first two terms is 0 or at least 2^(-p-1). With the same p, a
+  third term that loses bits is below 2^(-p-3). The addition window holds the p + 1 significand bits of the sum, a guard
+  bit and a sticky bit of known sign, enough for one rounding.
 * If the first two terms sum to 0, the sum is the complete third term.
 * If the second term loses bits, the third term loses bits too.
-  If the second and third terms lose bits, their sum is below 2^(-p-3), and the total rounds to the first term.
+  If the second and third terms lose bits, the second and third terms sum to less than 2^(-p-3), and the
+  total of all three terms rounds to the first term.
   The inexact flag still depends on whether the second and third terms cancel each other.
 
 The module supports only rounding to nearest. The module does not support directed rounding, which can round the total

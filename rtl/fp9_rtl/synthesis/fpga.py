@@ -110,7 +110,7 @@ class Placed:
     verilog_sha256: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values for JSON, together with the note on the measurement conditions."""
+        """Return all fields of the record as plain values for JSON, with a note on the measurement conditions."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
 

@@ -34,7 +34,7 @@ class LeftOut(NamedTuple):
     rest: Synthesis
 
     def to_dict(self) -> dict[str, object]:
-        """Return the fields as plain values for JSON.
+        """Return all fields of the object as plain values for JSON.
 
         `part_um2` maps each mapping to the area that the value adds, in um2.
         """

@@ -142,7 +142,7 @@ def shuffle(prepared: Path, seed: int) -> None:
 
 
 def map_prepared(prepared: Path, script: str, top: str, library: Library, clock: str) -> Mapped:
-    """Map the netlist that `prepare` wrote to library cells with one ABC script, in a new subfolder.
+    """Map the prepared netlist to library cells with one ABC script, in a new subfolder.
 
     Raises ValueError if the library has no cell for part of the netlist. Raises ValueError if the netlist has
     flip-flops but lacks the clock port `clock`.

@@ -74,7 +74,7 @@ class Synthesis:
         raise ValueError(f"{self.top} was not mapped by {mapping!r}; ask for it in mappings")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values for JSON, together with the note on the measurement conditions."""
+        """Return all fields of the record as plain values for JSON, with a note on the measurement conditions."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
     @classmethod
@@ -87,7 +87,7 @@ class Synthesis:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Synthesis results of a circuit for one mapping and several orders of the netlist's cells, in um2 and ns."""
+    """Synthesis results of a circuit in um2 and ns, for one mapping and several orders of the netlist's cells."""
 
     top: str
     library: str
@@ -108,18 +108,18 @@ class Repeats:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the areas and delays for every order of the netlist's cells, with medians and deviations, for JSON."""
+        """Return plain values for JSON: area and delay for each order of the cells, medians and deviations."""
         names = ("area_um2", "area_deviation", "delay_ns", "delay_deviation")
         return {"note": NOTE, **dataclasses.asdict(self), **{name: getattr(self, name) for name in names}}
 
     @property
     def area_um2(self) -> float:
-        """Return the median area over the orders of the netlist's cells, in um2."""
+        """Return the median area in um2 over several random orders of the cells in the netlist."""
         return statistics.median(self.areas_um2)
 
     @property
     def delay_ns(self) -> float:
-        """Return the median delay over the orders of the netlist's cells, in ns."""
+        """Return the median delay in ns over several random orders of the cells in the netlist."""
         return statistics.median(self.delays_ns)
 
     @property

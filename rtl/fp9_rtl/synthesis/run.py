@@ -171,7 +171,7 @@ def repeated_side_by_side(
     libraries: Sequence[str | Library],
     progress: Progress | None = None,
 ) -> tuple[list[Repeats], list[RepeatedRatio]]:
-    """Measure units in each library with several orders of netlist cells, and compare medians with a reference unit.
+    """Measure units in each library with several orders of the cells, and compare medians with a reference unit.
 
     Return the results of all units and the ratios of their medians to the reference unit. Without a reference unit, the
     list of ratios is empty.

@@ -35,7 +35,7 @@ class Wanted:
     coverage: Path | None
 
     def vectors(self, unit: Unit) -> VectorSet:
-        """Return the golden vectors of the chosen operations, or of the part that `around` or `first` selects."""
+        """Return golden vectors of the chosen operations, or of the operations that `around` or `first` selects."""
         from fp9 import vectors as library  # slow to load
         from fp9_sim.regression import neighbourhood  # slow to load
 

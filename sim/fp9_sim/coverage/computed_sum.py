@@ -43,7 +43,7 @@ class Sum:
 
     @property
     def longest(self) -> int:
-        """Return the largest number of cancelled bits that has a bin.
+        """Return the largest number of cancelled bits that has a separate coverage bin.
 
         The largest cancellation occurs if the product is just above a power of two and the addend just below the same
         power. The largest cancellation also occurs if product and addend differ by the last bit of the product.

@@ -21,8 +21,8 @@ Facts = tuple[str, dict[str, Bin]]
 class Cross:
     """A cross of cover points: all combinations of the bins of the cover points.
 
-    `impossible` is a function of one bin per cover point, which returns the reason why the bins cannot occur together,
-    or None.
+    `impossible` is a function that takes one bin for each cover point. The function returns the reason why the bins
+    cannot occur together, or None.
     """
 
     name: str
@@ -55,7 +55,8 @@ def joined(*names: str) -> str:
 class Model:
     """A unit's coverage model: groups of cover points, and a function that yields the bins that operations hit.
 
-    `facts` is a function of the inputs of operations that start after a reset, and of the outputs of the circuit.
+    `facts` is a function with two arguments: the inputs of operations that start after a reset, and the circuit's
+    outputs.
     """
 
     groups: tuple[Group, ...]

@@ -1,4 +1,4 @@
-"""Functional coverage of a unit's suites: which cover points of the specification they hit.
+"""Functional coverage of a unit's suites: the cover points of the specification that suites hit.
 
 The outputs come from the golden model, without simulation. A circuit that passes its regression has the same outputs as
 the golden model.

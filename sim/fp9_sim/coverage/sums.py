@@ -20,7 +20,7 @@ Known = tuple[object, ...]
 
 
 class SumCoverage:
-    """Cover points of a dot product, with functions that return the bins that operations hit.
+    """Cover points of a dot product, and functions that return the bins hit by operations.
 
     If the addend can come from several sources, such as a port or a register, `sources` names the sources.
     """

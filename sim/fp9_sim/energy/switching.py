@@ -28,8 +28,8 @@ class Dynamic:
     """Mean switching energy of one operation in fJ.
 
     `internal`, `nets` and `glitches` map the name of each cell to an energy. `glitches` is the energy of signal changes
-    that are reversed within the same clock cycle. `glitch_toggles` counts the reversed changes, and `toggles` counts
-    the changes from one clock cycle to the next.
+    that are reversed within the same clock cycle. `glitch_toggles` counts changes that are reversed within a clock
+    cycle, and `toggles` counts changes from one clock cycle to the next.
     """
 
     internal: Mapping[str, float]

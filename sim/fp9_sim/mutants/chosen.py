@@ -22,7 +22,10 @@ Bit = int | str
 
 
 class Choice:
-    """A builder that adds the input SELECT and cells for mutants to a module. Value i of SELECT activates mutant i."""
+    """A builder that inserts mutants into a module: the input SELECT, and the cells that activate a mutant.
+
+    Value i of SELECT activates mutant i.
+    """
 
     def __init__(self, module: dict[str, Any]) -> None:
         self._cells = module["cells"]

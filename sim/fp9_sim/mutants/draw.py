@@ -1,4 +1,4 @@
-"""Random mutants of a unit's netlist by Yosys' command `mutate`.
+"""Random mutants of a unit's netlist, made by Yosys' command `mutate`.
 
 A netlist holds all mutants with the same level and seed, and an input selects a mutant.
 """

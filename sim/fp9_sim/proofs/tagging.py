@@ -45,7 +45,7 @@ class Tagged:
     """A unit whose data registers hold tags. `design` is the unit as Yosys JSON.
 
     `stages` holds the names of the data registers by stage, first stage first. `state` holds the names of the registers
-    that depend on their own value. `handshaken` holds the registers whose next value depends on the handshake, with the
+    that depend on their own value. `handshaken` maps each register whose next value depends on the handshake to the
     number of bits that decide the value. The outputs `next_NAME` of the design are the bits that decide the next value
     of register NAME.
 

@@ -14,7 +14,7 @@ from fp9_rtl.export.text.signals import Sources, clean
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Fields of one structure that cross a module boundary together, with the lowest field first.
+    """Fields of one structure that cross the same module boundary, lowest field first.
 
     `place` is the module that drives the structure. `name` is the name of the structure in the Python source of the
     module.
@@ -31,9 +31,7 @@ class Bundle:
 
     @property
     def stems(self) -> tuple[str, str]:
-        """Return two candidates for the type's name: the structure's name without numbers, and the module's name
-        followed by it.
-        """
+        """Return two candidates for a type's name: the structure's name, without and with the module's name."""
         stem = re.sub("^[io]_|[0-9_]*$", "", clean(self.name.rpartition(".")[2]) or "fields")
         return stem, f"{self.place}_{stem}"
 

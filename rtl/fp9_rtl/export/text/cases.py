@@ -1,4 +1,4 @@
-"""Find selections by the value of one word, which are written as `case` statements."""
+"""Find selections that depend on the value of one word, to write them as `case` statements."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ MIN_LABELS = 2
 
 @dataclass(frozen=True)
 class Case:
-    """A selection of a result by the value of the word `subject`.
+    """A selection: the value of the word `subject` determines which result is selected.
 
     `arms` holds the result for some values of the word. `otherwise` is the result for all other values.
     """
@@ -62,7 +62,7 @@ class Update:
 def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell], bool]) -> Update:
     """Return the conditions under which a register changes, and the new values of the register.
 
-    The conditions come from the multiplexers in front of the register, if these multiplexers drive nothing else.
+    The conditions come from multiplexers in front of the register that drive only the register.
     """
     found: list[tuple[Bits, Bits]] = []
     value = cell.inputs["D"]

@@ -11,7 +11,7 @@ from fp9_rtl.export.text.signals import Signal
 
 @dataclass(frozen=True)
 class Dialect:
-    """Keywords of a Verilog dialect that declare nets, variables and ports, or that begin a block."""
+    """Verilog keywords of one dialect: for nets, variables and ports, and for the start of a block."""
 
     net: str
     variable: str

@@ -58,7 +58,7 @@ class Steps:
     edges: tuple[Edge, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the fields as plain values, which can be stored as JSON."""
+        """Return all fields of the object as plain values for JSON."""
         return asdict(self)
 
     @classmethod
@@ -76,7 +76,7 @@ def _end(end: Sequence[str]) -> End:
 
 
 def steps(circuit: Circuit, top: Part, named: Mapping[Path, str]) -> Steps:
-    """Return the steps of a circuit. `named` maps the path of each module to its Verilog name.
+    """Return the steps of a circuit. `named` maps each module's path to the module's Verilog name.
 
     The result is deterministic.
     """
@@ -138,7 +138,7 @@ def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) 
 
 
 def _feeds(passing: Passing) -> Callable[[Path, Path], bool]:
-    """Return a function of two modules, which tells whether an input of the second module depends on the first module.
+    """Return a function that takes two modules, and tells whether an input of the second depends on the first.
 
     The dependence may lead through other modules.
     """

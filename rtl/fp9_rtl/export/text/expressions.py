@@ -11,7 +11,7 @@ INDENT = "  "
 
 
 class Expression:
-    """A value in Verilog. With `atomic`, an expression needs no parentheses inside another expression."""
+    """A value in Verilog. If `atomic` is true, the expression needs no parentheses inside another expression."""
 
     atomic = True
 

@@ -1,4 +1,4 @@
-"""Write the comment above a Verilog module: its docstring and the bit fields of its ports."""
+"""Write the comment above a Verilog module: a docstring, and the bit fields of the ports."""
 
 from __future__ import annotations
 

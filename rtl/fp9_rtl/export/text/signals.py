@@ -78,7 +78,7 @@ def structure(whole: Signal, struct: Struct) -> Signal:
 
 
 class Names:
-    """The names that are taken in one Verilog module. Each name is unique."""
+    """The names that are already in use in one Verilog module. Each name is unique."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*VERILOG, *taken}
@@ -173,7 +173,7 @@ class Sources:
                     self._holding[bit].append(number)
 
     def holding(self, bit: Bit) -> Iterator[tuple[str, Bits]]:
-        """Yield the source names that include the given bit, each with all bits of the name."""
+        """Yield each source name that includes the given bit, together with all bits of the name."""
         return (self.wires[number] for number in self._holding.get(bit, ()))
 
     def around(self, bits: Bits) -> Iterator[tuple[str, Bits, int]]:

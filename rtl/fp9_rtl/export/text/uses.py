@@ -105,7 +105,7 @@ class Uses:
 
 
 def _runs(bits: Bits, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Cell, Bits]]:
-    """Yield runs of adjacent bits that the same cell drives, each with the driving cell.
+    """Yield each run of adjacent bits that one cell drives, together with the cell.
 
     Bits without a driver are left out.
     """

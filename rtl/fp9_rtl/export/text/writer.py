@@ -48,7 +48,7 @@ class Writer:
         self._lent = (Sources(self._circuit.wires), Sources(unnamed))
 
     def modules(self, system: bool = False) -> tuple[dict[str, str], Steps]:
-        """Return a dictionary from module names to texts, parents first, and the steps of the circuit.
+        """Return two values: a dictionary from module names to texts, parents first, and the circuit's steps.
 
         With `system`, the text is SystemVerilog with types. The result is deterministic.
         """

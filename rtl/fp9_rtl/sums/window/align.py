@@ -1,8 +1,8 @@
 """Add terms in a window of K fraction bits below the largest exponent.
 
-Bits of a term below the addition window are truncated. Significands are not normalised before alignment. Products in
-the picture have two integer bits and six fraction bits. A product is aligned at the sum of its factors' exponents. A
-subnormal operand has the lowest exponent of its format.
+Bits of a term below the addition window are truncated. Significands are not normalised before alignment. In the picture
+of the addition window, products have two integer bits and six fraction bits. A product is aligned at the sum of its
+factors' exponents. A subnormal operand has the lowest exponent of its format.
 
     exponent     +1  0 | -1 ...           -K |
     product      x   x | xxxxxx              |

@@ -140,7 +140,7 @@ class AddHalves(Step):
 class AddAddend(Step):
     """Add the addend to the sum of all products.
 
-    Both terms are truncated with floor, in an addition window below the larger exponent.
+    The addend and the sum of the products are truncated with floor, in an addition window below the larger exponent.
     """
 
     name = "add_addend"
@@ -190,7 +190,7 @@ class AddAddend(Step):
     def _cut_addend(
         self, m: Module, addend: data.View[data.StructLayout], distance: Value
     ) -> tuple[Value, Value, Value]:
-        """Return the addend's bits in the addition window, whether bits were lost, and whether floor subtracts a unit.
+        """Return the addend's bits in the addition window, and two flags: lost bits, and a unit that floor subtracts.
 
         An addend whose leading bit is more than one position below the addition window counts as 0, and floor subtracts
         no unit.

@@ -34,7 +34,7 @@ class Far:
     patterns: NDArray[np.uint64]
 
     def flipped(self, patterns: Planes) -> Planes:
-        """Return one copy of the input pattern per input bit, with this bit inverted, as bit planes."""
+        """Return copies of the input pattern as bit planes: one copy for each input bit, with the bit inverted."""
         bits = patterns[:, self.word] >> np.uint64(self.place) & np.uint64(1)
         planes = np.repeat(~np.uint64(0) * bits[:, None], -(-len(bits) // WORD), axis=1)
         places = np.arange(len(bits))

@@ -235,7 +235,7 @@ def _rename(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
 
 
 def _trim(circuit: Circuit) -> None:
-    """Remove all cells, and all bits of cells, that no circuit output depends on."""
+    """Remove each cell, and each bit of a cell, on which no circuit output depends."""
     driver = {bit: (cell, i) for cell in circuit.cells for i, bit in enumerate(cell.output)}
     live: set[int] = set()
     pending = [bit for port in circuit.ports if not port.is_input for bit in nets(port.bits)]
@@ -302,7 +302,7 @@ def _merge(circuit: Circuit) -> None:
 
 
 def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Replace each bit that is a key of `same` by its equal bit, then remove unread and duplicate cells."""
+    """Replace each bit by its equal bit in the dictionary `same`, then remove unread and duplicate cells."""
     _rename(circuit, same)
     _trim(circuit)
     _merge(circuit)

@@ -1,10 +1,10 @@
 """Specification of quantisers with a tensor scale: comparisons of products, no quotients.
 
-A block's scale is at least S if amax reaches a limit that depends on S. The limit for S is the smallest quotient that
-rounds to S, times the scale rule's divisor, times the tensor scale. A quantised element is at least E if the number
-reaches a limit that depends on E. The limit for E is the midpoint below E, times the block scale and the tensor scale.
-Both sides of a comparison are integers. In a comparison, the difference of the exponents is clamped, which does not
-change the result.
+A block's scale is at least S if amax reaches a limit that depends on S. The limit for a scale S is the smallest
+quotient that rounds to S, times the scale rule's divisor, times the tensor scale. A quantised element is at least E if
+the number reaches a limit that depends on E. The limit for an element E is the midpoint below E, times the block scale
+and the tensor scale. Both sides of a comparison are integers. In a comparison, the difference of the exponents is
+clamped, which does not change the result.
 """
 
 from __future__ import annotations
