@@ -72,7 +72,7 @@ class ChunkSum(ElasticStage):
 
 
 class Total(ElasticStage):
-    """Register of the total, which takes the outputs of `ChunkSum`.
+    """Register of the total, whose inputs are the outputs of `ChunkSum`.
 
     The register stage outputs the total after every operation.
     """

@@ -1,4 +1,4 @@
-"""Accumulator register of a `mac` unit, which is the last register stage of the unit.
+"""The accumulator register of a `mac` unit is the unit's last register stage.
 
 The sum returns from the register to the adder in one clock cycle.
 """

@@ -62,7 +62,7 @@ class CastTarget(abc.ABC):
         return exponent
 
     def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
-        """Return the last bit of the result code before rounding, which decides ties to even."""
+        """Return the last bit of the result code before rounding. The last bit decides ties to even."""
         return kept[0]
 
     @abc.abstractmethod

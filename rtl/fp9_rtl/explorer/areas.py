@@ -43,7 +43,7 @@ class Areas:
         self._worker: subprocess.Popen[str] | None = None
 
     def of(self, unit: Unit) -> Record:
-        """Return the record of a unit, which holds its area and delay, an error, or the progress of the measurement.
+        """Return a record with the unit's area and delay, with an error, or with the progress of the measurement.
 
         The first call for a unit also requests the measurement of the unit.
         """

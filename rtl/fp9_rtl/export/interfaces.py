@@ -151,7 +151,7 @@ def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
 def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:
     """Yield each port with the index of its lowest bit in the packed word.
 
-    The first port begins at bit 0. Each further port begins directly above the previous port.
+    The first port begins at bit 0. Each port begins at the bit directly above the previous port.
     """
     lowest = 0
     for port in ports:

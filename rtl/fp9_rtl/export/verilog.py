@@ -48,8 +48,8 @@ write_json words.json
 def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
     """Return the Verilog of a unit. The top module comes first and has the unit's name. The text is deterministic.
 
-    With `flat`, the text has a single module. With `system`, the text is SystemVerilog. Raises ValueError if the
-    specification has no hardware.
+    If `flat` is true, the Verilog text has a single module. With `system`, the text is SystemVerilog. Raises ValueError
+    if the specification has no hardware.
     """
     made = _made(unit, flat)["system" if system else "plain"]
     options = ["--flat"] * flat + (["--sv"] if system else []) + [f"-o {unit.name}.{_ending(system)}"]

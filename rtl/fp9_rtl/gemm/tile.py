@@ -90,7 +90,7 @@ class GemmTile:
     ) -> GemmTile:
         """Return a tile whose elements are `unit`.
 
-        The unit is a `mac`, or a `dot` or `fma` unit, which is converted to a `mac`.
+        The unit is a `mac`, `dot` or `fma` unit; a `dot` or `fma` unit is first converted to a `mac`.
 
         Raises the same errors as the constructor. Raises ValueError for a unit with a bias port, because a tile has no
         bias ports.

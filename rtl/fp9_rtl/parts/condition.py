@@ -1,4 +1,4 @@
-"""Conditions on specification fields, which decide whether a unit has hardware.
+"""Conditions that specification fields must meet if a unit is to have hardware.
 
 A unit has hardware only if it meets all conditions of its kind. Each condition restricts one field of the
 specification. A condition also supplies the words of its error message, and one row of the table in

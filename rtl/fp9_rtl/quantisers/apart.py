@@ -53,7 +53,7 @@ def counts(element: Format) -> list[int]:
 
 @functools.cache
 def apart(unit: Quantiser) -> Apart:
-    """Return the bounds of `Apart` that hold for every pair of different candidate scales of a quantiser unit."""
+    """Return the bounds (`Apart`) that hold for every two different candidate scales of a quantiser unit."""
     differ = [
         (abs(second.number - first.number), first.number + second.number, min(first.high, second.high))
         for first, second in _elements(unit)

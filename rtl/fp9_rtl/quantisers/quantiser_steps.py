@@ -56,8 +56,8 @@ def scaled_layout(unit: Quantiser) -> data.StructLayout:
 def beside_scale(unit: Quantiser) -> dict[str, int]:
     """Return the fields, with their widths, that later stages need besides the numbers and the block's scale.
 
-    The first field is the tensor scale. If the unit tries several scales, the returned fields also include the further
-    scales and the largest magnitude.
+    The first field is the tensor scale. If the unit tries several scales, the returned fields also include the other
+    candidate scales and the largest magnitude.
     """
     beside = {port.name: port.width for port in unit.inputs if port.name == "tensor"}
     if tries(unit):

@@ -22,7 +22,7 @@ _HALFWAY = Fraction(3, 2)
 
 
 def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> Value:
-    """Return the scale code for a finite amax, which is given as a code without its sign bit.
+    """Return the scale code for a finite `amax`, a code without its sign bit.
 
     A negative code means the smallest scale.
     """

@@ -82,8 +82,8 @@ class Multiply(Step):
     """Form the exact product of each pair of operands.
 
     A normalised product begins with its leading 1, and its exponent is the exponent of the leading 1. A sum in an
-    addition window needs no normalised products. The first significand bit of an unnormalised product may be 0. An
-    unnormalised product has the exponent of the first bit position, which is known before the significand.
+    addition window needs no normalised products. The first significand bit of an unnormalised product may be 0. The
+    exponent of an unnormalised product belongs to the first bit position, and is known before the significand.
     """
 
     name = "multiply"

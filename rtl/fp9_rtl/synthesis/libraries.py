@@ -163,7 +163,7 @@ class Library:
 
     @property
     def nand2_um2(self) -> float:
-        """Return the area of the library's two-input NAND in um2, which is the unit of NAND2 equivalents."""
+        """Return the area in um2 of the library's two-input NAND, which is the unit of NAND2 equivalents."""
         return self.areas[self.unit_cell]
 
 

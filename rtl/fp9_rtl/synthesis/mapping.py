@@ -174,7 +174,7 @@ def _count_cells(statistics: Path, top: str, library: Library) -> dict[str, int]
 def _delay_ns(folder: Path, top: str, cells: dict[str, int], library: Library, clock: str) -> float:
     """Return the delay of the worst path in ns, as measured by OpenSTA.
 
-    If OpenSTA is not installed, return ABC's delay, which covers only the gates between registers.
+    If OpenSTA is not installed, return ABC's delay. ABC's delay covers only the gates between registers.
     """
     if sta_version():
         clocked = clock if library.sequential & set(cells) else None

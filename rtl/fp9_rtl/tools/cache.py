@@ -56,7 +56,7 @@ def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None
 
 
 def key(request: dict[str, Any]) -> str:
-    """Return the cache key of a request, which is its SHA-256 hash in hexadecimal digits."""
+    """Return the cache key of a request: the request's SHA-256 hash in hexadecimal digits."""
     return _hash(request)
 
 

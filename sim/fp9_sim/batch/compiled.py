@@ -77,7 +77,7 @@ _SOURCES = ("verilated.cpp", "verilated_threads.cpp")
 def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> Path:
     """Compile a unit to a shared library, or find the library in the cache, and return its path.
 
-    With `opens`, the registers of the unit become ports, as described in the module `exposed`. If the number of
+    If `opens` is true, the registers of the unit become ports, as described in the module `exposed`. If the number of
     `operations` is small, the compiler optimises less, unless the cache already holds an optimised library. Raises the
     same errors as `verilated`.
     """

@@ -84,7 +84,7 @@ class Order:
     elastic: bool = False
 
     def write(self, folder: Path) -> None:
-        """Write the order of a test bench, which describes the simulation, to files in a folder."""
+        """Write the order of a test bench (the description of the simulation) to files in a folder."""
         (folder / "unit.pickle").write_bytes(pickle.dumps(self.vectors.unit))
         columns = {f"{kind}/{name}": column for kind in _KINDS for name, column in getattr(self.vectors, kind).items()}
         np.savez(folder / "vectors.npz", allow_pickle=False, **columns)

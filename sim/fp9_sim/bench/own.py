@@ -19,7 +19,7 @@ class Bench:
 
     `seed` and `stalls` determine the pauses of driver and monitor. `names` maps a port of the specification to the name
     of the DUT's port, if the names differ. `latency` is the number of clock cycles from operation to result, by default
-    the latency in the specification. With `elastic`, a result may come in any clock cycle after its operation. A
+    the latency in the specification. If `elastic` is true, a result may come in any clock cycle after its operation. A
     combinational unit needs no call of `start` or `reset`.
     """
 

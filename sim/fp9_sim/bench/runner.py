@@ -31,8 +31,8 @@ def run_tests(
 ) -> None:
     """Build a design and run the cocotb tests of `module` with a simulator.
 
-    The Python module must be in the current folder or on Python's path. With `waves`, the simulator writes waveforms to
-    `build_dir`. Raises RunFailed unless all tests pass, and MissingTool if the simulator is not installed.
+    The Python module must be in the current folder or on Python's path. If `waves` is true, the simulator writes
+    waveforms to `build_dir`. Raises RunFailed unless all tests pass, and MissingTool if the simulator is not installed.
     """
     found = tools.find(simulator)
     folder = Path(build_dir).absolute()

@@ -68,8 +68,8 @@ def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool,
 
     A record is valid, valid by an equivalence proof, stale or missing, or shows that its claim fails. The command
     examines the records of each UNIT, or of the catalogue if no UNIT is given. A unit is certified if every claim about
-    the unit holds. Without UNIT, the command also lists missing studies and comparisons. With --studies, the circuits
-    of the cost studies are compared with the recorded circuits, which takes minutes.
+    the unit holds. Without UNIT, the command also lists missing studies and comparisons. With --studies, the command
+    also compares the circuits of the cost studies with the recorded circuits. The comparison takes minutes.
 
     \b
       fp9 records status

@@ -53,7 +53,7 @@ class Covered:
 
     @property
     def summary(self) -> str:
-        """Return a line that names the first bins that were not hit and the number of further bins.
+        """Return a line with the first bins that were not hit, and the number of all other bins that were not hit.
 
         The line is empty if every bin of the cover point was hit.
         """

@@ -81,7 +81,7 @@ class SumCoverage:
         return facts if flags is None else facts | {"flags": flags_of(flags)}
 
     def lanes(self, operation: Operation, addend: Code, known: set[Known]) -> Iterator[dict[str, Bin]]:
-        """Yield the bins that each lane, each further block scale and each term of the alignment window hits.
+        """Yield the bins that are hit by each lane, each additional block scale, and each term of the alignment window.
 
         Bins in `known` are skipped, and new bins are added to `known`.
         """

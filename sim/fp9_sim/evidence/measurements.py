@@ -65,7 +65,7 @@ class Measurement:
 def status(folder: Path, compare: bool = False) -> Iterator[Measurement]:
     """Yield the state of every recorded study and comparison in `folder`.
 
-    With `compare`, the circuit of every variant is elaborated, and a study is stale if any circuit has changed.
+    If `compare` is true, the circuit of every variant is elaborated, and a study is stale if any circuit has changed.
     Comparisons are never stale, because they belong to no single circuit. Raises ValueError if a file is not a valid
     record.
     """

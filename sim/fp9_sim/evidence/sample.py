@@ -49,10 +49,10 @@ def samples(unit: Unit, seed: int, limit: float, whole: bool = False) -> Iterato
     """Yield the outcome of each spot check of a unit.
 
     The simulated Verilog must give the golden results for the corner suite and for random operations. The reference
-    model must give the golden results for random operations. With `whole`, the reference model computes the complete
-    smoke and corner suites. A solver must prove one random case of the unit's proofs again, within `limit` seconds. The
-    corner suite must kill some random mutants. `seed` selects the operations, the proof case and the mutants. Raises
-    the errors of `verilated` and of `mutants.score`.
+    model must give the golden results for random operations. If `whole` is true, the reference model computes the
+    complete smoke and corner suites. A solver must prove one random case of the unit's proofs again, within `limit`
+    seconds. The corner suite must kill some random mutants. `seed` selects the operations, the proof case and the
+    mutants. Raises the errors of `verilated` and of `mutants.score`.
     """
     rng = np.random.default_rng(seed)
     ways: tuple[tuple[str, Callable[[], tuple[str, bool | None]]], ...] = (

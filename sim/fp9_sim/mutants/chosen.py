@@ -63,7 +63,8 @@ def simple_gates(
 ) -> GateNetlist:
     """Return the netlist of simple gates that a Yosys script makes from a changed module.
 
-    The script reads changed.json and ends with `draw.TO_JSON`. `furnish` writes further files that the script reads.
+    The script reads changed.json and ends with `draw.TO_JSON`. `furnish` is a function that writes additional files for
+    the Yosys script.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)

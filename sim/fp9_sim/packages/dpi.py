@@ -14,7 +14,7 @@ EXAMPLE_COUNT = 2_000
 
 
 def bench(unit: Unit) -> str:
-    """Return the SystemVerilog test bench `NAME_dpi_tb`, which compares random operations with the golden model.
+    """Return the SystemVerilog test bench `NAME_dpi_tb`, which compares the unit's results with the golden model's.
 
     The clock is an input of the test bench, so that Verilator can run the test bench without coroutines.
     """

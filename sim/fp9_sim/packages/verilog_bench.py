@@ -106,7 +106,7 @@ def _all_x(port: Port) -> str:
 
 
 def _but_x(port: Port, meaningless: Mapping[str, int]) -> str:
-    """Return a Verilog condition that is false if the expected result is a don't-care, which is written as x."""
+    """Return a Verilog condition that is false if the expected result is x, a don't-care."""
     return f" && expected_{port.name} !== {_all_x(port)}" if port.name in meaningless else ""
 
 

@@ -24,7 +24,7 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 
 @dataclass(frozen=True)
 class Part:
-    """The question that a solver decides: a proof case of a claim, or the case's control."""
+    """The question that a solver decides: a proof case of a claim, or the control of a proof case."""
 
     claim: str
     case: str

@@ -42,7 +42,7 @@ _HIERARCHY = "read_verilog -sv unit.v\nhierarchy -check -top {name}\nproc\nwrite
 
 @dataclass(frozen=True)
 class Lemma:
-    """A statement about a group of computation steps, which must hold for all inputs that satisfy `assumes`.
+    """A lemma: a statement about some computation steps that must hold for all inputs that satisfy `assumes`.
 
     `lines` are Verilog lines that compute the wires in the lemma's conditions. `says` maps each net and output that the
     lemma determines to a Verilog condition. `gives` holds more conditions that the lemma proves, for use by later

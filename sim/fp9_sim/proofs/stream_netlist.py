@@ -34,7 +34,7 @@ _BACK = "read_json behind.json\nopt_clean\nrename {name} {behind}\nwrite_verilog
 
 @dataclass(frozen=True)
 class BehindBlock(Unit):
-    """The part of a streaming quantiser after the block register.
+    """The stages of a streaming quantiser after the block register.
 
     The inputs are the numbers and the scale of a block, and the outputs are quantised elements.
     """

@@ -13,8 +13,8 @@ NEIGHBOURS = 8
 def neighbourhood(vectors: VectorSet, index: int, count: int | None = None) -> VectorSet:
     """Return operation `index` of a vector set with the `NEIGHBOURS` operations before and after the operation.
 
-    With `count`, return `count` operations from `index` on. Preceding operations are included if the results depend on
-    them, and blocks are never divided. Raises ValueError if `index` is beyond the last operation.
+    If `count` is given, return `count` operations from `index` on. Preceding operations are included if the results
+    depend on them, and blocks are never divided. Raises ValueError if `index` is beyond the last operation.
     """
     unit, size = vectors.unit, len(vectors)
     if index >= size:

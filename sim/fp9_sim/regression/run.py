@@ -116,8 +116,8 @@ def regress(
     stages. With `stalls=False`, the unit runs at full rate. `waves` is the path of a waveform file, which ends in .vcd
     or .fst. Builds in the folder `build_dir` are reused. `verilog` replaces the generated Verilog by a
     module with the same name and ports. `latency` is the latency of `verilog` in clock cycles, by default the number of
-    the unit's stages. With `elastic`, the handshake of `verilog` alone decides when operations enter and results leave.
-    `coverage` is the path of an XML file for functional coverage.
+    the unit's stages. If `elastic` is true, only the handshake of `verilog` decides when operations enter and results
+    leave. `coverage` is the path of an XML file for functional coverage.
 
     Raises ValueError if there are no vectors or the vectors belong to another unit. Raises ValueError also for an
     unknown simulator or waveform format. Raises MissingTool if the simulator is not installed. Raises SimulatorError if

@@ -17,8 +17,8 @@ def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
     """Return the latency of the DUT in clock cycles, or None if the latency is unknown.
 
     Return 0 if the mapping gives no latency and the DUT has no clock. Return `MOST_CLOCKS` if the mapping gives no
-    latency but names a handshake output. Raises ValueError if the latency is out of range or contradicts the other
-    clock settings.
+    latency but names a handshake output. Raises ValueError if the latency is out of range or contradicts another clock
+    setting.
     """
     latency = said.get("latency")
     handshake = said.get("handshake", {})

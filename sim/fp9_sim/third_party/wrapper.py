@@ -17,8 +17,8 @@ def wrapped(design: Design, latency: int, function: bool = False) -> str:
     """Return one Verilog text with the user's source and a wrapper that has the specification's name.
 
     Raises ValueError for ports that are missing, have the wrong width, or are driven twice or not at all. Raises
-    SimulatorError if Verilator rejects the user's source. With `function`, the wrapper has no handshake logic and
-    accepts an operation in every clock cycle, as proofs need.
+    SimulatorError if Verilator rejects the user's source. If `function` is true, the wrapper has no handshake logic and
+    accepts an operation in every clock cycle, as proofs require.
     """
     parameters = parameter_text(design.parameters)
     ports = elaborate(design.top, design.verilog, parameters, str(design.path))

@@ -63,7 +63,7 @@ class Steps:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Steps:
-        """Return the steps from the result of `to_dict`, which may have been stored as JSON."""
+        """Return the steps from a dictionary that `to_dict` returned, possibly after storage as JSON."""
         steps = (
             Step(**{**step, "path": tuple(step["path"]), "names": tuple(step["names"])}) for step in record["steps"]
         )

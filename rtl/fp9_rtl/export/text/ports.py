@@ -15,7 +15,9 @@ from fp9_rtl.export.text.types import Types
 def ports(
     part: Part, crossing: Crossing, names: Names, lent: Sequence[Sources], types: Types, typed: bool
 ) -> list[Signal]:
-    """Return ports for the nets that enter and leave a module. With `typed`, a whole structure becomes one port.
+    """Return ports for the nets that enter and leave a module.
+
+    If `typed` is true, all fields of a structure become one port.
 
     `lent` supplies names for nets that have no name inside the module. The first entries of `lent` have priority.
     """

@@ -38,7 +38,7 @@ class Reading:
                     self._at[bit].append((signal, place))
 
     def know_whole(self, signal: Signal) -> None:
-        """Register a structure, so that its name is written where all its bits are used together."""
+        """Register a structure, so that its name is written wherever an expression uses all its bits."""
         self.know(signal.members)
         self._wholes[signal.bits[0]].append(signal)
 
@@ -64,7 +64,7 @@ class Reading:
         """Return the expression that defines a signal.
 
         The cells in `inside` drive bits of the signal, and their values are written as expressions. The method `read`
-        determines how the other bits of the signal are written.
+        determines how all other bits of the signal are written.
         """
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []

@@ -32,7 +32,7 @@ class Writer:
         """Read a circuit from `words`, a module in Yosys' JSON.
 
         `docs` holds the docstrings of the source modules, in output order. `types` holds the types of the circuit's
-        ports, and receives new types. With `flat`, the circuit is written as a single module.
+        ports, and receives new types. If `flat` is true, the circuit is written as a single module.
         """
         circuit = read_circuit(words)
         fold(circuit)
@@ -50,7 +50,8 @@ class Writer:
     def modules(self, system: bool = False) -> tuple[dict[str, str], Steps]:
         """Return two values: a dictionary from module names to texts, parents first, and the circuit's steps.
 
-        With `system`, the text is SystemVerilog with types. The result is deterministic.
+        If `system` is true, the text is SystemVerilog with types, and otherwise plain Verilog. The result is
+        deterministic.
         """
         top = parts(self._circuit, self._docs)
         texts, named = _Texts(self._circuit, self._name, self._docs, self._types, self._lent, system).write(top)

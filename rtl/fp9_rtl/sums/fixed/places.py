@@ -18,7 +18,7 @@ class Window:
 
     The products' field extends from `ulp` up to, but not including, `top`. The addend's leading bit is placed at
     `addend_highest` or lower. The flag `far` means that an addend can lie above the addition window. The flag `cut`
-    means that an addend can have bits below `lowest`, which a sticky bit collects.
+    means that an addend can have bits below `lowest`. A sticky bit collects the bits below `lowest`.
     """
 
     lowest: int
@@ -68,7 +68,7 @@ def window_of(unit: Dot) -> Window:
 
 
 def register_window(unit: Mac) -> Window:
-    """Return the bit positions of the sum in a Kulisch accumulator, which has no addend."""
+    """Return the bit positions of the sum in a Kulisch accumulator. A Kulisch accumulator has no addend."""
     fmt = unit.engine.result.format
     ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
     top = ulp + unit.sum_bits

@@ -45,8 +45,8 @@ def term_names(unit: Dot) -> tuple[str, ...]:
 def places_above(unit: Dot) -> int:
     """Return the number of bit positions that a term has above the bit position of its exponent.
 
-    A product can need one bit position more than both factors together. The sum of a product group is aligned by its
-    scales, and can need more bit positions.
+    A product can need one more bit position above its exponent than its two factors have in total. The sum of a product
+    group is aligned by its scales, and can need more bit positions.
     """
     if unit.engine.step.group is not None:
         return scaled_places(unit, unit.engine.step.group)

@@ -1,4 +1,4 @@
-"""A graph of two-input AND gates with structural hashing, which can be written as Verilog."""
+"""A graph of two-input AND gates, with structural hashing and output as Verilog."""
 
 from __future__ import annotations
 

@@ -81,9 +81,9 @@ endmodule
 def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
     """Return a unit's combinational function as Verilog, with the unit's name.
 
-    The ports of the combinational function are `function_inputs` and the unit's outputs. With `steps`, the
-    combinational function is a chain of step modules and the gates between them (module `between`). Raises ValueError
-    for a unit whose operand gating holds earlier operands.
+    The ports of the combinational function are `function_inputs` and the unit's outputs. If `steps` is true, the
+    combinational function is a chain of step modules and of gates between step modules (module `between`). Raises
+    ValueError for a unit whose operand gating holds earlier operands.
     """
     if not unit.stages:
         return verilog

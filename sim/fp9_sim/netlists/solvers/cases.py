@@ -169,8 +169,8 @@ def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], di
 def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:
     """Return the select nodes of a multiplexer whose final OR combines the AND nodes `operands`.
 
-    Return an empty set if the nodes form no multiplexer. In a multiplexer, one AND node reads the select node and the
-    other AND node reads its inverse. In an XOR gate, both inputs count as select nodes.
+    Return an empty set if the nodes form no multiplexer. In a multiplexer, one AND node reads the select node, and the
+    other AND node reads the inverted select node. In an XOR gate, both inputs count as select nodes.
     """
     if not operands or not all(operand & 1 and operand // 2 not in inputs for operand in operands):
         return set()

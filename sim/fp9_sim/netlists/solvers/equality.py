@@ -9,7 +9,7 @@ both circuits. A counterexample becomes a new simulation pattern. Fourth, the pr
 the nodes of a minimum cut. Fifth, a proof by case split covers the logic after the mutation (module `cases`).
 
 The first of the two sets of inputs holds the inputs for which a difference propagates far, such as special operands. In
-the first set of inputs, some input bits are constant (module `reach`), which simplifies the circuits. The second set
+the first set of inputs, some input bits are constant (module `reach`), so the circuits become simpler. The second set
 holds all other inputs, for which SAT only has to prove that the effect of the mutation ends early.
 
 Two circuits count as equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof

@@ -128,7 +128,7 @@ class Pair:
         return {name: sum(next(bits) << i for i in range(len(nets))) for name, nets in self.inputs.items()}
 
     def learn(self, inputs: Mapping[str, int]) -> None:
-        """Add a simulation pattern, and fill the rest of its 64-bit word with copies that have some inverted bits.
+        """Add a simulation pattern, and fill its 64-bit word with copies of the pattern that have some inverted bits.
 
         Bits of bias ports are never inverted.
         """

@@ -93,7 +93,7 @@ def _operation(kind: str, a: Bit, b: Bit, joined: Mapping[Bit, tuple[str, frozen
 def _operands(kind: str, bit: Bit, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> frozenset[Bit]:
     """Return the operands of the AND or OR that drives `bit`.
 
-    If an operand comes from another cell of the same kind, the operands of the other cell are included.
+    If another cell of the same kind drives an operand, the operands of the driving cell are included too.
     """
     made_by, operands = joined.get(bit, ("", frozenset()))
     return operands if made_by == kind else frozenset()

@@ -4,7 +4,7 @@ A block's scale is at least S if amax reaches a limit that depends on S. The lim
 quotient that rounds to S, times the scale rule's divisor, times the tensor scale. A quantised element is at least E if
 the number reaches a limit that depends on E. The limit for an element E is the midpoint below E, times the block scale
 and the tensor scale. Both sides of a comparison are integers. In a comparison, the difference of the exponents is
-clamped, which does not change the result.
+clamped, without changing the result.
 """
 
 from __future__ import annotations
@@ -80,9 +80,9 @@ def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[s
     """Return Verilog lines that compute two integers: `left` from a magnitude, and `right` from the tensor scale.
 
     A specification compares `left` with multiples of `right`, up to `most` times `right`. `left` is the magnitude's
-    significand, shifted left by an exponent difference. The exponent difference is clamped to a range, which does not
-    change the result of any comparison. `field` is the exponent field of the block scale, and `apart` is a constant
-    part of the exponent difference.
+    significand, shifted left by an exponent difference. The exponent difference is clamped to a range, without changing
+    the result of any comparison. `field` is the exponent field of the block scale, and `apart` is a constant part of
+    the exponent difference.
     """
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()

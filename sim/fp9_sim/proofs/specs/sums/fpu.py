@@ -82,7 +82,7 @@ def _like_others(unit: Fpu) -> Iterator[Case]:
 def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
     """Return Verilog that compares the FPU's outputs with the outputs of a single-purpose unit.
 
-    With `broken`, the Verilog is a control, which inverts one bit of the single-purpose unit's last operand.
+    If `broken` is true, the Verilog is a control: one bit of the single-purpose unit's last operand is inverted.
     """
     names = [port.name for port in unit.outputs]
     last = next(name for name in reversed(pins) if name in ("c", "code", "x"))

@@ -50,7 +50,7 @@ class Products:
         return range(sum(map(min, sides)) + first, sum(map(max, sides)) + first + 1)
 
     def number(self, net: str) -> str:
-        """Return an exponent net as a Verilog number, which is signed if an exponent can be negative."""
+        """Return the exponent net as a Verilog number. The number is signed if an exponent can be negative."""
         return f"$signed({net})" if self.exponents.start < 1 else f"$signed({{1'b0, {net}}})"
 
     def zero(self, product: str) -> str:

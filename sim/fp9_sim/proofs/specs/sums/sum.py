@@ -69,7 +69,8 @@ def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
 def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: bool) -> str:
     """Return the specification of a multiply-add for zeros, infinities and NaN.
 
-    With `broken`, the specification is a control: a sum of two zeros is negative if either zero is negative.
+    If `broken` is true, the specification is a control with a deliberate error: a sum of two zeros is negative if
+    either zero is negative.
     """
     p, bits = result.fraction_bits, result.bits
     e = NARROW_EXPONENT
@@ -98,8 +99,8 @@ def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: boo
 def _specification(a: Format, b: Format, result: FixedFormat, condition: str, broken: bool) -> str:
     """Return the specification of a multiply-add for finite nonzero operands: add exactly, then round.
 
-    The wide integer extends so far below the product that lower addend bits only affect the sticky bit. With `broken`,
-    the specification is a control, which rounds ties away from zero.
+    The wide integer extends so far below the product that lower addend bits only affect the sticky bit. If `broken` is
+    true, the specification is a control with a deliberate error: ties are rounded away from zero.
     """
     p, bits = result.fraction_bits, result.bits
     below, above = 2 * p + 4, PRODUCT_BITS + 4
