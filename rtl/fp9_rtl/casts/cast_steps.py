@@ -116,7 +116,7 @@ class Unpack(Step):
         return m
 
     def _specials(self, fields: data.View[data.StructLayout]) -> tuple[Value, Value]:
-        """Return whether the source number is NaN, and whether the source number is infinite.
+        """Return two flags: whether the source number is NaN, and whether the source number is infinite.
 
         If the source format codes NaN as -0, the magnitude bits of NaN are 0.
         """

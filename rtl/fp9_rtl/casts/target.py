@@ -67,7 +67,7 @@ class CastTarget(abc.ABC):
 
     @abc.abstractmethod
     def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
-        """Return the magnitude code of a rounded number, and whether the number is too large for the target format.
+        """Return a rounded number's magnitude code, and a flag for a number that is too large for the target format.
 
         The kept bits are right-aligned.
         """

@@ -56,8 +56,8 @@ def stream_members(unit: Unit, user_bits: int = 0) -> dict[str, wiring.Member]:
 class AxiStream(wiring.Component):
     """AXI4-Stream wrapper of a unit. The slave `s_axis_*` takes operands, and the master `m_axis_*` outputs results.
 
-    `tlast` and `tuser` pass through a separate chain of registers, which advances together with the unit. `tuser` has
-    `user_bits` bits, and does not exist if `user_bits` is 0.
+    `tlast` and `tuser` pass through a separate chain of registers that advances in step with the unit's pipeline.
+    `tuser` has `user_bits` bits, and does not exist if `user_bits` is 0.
     """
 
     def __init__(self, unit: Unit, user_bits: int = 0) -> None:

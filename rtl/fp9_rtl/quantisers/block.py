@@ -71,7 +71,7 @@ class Block(StreamComponent):
         return m
 
     def _count(self, m: Module, lead: Signal, enters: Value, leaves: Value, ends: Value) -> None:
-        """Count by how many operations the buffer's output is ahead of the buffer's input.
+        """Count the operations by which the buffer's output is ahead of the buffer's input.
 
         `ends` is 1 for the last operation of a block.
         """

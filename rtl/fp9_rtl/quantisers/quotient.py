@@ -92,7 +92,7 @@ def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
 
 
 def _divided(m: Module, dividend: Value, divisor: Value, bits: int) -> tuple[Value, Value, Value]:
-    """Return the first `bits` bits of the quotient, whether the quotient is below 1, and a sticky bit.
+    """Return the quotient's first `bits` bits, a flag for a quotient below 1, and a sticky bit.
 
     The first quotient bit is the leading 1. The sticky bit is 1 if the division leaves a remainder. Dividend and
     divisor must have their leading 1 at the same bit position.

@@ -173,7 +173,7 @@ def _total(m: Module, values: Sequence[Value]) -> Value:
 
 
 def _places(unit: Quantiser) -> tuple[int, int, int]:
-    """Return the constant term, the minimum and the maximum of the shift between the two compared sides.
+    """Return three numbers about the shift between the two compared sides: constant term, minimum and maximum.
 
     The shift is the constant term, plus the biased exponent of amax, minus the biased exponents of the scale and the
     tensor scale. Write amax = A 2^a and s t = S T 2^b with integers A, S and T, and let r = amax / (s t). The equation

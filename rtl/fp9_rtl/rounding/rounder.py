@@ -127,7 +127,7 @@ class Round(Step):
     def _instead_of_zero(self) -> Value:
         """Return the code for a sum below the smallest number.
 
-        The code is the smallest number if the rounding mode rounds away from zero, and zero otherwise.
+        If the rounding mode rounds away from zero, the code is the smallest number. Otherwise, the code is zero.
         """
         if not any(self._rounding.keeps_nonzero(negative) for negative in (False, True)):
             return Const(0)
@@ -135,9 +135,9 @@ class Round(Step):
         return Mux(kept, self._format.smallest_code, 0)
 
     def _beyond(self, magnitude: Value, special: Value, overflow: Value) -> tuple[Value, Value]:
-        """Return the magnitude after overflow handling, and whether the result is infinite.
+        """Return the magnitude after overflow handling, and a flag for an infinite result.
 
-        If an overflow saturates, the magnitude is the largest number.
+        If an overflow saturates, the function returns the magnitude code of the largest number.
         """
         positive, negative = (self._policy.saturates(self._format, side) for side in (False, True))
         if not (positive or negative):

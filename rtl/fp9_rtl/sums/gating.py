@@ -5,9 +5,9 @@ is zero, the register keeps its old value:
 
     decode -> register -> multiply -> mask -> ...      signs and special flags always pass
 
-A mask stage after the multiplier replaces the product of the old factors by zero. In a unit with fewer pipeline stages,
-AND gates set the factors of a zero product to zero before the multiplier. Gating applies only to products that are
-plain zeros, not to 0 x Inf or 0 x NaN.
+A stage after the multiplier replaces the product of the old factors by zero. In a unit with fewer pipeline stages, AND
+gates set the factors of a zero product to zero before the multiplier. Gating applies only to products that are plain
+zeros, not to 0 x Inf or 0 x NaN.
 """
 
 from __future__ import annotations

@@ -91,7 +91,7 @@ class ScaleFields:
         return range(at_zero + 2 * self.lowest_field, at_zero + 2 * self.highest_field + 1)
 
     def read(self, m: Module, codes: list[Value]) -> tuple[list[Value], list[Value], Value, Value]:
-        """Return the exponent fields and significands of scale codes, and whether any scale is NaN or zero."""
+        """Return the exponent fields and significands of scale codes, and two flags: any NaN, any zero."""
         fields, significands, nans, zeros = [], [], [], []
         for number, code in enumerate(codes):
             field = code[self._fraction_bits :]

@@ -68,7 +68,7 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
 
 
 def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tuple[Value, Value]:
-    """Return the magnitude of the terms' sum, with `bits` bits, and whether the sum is negative.
+    """Return the sum of the terms as a magnitude with `bits` bits and a flag for a negative sum.
 
     Each term is a pair of magnitude and sign. The adder works in one's complement: it inverts negative terms, adds the
     carry-out at the lowest bit, and inverts a negative sum. Inversion needs no increment, so a sticky bit at the lowest

@@ -111,7 +111,7 @@ def _compile(binary: bytes, path: Path) -> None:
 def _child(path: Path, connection: int, said: int) -> None:
     """Serve one run of Yosys in a child process, then end the process.
 
-    The child process waits for the request first, so that Yosys does not run if the caller has ended.
+    The child process first waits for the caller's request, so that Yosys does not run if the caller has ended.
     """
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.dup2(said, 1)

@@ -74,7 +74,8 @@ class Verilated:
     def _parts(self, inputs: Mapping[str, NDArray[Any]], count: int) -> list[NDArray[np.uintp]]:
         """Divide the operations among threads.
 
-        For each thread, return the start indices of its streams, followed by the end index.
+        Return for each thread a list of indices: the start of each of the thread's streams, then the end of the last
+        stream.
         """
         shares = max(1, min(self.threads, count // SHARE))
         edges = self._edges(inputs, count) if self.unit.stages else _even(count, shares)

@@ -34,7 +34,7 @@ class Answers:
     unknown: Mapping[str, Mapping[int, str]]
 
     def wrong(self, vectors: VectorSet) -> NDArray[np.bool_]:
-        """Return a mask of the operations with a wrong output, shape (n,).
+        """Return a Boolean mask, shape (n,), that is True for each operation with a wrong output.
 
         An output is wrong if it differs from the expected value or contains x or z. Don't-care outputs are ignored.
         """

@@ -125,10 +125,10 @@ def update(
 ) -> None:
     """Bring records up to date.
 
-    For each UNIT (default: the catalogue) with stale claims about its function, a solver compares the circuit with the
-    certified circuit. If the solver proves the circuits equivalent, the claims become valid again. With --hours, the
-    command measures the other stale and missing records: missing before stale, then short before long measurements. To
-    continue a stopped update, run the same command again. The exit code is 1 if a record could not be made.
+    If the claims about the function of a UNIT (default: the catalogue) are stale, a solver compares the circuit with
+    the certified circuit. If the solver proves the circuits equivalent, the claims become valid again. With --hours,
+    the command measures the other stale and missing records: missing before stale, then short before long measurements.
+    To continue a stopped update, run the same command again. The exit code is 1 if a record could not be made.
 
     \b
       fp9 records update --claims function

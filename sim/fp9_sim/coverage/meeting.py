@@ -46,7 +46,7 @@ class Meeting:
         )
 
     def facts(self, first: int, second: int) -> dict[str, Bin]:
-        """Return the coverage bins that two terms of a sum and the sum hit.
+        """Return the coverage bins that a sum of two terms hits.
 
         The rounding case is omitted if the sum is more than twice the largest number.
         """

@@ -144,7 +144,7 @@ def _synthesis(label: str, unit: str, library: str, fields: records.Fields) -> S
 
 
 def _estimate(figure: dict[str, Any]) -> Estimate:
-    """Return an area estimate that holds the recorded numbers, and NaN in all other fields."""
+    """Return an area estimate with the recorded numbers. Fields without a recorded number are NaN."""
     unknown = float("nan")
     area = figure["area_um2"]
     return Estimate(

@@ -67,7 +67,7 @@ def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> froz
 
 
 def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Return a pair: a unit's mutation record, and the reason why the record is stale (None if the record is valid).
+    """Return two values: a unit's mutation record, and the reason why the record is stale, or None for a valid record.
 
     A record is stale if the circuit or a suite has changed. Raises ValueError if the file is no record.
     """

@@ -120,7 +120,7 @@ class GateNetlist:
         care: Mapping[str, NDArray[np.bool_]],
         latency: int,
     ) -> NDArray[np.bool_]:
-        """Return a mask of the circuits that give a wrong output for a sequence of operations from reset.
+        """Return a Boolean array that is True for each circuit with a wrong output in a sequence from reset.
 
         One operation enters in each clock cycle, and its result leaves `latency` clock cycles later. `circuits` holds
         the values, as bit planes, of the inputs that select one of the circuits. `inputs`, `expected` and `care` hold
@@ -213,7 +213,7 @@ def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
 
 @kernel
 def _clocked(gates, registers, values, into, given, out, wanted, matters, latency):
-    """Return a mask of the circuits whose outputs are wrong in at least one clock cycle.
+    """Return a bit mask that marks each circuit with a wrong output in at least one clock cycle.
 
     The last operation is repeated until the results of all operations have left the pipeline.
     """

@@ -1,4 +1,4 @@
-"""Store which circuits of a unit are equivalent to the certified circuit.
+"""Store the list of a unit's circuits that are equivalent to the certified circuit.
 
 The file `records/functions/UNIT.json` lists the equivalent circuits, and the same folder holds the certified circuit. A
 circuit's form is the digest of its cells. A circuit belongs to the equivalence class of the certified circuit if both

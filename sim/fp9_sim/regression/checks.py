@@ -42,7 +42,7 @@ class Check:
 
 
 def passed(checks: Sequence[Check]) -> bool:
-    """Return whether at least one check passed, and no requested check failed or was left undecided."""
+    """Return True if at least one check passed, and no requested check failed or stayed undecided."""
     states = {check.state for check in checks}
     return State.PASSED in states and not states & {State.FAILED, State.NOT_RUN}
 

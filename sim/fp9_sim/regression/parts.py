@@ -11,7 +11,7 @@ NEIGHBOURS = 8
 
 
 def neighbourhood(vectors: VectorSet, index: int, count: int | None = None) -> VectorSet:
-    """Return operation `index` of a vector set with the `NEIGHBOURS` operations before and after the operation.
+    """Return operation `index` of a vector set, with `NEIGHBOURS` operations before it and as many after it.
 
     If `count` is given, return `count` operations from `index` on. Preceding operations are included if the results
     depend on them, and blocks are never divided. Raises ValueError if `index` is beyond the last operation.

@@ -115,9 +115,9 @@ def _after(path: Path, word: str, words: Iterator[str]) -> str:
 
 
 def defined(text: str) -> tuple[str, int | str | bool]:
-    """Return the name and the value of a macro given as NAME=VALUE.
+    """Return the name and the value of a macro from a text NAME=VALUE.
 
-    A macro given as NAME, without a value, has the value True.
+    A macro text NAME, without a value, gives the macro the value True.
     """
     name, equals, value = text.partition("=")
     if not equals:

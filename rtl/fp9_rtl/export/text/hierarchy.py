@@ -194,7 +194,7 @@ def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
 
 
 def _cuts(output: Bits, fields: Fields) -> list[Sequence[int]]:
-    """Return the bit positions of a cell's output, grouped by field.
+    """Return groups of bit positions of a cell's output: one group for each field.
 
     Return an empty list if all bit positions belong to the same field, or if no bit position belongs to a field.
     """

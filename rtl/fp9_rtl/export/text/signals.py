@@ -18,8 +18,8 @@ from fp9_rtl.export.text.types import Struct, Type
 class Signal:
     """A named vector of bits. `low` is the index of the signal's lowest bit. `kind` is input, output or value.
 
-    A signal whose `type` is a structure can have its fields as `members`. The attribute `whole` of each member is the
-    signal of the structure.
+    A signal whose `type` is a structure can have its fields as `members`. The attribute `whole` of a structure's member
+    is the signal of the structure.
     """
 
     name: str

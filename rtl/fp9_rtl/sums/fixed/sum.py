@@ -1,8 +1,8 @@
 """Add any number of products and an addend exactly in fixed point.
 
 Each product is shifted to its bit position in a field that holds the sum of all products. Products are not sorted, not
-aligned with each other and not normalised. The addend has a larger exponent range than the products. A window that is
-slightly wider than the field holds the sum of the field and the addend:
+aligned with each other and not normalised. The exponent range of the addend is larger than the exponent range of the
+products. A window that is slightly wider than the field holds the sum of the field and the addend:
 
     position   highest       top            ulp      lowest
                   | outside   |    field     | outside  | sticky

@@ -1,10 +1,10 @@
 """Registers in a netlist: pipeline registers, state, and registers with don't-care values.
 
-A register with don't-care values either loads a new value from the inputs or keeps its old value. The operand register
-of a multiplier with operand gating, for example, can hold don't-care values. If an old value is a don't-care, the
-register's value does not count as state. A wire replaces a register with don't-care values, and a free input replaces
-the register's old value. In a comparison of two circuits, each circuit has separate free inputs, because the old values
-may differ.
+A register can hold don't-care values if the register either loads a new value from the inputs or keeps its old value.
+The operand register of a multiplier with operand gating, for example, can hold don't-care values. If an old value is a
+don't-care, the register's value does not count as state. A wire replaces a register with don't-care values, and a free
+input replaces the register's old value. In a comparison of two circuits, each circuit has separate free inputs, because
+the old values may differ.
 
     D = new or X     Q = D     X: anything
 """
@@ -50,7 +50,7 @@ def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[
 
 
 def _in_loops(rows: list[Row]) -> set[int]:
-    """Return the nets that lie in loops of gates, or between two loops.
+    """Return the nets that are in a loop of gates, or on a path between two loops.
 
     The function repeatedly removes gates without a driver or without a load, until only gates in or between loops
     remain.
@@ -90,7 +90,7 @@ def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> l
 
 
 def as_wires(gates: list[Row], registers: list[Register], nets: int) -> Kept:
-    """Return the gates of a netlist in which wires replace the given registers.
+    """Return the gates of a netlist after the given registers are replaced by wires.
 
     The returned gates contain a copy of the logic that drives the registers. The copy of the logic reads free inputs in
     place of the old register values.

@@ -176,7 +176,7 @@ class Comparison:
         return verdict if verdict.state is State.PROVEN else self._case_by_case(number, timeout)
 
     def _behind_cut(self, number: int, until: float) -> Verdict:
-        """Try to prove that the compared nets agree, with arbitrary values at a minimum cut before the mutation.
+        """Try to prove that the compared nets agree for arbitrary values at a minimum cut before the mutation.
 
         The verdict is never a refutation, because the circuit may never produce the values at the cut.
         """

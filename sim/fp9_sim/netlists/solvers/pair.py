@@ -111,7 +111,7 @@ class Pair:
         return differs
 
     def simulated(self, number: int, is_second: int) -> Planes:
-        """Return the value of every net in the first or second circuit for every simulation pattern."""
+        """Return the value of every net for every simulation pattern, in the first or the second circuit."""
         planes: Planes = np.zeros((self.nets, self.patterns.shape[1]), dtype=np.uint64)
         planes[1] = ~np.uint64(0)
         planes[[net for nets in self.inputs.values() for net in nets]] = self.patterns
@@ -149,7 +149,7 @@ class Pair:
         }
 
     def evaluated(self, number: int, is_second: Literal) -> dict[int, Literal]:
-        """Return the literal of every net, for the value `number` at the select input."""
+        """Return the literal of every net in the circuit that the value `number` at the select input chooses."""
         value = self.literals | {net: number >> i & 1 for i, net in enumerate(self._select)}
         value[self._is_second] = is_second
         for row in self.gates:

@@ -58,7 +58,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Wire:
-    """A name in the Python source, with the module that contains the name and the bits that the name denotes."""
+    """A name in the Python source, the module that contains the name, and the bits that the name denotes."""
 
     path: Path
     name: str

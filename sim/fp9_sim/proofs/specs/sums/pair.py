@@ -158,7 +158,7 @@ def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) 
 
 
 def _added(unit: Dot) -> ConeLemma:
-    """Return the lemma about the magnitude and the sign of the sum of three terms.
+    """Return the lemma about the sum of three terms: its magnitude and its sign.
 
     If a term loses bits in the addition window and the other two terms cancel, the sum is the term that lost bits.
     """
