@@ -212,9 +212,9 @@ def study(
 ) -> None:
     """Measure the hardware cost of formats, policies, rounding modes and sizes.
 
-    A study answers one question with tables and a chart, and is written to the folder of --out as Markdown, SVG,
-    JSON and CSV. A study compares the cell libraries osu018 and nangate45, or the given libraries. Without NAME, all
-    studies run. Cached measurements are reused, except with --force.
+    A study answers one question with tables and a chart. The folder of --out receives the study as Markdown, SVG, JSON
+    and CSV. A study compares the cell libraries osu018 and nangate45, or the given libraries. Without NAME, all studies
+    run. Cached measurements are reused, except with --force.
 
     \b
       fp9 study --list

@@ -160,11 +160,11 @@ def _members(tile: GemmTile) -> dict[str, wiring.Member]:
 class GemmComponent(wiring.Component):
     """The hardware of a matrix-product tile.
 
-    A step is accepted in a clock cycle in which `in_valid` and `in_ready` are both 1. The input `a` holds G columns of
-    matrix A, where G is the number of products that a step adds to every sum. With G products per step, the codes of
-    row i begin at bit 8Gi of `a`, in the order of the columns. With G products per step, the input `b` holds G rows of
-    matrix B, and the codes of column j begin at bit 8Gj. The inputs `a_format` and `b_format` select the formats of
-    operands that have several formats. The input `in_last` marks the last step. Pauses between steps are allowed.
+    A step is accepted in a clock cycle in which `in_valid` and `in_ready` are both 1. With G products per step, the
+    input `a` holds G columns of matrix A. With G products per step, the codes of row i begin at bit 8Gi of `a`, in the
+    order of the columns. With G products per step, the input `b` holds G rows of matrix B, and the codes of column j
+    begin at bit 8Gj. The inputs `a_format` and `b_format` select the formats of operands that have several formats. The
+    input `in_last` marks the last step. Pauses between steps are allowed.
 
     A row of results is transferred in a clock cycle in which `out_valid` and `out_ready` are both 1. The output
     `result` holds the row, with column j in bits 8j to 8j + 7. Row 0 comes first. The output `out_last` marks the last

@@ -134,7 +134,7 @@ def _port_bits(words: dict[str, Any], direction: str) -> tuple[Bit, ...]:
 
 
 def _names(words: dict[str, Any]) -> dict[int, tuple[str, int]]:
-    """Return the name of each named bit. An input bit keeps its own name, and any other bit gets its shortest name."""
+    """Return the name of each named bit: an input bit's own name, or the shortest name of any other bit."""
     named: dict[int, tuple[str, int]] = {}
     taken: set[tuple[str, int]] = set()
     wires = [(name, wire["bits"]) for name, wire in words["netnames"].items() if not name.startswith("$")]

@@ -1,4 +1,4 @@
-"""Decode operand scales in hardware, and convert a scaled sum to one term of a multiply-add."""
+"""Decode operand scales in hardware, and convert a scaled sum to a term of a multiply-add."""
 
 from __future__ import annotations
 

@@ -42,7 +42,7 @@ _DEVICE_CLOCK = "clk"
 
 @dataclass(frozen=True)
 class Device:
-    """An FPGA: its part name, the options of its tools, and the names of its cells.
+    """Data of an FPGA: part name, tool options and cell names.
 
     `luts` maps each cell type to the number of LUTs in the cell.
     """

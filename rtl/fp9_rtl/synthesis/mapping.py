@@ -144,7 +144,7 @@ def shuffle(prepared: Path, seed: int) -> None:
 def map_prepared(prepared: Path, script: str, top: str, library: Library, clock: str) -> Mapped:
     """Map the prepared netlist to library cells with one ABC script, in a new subfolder.
 
-    Raises ValueError if the library has no cell for part of the netlist. Raises ValueError if the netlist has
+    Raises ValueError if the library lacks a cell that the netlist needs. Raises ValueError if the netlist has
     flip-flops but lacks the clock port `clock`.
     """
     started = time.perf_counter()

@@ -1,7 +1,7 @@
 """Run Yosys in child processes, which can run in parallel and cannot crash the caller.
 
 The child processes are forks of a server process (`yosys_server.py`). The server starts with the first run, and loads
-Yosys before it forks. A run of Yosys therefore takes only the time of its script.
+Yosys before it forks. A run of Yosys therefore takes only the time that the Yosys script needs.
 """
 
 from __future__ import annotations

@@ -47,7 +47,7 @@ def main(control: socket.socket) -> None:
 
 
 def _reap(wait: bool) -> None:
-    """Wait for child processes that have ended, so that their processor time is added to the server's time."""
+    """Wait for ended child processes, so that the processor time of the children is added to the server's time."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, 0 if wait else os.WNOHANG)[0]:
             pass

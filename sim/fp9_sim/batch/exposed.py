@@ -57,7 +57,7 @@ NO_REGISTERS = Exposed("", (), ())
 
 
 def recipe() -> list[str]:
-    """Return the parts of the cache key that determine the exposed Verilog, apart from the unit's Verilog."""
+    """Return the parts of the cache key, except the unit's Verilog, on which the exposed Verilog depends."""
     return [_FLATTEN, _BACK, str(_PIECE), yosys_version()]
 
 

@@ -61,7 +61,7 @@ _HOMES = {
 def __getattr__(name: str) -> object:
     """Import a public name on first use.
 
-    Access to the name of a simulator driver imports cocotb, and access to other names does not.
+    The package imports cocotb only when a caller accesses the name of a simulator driver.
     """
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")

@@ -69,7 +69,7 @@ class Plan:
 
 @dataclass(frozen=True)
 class Order:
-    """The task of the test bench: the vectors to drive, and whether to stall and to measure coverage.
+    """The task of the test bench: the vectors to drive, a flag for stalls, and a flag for measuring coverage.
 
     `seed` determines the stalls and resets. Without stalls, a pipelined unit gives a result `latency` clock cycles
     after its operation. The handshake of an `elastic` unit decides when operations enter and results leave. Without

@@ -54,10 +54,10 @@ def prove(
 ) -> None:
     """Prove UNIT... equivalent to its specification for all inputs.
 
-    The solvers are Yosys' SAT solver, CaDiCaL for sums, and ABC if ABC is installed. A case of a proof is proven,
-    refuted with a counterexample, or undecided within its time limit. Verdicts are cached, so a stopped command
-    continues when you run the same command again. Undecided cases are tried again if the time limit is longer than
-    before. The exit code is 1 unless all cases are proven.
+    The solvers are Yosys' SAT solver, CaDiCaL for sums, and ABC if ABC is installed. Each case of a proof ends in one
+    of three states: proven, refuted with a counterexample, or undecided at the time limit. Verdicts are cached, so a
+    stopped command continues when you run the same command again. Undecided cases are tried again if the time limit is
+    longer than before. The exit code is 1 unless all cases are proven.
 
     \b
       fp9 prove cast_fp32_ocp_rne decoder_all
@@ -147,7 +147,7 @@ def _notes(records: list[ProofRecord], path: Path | None, settings: tuple[str, .
 def _command(name: str, found: dict[str, Any], path: Path | None, settings: tuple[str, ...]) -> list[str]:
     """Return the command that shows the operation of a counterexample.
 
-    A counterexample without output values, as from a handshake proof, gives no command.
+    If a counterexample has no output values, as in a handshake proof, the function returns no command.
     """
     if not found["outputs"]:
         return []

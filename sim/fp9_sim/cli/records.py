@@ -66,7 +66,7 @@ def _claims_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool, compare: bool, as_json: bool) -> None:
     """List records that are stale or missing, with the time to measure them.
 
-    A record is valid, valid by an equivalence proof, stale or missing, or shows that its claim fails. The command
+    A record has one of these states: valid, valid by an equivalence proof, stale, missing, or claim failed. The command
     examines the records of each UNIT, or of the catalogue if no UNIT is given. A unit is certified if every claim about
     the unit holds. Without UNIT, the command also lists missing studies and comparisons. With --studies, the command
     also compares the circuits of the cost studies with the recorded circuits. The comparison takes minutes.

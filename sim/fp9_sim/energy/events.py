@@ -1,8 +1,8 @@
 """Select the internal energies that a cell dissipates when its pins change.
 
-A changed output dissipates the energy that the library lists for the input that caused the change. If several inputs
+A changed output dissipates the energy in the library's entry for the input that caused the change. If several inputs
 changed at once, each input accounts for an equal share of the output's energy. A changed input also dissipates the
-energy that the library lists for the input pin. Conditions in the library are evaluated with the pin values after the
+energy in the library's entry for the input pin. Conditions in the library are evaluated with the pin values after the
 change. A library entry without a condition applies if the conditions of all other entries are false. In a clock cycle
 of a register, the clock rises, the stored bit changes, the clock falls, and then the inputs settle.
 """

@@ -63,9 +63,10 @@ class SuiteScore:
 class MutationScore:
     """The result of a mutation run: mutants of one unit and kind, and the score of each suite.
 
-    `drawn` is the total number of mutants for all seeds. `unnoticed` holds the mutants that no suite killed, each with
-    inputs that kill the mutant. `undecided` holds the mutants whose equivalence check did not finish. `reused` is the
-    number of mutants in `equivalent` that an earlier run proved equivalent. `seconds` is the duration of the run.
+    `drawn` is the total number of mutants for all seeds. `unnoticed` holds the mutants that survived every suite, each
+    with inputs that would kill the mutant. `undecided` holds the mutants whose equivalence check did not finish.
+    `reused` is the number of mutants in `equivalent` that an earlier run proved equivalent. `seconds` is the duration
+    of the run.
     """
 
     unit: str

@@ -78,10 +78,10 @@ class Toggles:
 def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> tuple[Toggles, Toggles]:
     """Return a unit's toggle counts without and with operand gating (`gate_zeros`), for the same operations.
 
-    A product is zero with probability `zeros`: one of its two operands, chosen at random, is +0. All other operands are
-    random finite codes. The addend of a unit without an accumulator is also a random finite code. The codes at a port
-    are codes of the first format that the unit offers for the port. A `mac` unit performs ACCUMULATE. Raises ValueError
-    for a unit without zero-operand gating, for `zeros` outside 0..1, or for a count below 1.
+    With probability `zeros`, one of a product's two operands, chosen at random, is +0. All other operands are random
+    finite codes. The addend of a unit without an accumulator is also a random finite code. The codes at a port are
+    codes of the first format that the unit offers for the port. A `mac` unit performs ACCUMULATE. Raises ValueError for
+    a unit without zero-operand gating, for `zeros` outside 0..1, or for a count below 1.
     """
     summed = sum_of(unit)
     if summed is None:

@@ -253,7 +253,7 @@ def _values(
     by: Callable[[str, str], Obligation] = combinational,
     beside: str = "",
 ) -> Claim:
-    """Return the claim that a unit's outputs satisfy their specification, with wires in place of pipeline registers.
+    """Return the claim that a unit's outputs meet the specification after wires replace the pipeline registers.
 
     `by` is a function that makes a proof obligation from two Verilog texts. `beside` is Verilog with the modules that
     the specification instantiates.

@@ -19,7 +19,7 @@ _NAMES = re.compile(r"\w*\d\w*(\([^)]*\))?")
 
 
 def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -> float | None:
-    """Return an estimate of the seconds that the undecided proof cases of a unit need.
+    """Return an estimate of the time in seconds to decide the undecided proof cases of a unit.
 
     Return None if no solver time is known for an undecided case. The estimate for a case is the mean solver time of
     similar cases. Similar cases belong to the same claim, and their names differ only in formats and lanes. Without

@@ -67,7 +67,7 @@ def oblige_order(unit: Unit, verilog: str, case: Case, specification: str) -> Ob
 
 
 def oblige_tagged(unit: Unit, tagged: Tagged, specification: str) -> Obligation:
-    """Return the proof obligation that results leave in order, for a design with tags in place of data."""
+    """Return the proof obligation that results leave in order, for a design in which tags replace the data."""
     names = [name for stage in tagged.stages for name in stage]
     wires = {port.name: 1 for port in unit.control_outputs} | {"occupied": unit.stages}
     wires |= {f"takes_{name}": 1 for name in names} | {f"tag_{name}": TAG_BITS for name in names}

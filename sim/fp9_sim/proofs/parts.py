@@ -187,7 +187,7 @@ class Netlist:
 
 
 def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
-    """Return Verilog text in which another net, or the constant 0, replaces each net that the circuit omits."""
+    """Return Verilog text in which each net that the circuit omits is replaced by another net or by 0."""
 
     def resolved(match: re.Match[str]) -> str:
         name = match[0]

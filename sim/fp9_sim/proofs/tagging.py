@@ -63,7 +63,7 @@ class Tagged:
 
 @functools.lru_cache(maxsize=4)
 def tagged_design(unit: Unit, verilog: str) -> Tagged:
-    """Return a unit's design with tags in place of data.
+    """Return a unit's design in which tag registers replace the data registers.
 
     Raises ValueError if the registers of the Verilog do not form a pipeline of `stages` stages.
     """
@@ -209,7 +209,7 @@ class Netlist:
             )
 
     def _feeding(self, name: str) -> set[str]:
-        """Return the data registers and input ports that determine in which stage a register is."""
+        """Return the data registers and input ports from which the stage of a register follows."""
         reads = self._reads[name] - {name, "clk", self.unit.reset.port, "enable", "flush", "out_ready"}
         return reads - self.state - self.control
 
@@ -227,7 +227,7 @@ class Netlist:
             raise ValueError(f"{self.unit.name}: outputs read {', '.join(sorted(others))} beside the last stage")
 
     def cut(self, design: dict[str, Any], stages: tuple[tuple[str, ...], ...]) -> str:
-        """Return the design as Yosys JSON, with tags in place of data."""
+        """Return the design, in which tag registers replace the data registers, as Yosys JSON."""
         ports, cells = self.module["ports"], self.module["cells"]
         held = {name: self.registers[name]["connections"]["Q"] for name in self.registers}
         tags = self._new_bits(("tag", *self.data))

@@ -2,8 +2,8 @@
 
 Yosys reads the generated Verilog as text, as synthesis tools and simulators do. Yosys also converts the Amaranth
 circuit directly. The Verilog and the circuit become graphs of AND gates and registers that start at 0. ABC compares
-combinational graphs with a SAT solver, and graphs with registers by induction over clock cycles. A control changes one
-operator of the Verilog, and ABC must find that the changed Verilog differs.
+combinational graphs with a SAT solver, and graphs with registers by induction over clock cycles. A control is the
+Verilog with one changed operator, and ABC must find that the changed Verilog is not equivalent.
 """
 
 from __future__ import annotations

@@ -2,8 +2,8 @@
 
 The file `records/functions/UNIT.json` lists the equivalent circuits, and the same folder holds the certified circuit. A
 circuit's form is the digest of its cells. A circuit belongs to the equivalence class of the certified circuit if both
-have the same form. A circuit also belongs to the equivalence class if a member has the same canonical digest, or if an
-equivalence proof is recorded.
+have the same form. A circuit also belongs to the equivalence class if a member has the same canonical digest, or if a
+record proves the equivalence.
 """
 
 from __future__ import annotations

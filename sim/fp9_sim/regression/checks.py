@@ -1,4 +1,4 @@
-"""List the checks of a design: what was exercised, by which tool, and with which result."""
+"""List the checks of a design, each with the exercised property, the tool and the result."""
 
 from __future__ import annotations
 

@@ -22,7 +22,7 @@ Term = tuple[str, str]
 
 
 def exact_terms(unit: Unit, inputs: Columns, expected: Mapping[str, Any]) -> list[Term]:
-    """Return the exact terms of the last operation, as names and values.
+    """Return pairs of name and value for the exact terms of the last operation.
 
     `expected` holds the golden results of all operations. A value is written as a decimal number and as an integer
     times a power of two.

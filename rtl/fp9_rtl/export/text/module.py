@@ -1,4 +1,4 @@
-"""Decide which values of a module get a name, and which values are written inline."""
+"""Decide whether each value of a module gets a name or is written inline."""
 
 from __future__ import annotations
 

@@ -111,8 +111,9 @@ def _outermost(value: ast.expr, kind: str) -> bool:
 
 
 def context_name(place: Place | None) -> str | None:
-    """Return the name that a source line assigns. A cell of the source line may compute only a part of the assigned
-    expression.
+    """Return the name that a source line assigns.
+
+    A cell that the source line creates may compute only a subexpression of the assigned expression.
     """
     found = _assignments(place[0]).get(place[1]) if place else None
     if found:

@@ -1,4 +1,4 @@
-"""Count how often a module reads its values, and decide which values are written inline."""
+"""Count how often a module reads each value, and decide whether the value is written inline."""
 
 from __future__ import annotations
 
@@ -48,7 +48,7 @@ class Uses:
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
-        """Return how often each cell's value is used. A use of only part of a value counts as two uses."""
+        """Return how often each cell's value is used. A use that reads only some bits of a value counts as two uses."""
         count: Counter[int] = Counter()
         for port in outputs:
             self._refer(port.bits, count)

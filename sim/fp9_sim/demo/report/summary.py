@@ -63,8 +63,8 @@ def read(path: Path) -> dict[str, Any]:
 def passed(summary: Summary) -> bool:
     """Return whether the demonstration passed.
 
-    The demonstration passes if simulations ran, all operations were checked without mismatches or handshake violations,
-    and the simulators reported every deliberately broken vector.
+    The demonstration passes if simulations ran, checked all operations without a mismatch or handshake violation, and
+    reported every deliberately broken vector.
     """
     runs = [(unit, run) for unit in summary["units"] for run in unit["simulation"].values()]
     agreed = all(

@@ -23,9 +23,9 @@ _FAR = 0.5
 class Far:
     """The input pattern for which a difference between two circuits propagates furthest.
 
-    `word` and `place` give the pattern's position in the bit planes: the index of a 64-bit word, and a bit of the word.
-    `patterns` has a bit for each simulated pattern. A bit of `patterns` is 1 if the difference between the circuits
-    propagates to level `depth` or further.
+    `word` and `place` are the pattern's position in the bit planes: the index of a 64-bit word, and the index of a bit
+    in the word. `patterns` has a bit for each simulated pattern. A bit of `patterns` is 1 if the difference between the
+    circuits propagates to level `depth` or further.
     """
 
     word: int

@@ -3,18 +3,20 @@
 Both circuits are in one netlist, and a select input chooses between them. Five methods run in a fixed order until one
 of them decides. First, a SAT solver decides most mutants at once. Second, ABC tries SAT for all inputs together, SAT
 for two sets of inputs, and merging of equal internal nodes. Third, simulation finds the nets at which the effect of the
-mutation ends. The effect ends at a net with the same values in both circuits, driven by a gate with an input that
-differs. The circuits are equivalent if SAT proves for all inputs that each net at which the effect ends is equal in
-both circuits. A counterexample becomes a new simulation pattern. Fourth, the proof is repeated with arbitrary values at
-the nodes of a minimum cut. Fifth, a proof by case split covers the logic after the mutation (module `cases`).
+mutation ends. The effect ends at a net if the net has the same values in both circuits, but an input of the gate that
+drives the net differs. The circuits are equivalent if the nets at which the effect ends are equal in both circuits for
+all inputs, which SAT proves. A counterexample becomes a new simulation pattern. Fourth, the proof is repeated with
+arbitrary values at the nodes of a minimum cut. Fifth, a proof by case split covers the logic after the mutation (module
+`cases`).
 
 The first of the two sets of inputs holds the inputs for which a difference propagates far, such as special operands. In
 the first set of inputs, some input bits are constant (module `reach`), so the circuits become simpler. The second set
 holds all other inputs, for which SAT only has to prove that the effect of the mutation ends early.
 
 Two circuits count as equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof
-for all states fails, only reachable states are compared (module `sequential`). Two kinds of register bits may differ:
-bits that affect no output and no other register, and bits with don't-care values (module `registers`).
+for all states fails, only reachable states are compared (module `sequential`). Two kinds of register bits may differ
+between the circuits: bits without effect on outputs and other registers, and bits with don't-care values (module
+`registers`).
 """
 
 from __future__ import annotations

@@ -1,10 +1,10 @@
 """Equivalence checking of two circuits with state, for all input sequences from reset.
 
 Only reachable states count. The simulation of operation sequences finds the nets at which the effect of the mutation
-ends. The effect ends at a net that is equal in every clock cycle, driven by a gate with an input that differs. ABC
-proves with inductive invariants that the nets at which the effect ends are equal in every clock cycle. After a
-successful proof, all logic that is driven by the proven nets is equal in both circuits. The proof duplicates only the
-registers whose values can differ. A counterexample sequence is added to the stimulus of the simulation.
+ends. The effect ends at a net if the net is equal in every clock cycle, but an input of the gate that drives the net
+differs. ABC proves with inductive invariants that the nets at which the effect ends are equal in every clock cycle.
+After a successful proof, all logic that is driven by the proven nets is equal in both circuits. The proof duplicates
+only the registers whose values can differ. A counterexample sequence is added to the stimulus of the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |

@@ -61,8 +61,8 @@ def _widths(unit: Decoder | Upcast) -> dict[str, int]:
 def _selections(unit: Decoder | Upcast) -> Iterator[tuple[Format, str, dict[str, int], bool]]:
     """Yield every format of a unit with each of its biases.
 
-    A tuple holds the format, a Verilog condition that selects the format, the inputs that are constant in the proof,
-    and whether the bias is the format's own bias.
+    A tuple holds the format, a Verilog condition, the inputs that are constant in the proof, and a flag. The Verilog
+    condition is true if the unit's input selects the format. The flag is True for the format's own bias.
     """
     width = _widths(unit).get("code_format", 0)
     for index, fmt in enumerate(unit.formats):

@@ -1,8 +1,8 @@
 """Proof that a unit with an accumulator equals a simpler unit, step by step.
 
 The simpler unit has the same specification, without pipeline stages and without an accumulator. Both circuits have the
-same computation steps. ABC cannot prove that two complete wide sums are equal, but proves quickly that two single steps
-are equal.
+same computation steps. ABC cannot prove the equality of two complete wide sums, but quickly proves the equality of two
+single steps.
 """
 
 from __future__ import annotations

@@ -98,9 +98,9 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
     `bits` must be at least the precision of the result format. The Verilog drives the wires `significand`, `exponent`,
     `guard`, `rest`, `zero` and `negative`. The wire `negative` is the sign of a nonzero sum.
 
-    A term far below the other term is shifted up, but stays below every bit that rounding reads. The sum keeps its
-    position between two neighbouring rounding boundaries, because the other term is a multiple of the bits that
-    rounding reads.
+    A term far below the other term is shifted up, but stays below every bit that rounding reads. The sum stays between
+    the same two neighbouring rounding boundaries, because the larger term is a multiple of the last bit that rounding
+    reads.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1

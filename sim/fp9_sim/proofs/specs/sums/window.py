@@ -1,4 +1,4 @@
-"""Lemmas that specify dot products that are summed in a window of limited width.
+"""Lemmas that specify dot products with an addition window of limited width.
 
 The products are specified by tables of exact operand values. The addition window starts at the largest exponent of all
 nonzero terms, as the accumulator model states. Each term is truncated at the last bit of the addition window. The
