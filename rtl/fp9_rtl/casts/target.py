@@ -42,7 +42,7 @@ class CastTarget(abc.ABC):
 
     @property
     def has_subnormals(self) -> bool:
-        """Return whether the target format has numbers below its normal numbers."""
+        """Return whether the target format has numbers below the smallest normal number."""
         return True
 
     def is_normal(self, exponent: Value) -> Value:

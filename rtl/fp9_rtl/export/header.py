@@ -35,7 +35,7 @@ _LATENCY = {
 def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
     """Return the lines of a generated file's header comment.
 
-    The comment shows the command with its `options` that generated the file, the specification, a description of the
+    The comment shows four things: the generating command with its `options`, the specification, a description of the
     unit, and the ports. For each port, the comment shows the width, the meaning and the bit fields.
     """
     made_by = f"{command} {unit.name}.toml {options}"

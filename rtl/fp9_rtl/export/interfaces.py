@@ -167,8 +167,8 @@ def port_formats(unit: Unit) -> list[Format]:
 def special_codes(fmt: Format) -> list[tuple[str, int]]:
     """Return the names and codes of a format's special values.
 
-    The special values are the largest number, the smallest positive number, and infinity and NaN if the format has
-    them.
+    The special values are the largest number and the smallest positive number, plus infinity and NaN in formats with
+    infinity and NaN.
     """
     codes = {"MAX": fmt.max_code, "SMALLEST": fmt.smallest_code, "INF": fmt.inf_code(False), "NAN": fmt.nan_code(False)}
     return [(f"{identifier(fmt.name)}_{name}", code) for name, code in codes.items() if code is not None]

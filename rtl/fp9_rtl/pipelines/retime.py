@@ -109,7 +109,7 @@ def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
 def _backward(
     netlist: Netlist, operation: Operation, stage: int, needed: Mapping[int, _Time]
 ) -> tuple[dict[int, int], int]:
-    """Return the delay from each input bit of an operation to the end of its stage, and the largest of these delays."""
+    """Return the delays from an operation's input bits to the end of its pipeline stage, and the largest delay."""
     gates = netlist.gates
     times: dict[Bit, int] = {}
     for bit in operation.drives:

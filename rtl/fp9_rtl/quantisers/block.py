@@ -23,7 +23,7 @@ from fp9_rtl.quantisers.quantiser_steps import beside_scale, scaled_layout, scal
 
 
 class Block(StreamComponent):
-    """Store a block's operations until its scale is known, and output them in order with the scale.
+    """Store a block's operations until the scale is known, then output the operations in order, with the scale.
 
     The first operation of a block leaves in the clock cycle after the block's last operation has arrived. Reset empties
     the buffer and begins a new block.

@@ -32,7 +32,7 @@ def hybrid_bits(unit: Cast) -> int:
 def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
     """Return the threshold T with `width` bits.
 
-    The threshold T holds as many source bits as `HiFloat8.threshold_bits` says, with ones below these bits.
+    The threshold T consists of source bits, followed by ones. `HiFloat8.threshold_bits` gives both numbers of bits.
     """
     if not width:
         return Const(0, 0)

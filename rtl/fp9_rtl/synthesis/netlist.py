@@ -1,6 +1,6 @@
 """Generate the mapped netlist that synthesis measures for a unit.
 
-The same netlist can also be generated with its submodules mapped separately.
+On request, a second netlist is generated in which each submodule is mapped separately.
 """
 
 from __future__ import annotations

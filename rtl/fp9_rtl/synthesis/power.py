@@ -249,7 +249,7 @@ def _of_bit(function: str, bits: tuple[str, ...]) -> tuple[bool, ...]:
 
 
 def _next_bit(ff: Group, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the truth table of a register's next value over its input pins, including clear and preset."""
+    """Return the truth table of a register's next value over the input pins, including clear and preset."""
     taken = truth_table(ff.attributes["next_state"], inputs)
     for forced, bit in (("clear", False), ("preset", True)):
         if forced in ff.attributes:

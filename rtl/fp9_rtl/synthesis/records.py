@@ -21,8 +21,8 @@ class Estimate:
     """Synthesis results of one mapping: areas in um2, delay in ns, leakage in nW.
 
     `script_areas_um2` are the areas of all ABC scripts of the mapping. `flip_flop_um2` is the total area of the
-    flip-flops, and `flip_flops` is their number. `leakage_nw` is the total leakage of all cells. The leakage of a cell
-    is the mean over its input states, as the library states it.
+    flip-flops, and `flip_flops` is their number. `leakage_nw` is the total leakage of all cells. The library gives the
+    leakage of a cell as the mean over the cell's input states.
     """
 
     mapping: str

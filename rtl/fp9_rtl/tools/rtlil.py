@@ -47,7 +47,7 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
 
 
 def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tuple[str, ...], str]]:
-    """Return an Amaranth component as RTLIL with source positions, and the docstrings of its submodules.
+    """Return an Amaranth component as RTLIL with source positions, and the docstrings of the component's submodules.
 
     The docstrings are a dictionary from module path to text, in the order of the source.
     """
@@ -62,7 +62,7 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
 
 
 def _made_plain(component: wiring.Component, text: str) -> str:
-    """Number the ports in RTLIL from 1. Yosys treats port number 0 as missing and moves this port to the end.
+    """Number the ports in RTLIL from 1, because Yosys moves a port with number 0 to the end.
 
     If the component is `initially_unknown`, the initial values of registers are removed. With initial values, Yosys
     replaces a register that never changes by its initial value.

@@ -161,7 +161,7 @@ class Scoreboard:
         given.append([_bits(outputs[port.name], port) for port in self.unit.outputs])
 
     def compared(self) -> Iterator[tuple[VectorSet, Answers]]:
-        """Yield, for each sequence that follows a reset, its operations with expected results and DUT outputs."""
+        """Yield the operations of each sequence that follows a reset, with expected results and DUT outputs."""
         for taken, given in self.passes:
             if given:
                 whole = len(given) + -len(given) % self.unit.group

@@ -32,7 +32,7 @@ Aligned = tuple[int, bool]
 
 
 class Operation(NamedTuple):
-    """The operands of one dot product operation, lane by lane, and the exact scaled sum of their products.
+    """The operands of one dot product operation, lane by lane, and the exact scaled sum of the products.
 
     `summed` is the exact sum, or None if a product is infinite or NaN. `terms` holds the terms that an alignment window
     aligns. A term is a product or a group of products, and None stands for a term that is zero. `sizes` holds the size

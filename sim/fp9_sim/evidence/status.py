@@ -32,9 +32,9 @@ class Item:
 
     `seconds` is the estimated time to measure a missing or stale record. For a proof, the estimate counts only cases
     without a cached verdict. For any other claim, the estimate is the time of the earlier record. Without an earlier
-    record, the estimate is the median time for units of the same kind. If no such units have records, the estimate is
-    the median for all units. `seconds` is None if no records exist from which to estimate, or if the record needs no
-    measurement.
+    record, the estimate is the median time for units of the same kind. Without a record of any unit of the same kind,
+    the estimate is the median for all units. `seconds` is None if no records exist from which to estimate, or if the
+    record needs no measurement.
     """
 
     unit: Unit

@@ -1,4 +1,4 @@
-"""Netlists of standard cells with up to six inputs, and their simulation by clock cycle.
+"""Netlists of standard cells with up to six inputs, and cycle-based simulation of netlists.
 
 The simulation returns the value of every net in each clock cycle. Values are settled values, without glitches. A 64-bit
 word holds the values of a net in 64 independent input sequences.

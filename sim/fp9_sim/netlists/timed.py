@@ -1,4 +1,4 @@
-"""Simulation of glitches: how nets change within a clock cycle before they settle.
+"""Simulation of glitches: changes of nets within a clock cycle, before the nets settle.
 
 Time advances in steps, and each cell has a delay in steps. A cell's output changes after the cell's new value has been
 stable for the cell's delay. Shorter pulses are suppressed. The 64 input sequences in a word are simulated in parallel.

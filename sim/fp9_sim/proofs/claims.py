@@ -211,7 +211,7 @@ def _by_parts(name: str, unit: Dot) -> Claim:
 
 
 def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
-    """Return the claim's statement, its assumptions, its lemmas, and a function that makes proof obligations."""
+    """Return the statement, assumptions and lemmas of the claim, and a function that makes proof obligations."""
     for spec in _CONES:
         if spec.is_offered(unit):
             cones = spec.lemmas(unit)

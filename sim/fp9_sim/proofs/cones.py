@@ -2,9 +2,9 @@
 
 A cut point is a net inside the circuit, such as a net within a pipeline stage. A lemma writes a net as `STEP.NET`, such
 as `place.product0_placed`, where STEP is a computation step of the circuit. A lemma specifies the values that the
-circuit computes for some of its nets. The lemma's inputs are ports of the unit and other named nets, and the lemma must
-hold for all their values. `Circuit.check` verifies that the lemmas together determine the circuit's outputs. Every net
-and every assumption that a lemma uses must be the conclusion of an earlier lemma.
+circuit computes for some of its nets. The lemma's inputs are ports of the unit and other named nets. The lemma must
+hold for all values of its inputs. `Circuit.check` verifies that the lemmas together determine the circuit's outputs.
+Every net and every assumption that a lemma uses must be the conclusion of an earlier lemma.
 """
 
 from __future__ import annotations
@@ -267,7 +267,7 @@ def _step(name: str) -> str:
 def _without_registers(
     cells: Mapping[str, dict[str, Any]],
 ) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[Bits, Bits]]]:
-    """Replace registers by wires, except registers that depend on their own value.
+    """Replace registers by wires, except registers whose next value depends on their current value.
 
     Return the cells, and the nets of the current and the next value of each remaining register.
     """

@@ -42,7 +42,7 @@ def handshake_cases(unit: Unit) -> tuple[Case, ...]:
 
 
 def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Return a proof module's first Verilog lines, and a dict from each port of the pipelined unit to its signal.
+    """Return a proof module's first Verilog lines, and a dict that maps each port of the pipelined unit to a signal.
 
     `inputs` and `outputs` are Verilog declarations of additional ports of the proof module. The clock, the active-high
     reset, `enable` and the handshake signals have fixed names. A handshake signal that the unit lacks is replaced by a

@@ -48,9 +48,9 @@ class Lemma:
     lemma determines to a Verilog condition. `gives` holds more conditions that the lemma proves, for use by later
     lemmas. `control` is a pair: a part of the specification, and the erroneous text that replaces the part.
 
-    `adds` maps the terms of a long sum to their sign nets, for a proof with decision diagrams. The decision diagrams
-    represent negative terms in ones' complement. `alike` says that the specification has the same internal nets as the
-    circuit, so that a solver can merge equal nets.
+    For a proof with decision diagrams, `adds` maps each term of a long sum to the net of the term's sign. The decision
+    diagrams represent negative terms in ones' complement. `alike` says that the specification has the same internal
+    nets as the circuit, so that a solver can merge equal nets.
     """
 
     name: str

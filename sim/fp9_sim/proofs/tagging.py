@@ -45,9 +45,9 @@ class Tagged:
     """A unit whose data registers hold tags. `design` is the unit as Yosys JSON.
 
     `stages` holds the names of the data registers by stage, first stage first. `state` holds the names of the registers
-    that depend on their own value. `handshaken` maps each register whose next value depends on the handshake to the
-    number of bits that decide the value. The outputs `next_NAME` of the design are the bits that decide the next value
-    of register NAME.
+    whose next value depends on their current value. `handshaken` maps each register whose next value depends on the
+    handshake to the number of bits that decide the value. The outputs `next_NAME` of the design are the bits that
+    decide the next value of register NAME.
 
     The design has the output `occupied` with one bit for each stage. The design has the outputs `tag_NAME` and
     `takes_NAME` for each data register. The input `tag` is the tag of a new operation, and the input `cut` (`cut_bits`

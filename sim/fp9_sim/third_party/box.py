@@ -1,4 +1,4 @@
-"""Run third-party Verilog as a black box, to find out how it rounds and accumulates.
+"""Run third-party Verilog as a black box, to identify the rounding and the accumulation.
 
 The accumulator model (engine) that the mapping file names is ignored.
 """

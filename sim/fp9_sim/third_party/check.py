@@ -82,10 +82,10 @@ def check_rtl(
     If the unit has no state and few possible operations, the simulator runs all possible operations. For any other
     unit, Verilator simulates the corner suite and `count` random operations. Icarus is slower than Verilator, so it
     simulates the smaller smoke suite and `count` random operations. Icarus runs all possible operations of a unit if
-    their number is at most `count`. A clocked DUT is also simulated with stalls and resets; Verilator needs a second
-    simulation. Messages that the DUT prints go to standard error. Raises SimulatorError if the simulator rejects the
-    DUT, and MissingTool if the simulator is not installed. Raises ValueError for an unknown simulator, and for ports
-    that differ from the mapping.
+    the unit has at most `count` possible operations. A clocked DUT is also simulated with stalls and resets; Verilator
+    needs a second simulation. Messages that the DUT prints go to standard error. Raises SimulatorError if the simulator
+    rejects the DUT, and MissingTool if the simulator is not installed. Raises ValueError for an unknown simulator, and
+    for ports that differ from the mapping.
     """
     started = time.perf_counter()
     found = tools.find(simulator)

@@ -104,7 +104,7 @@ def _common(a: Path, b: Path) -> int:
 
 
 def without_wrappers(circuit: Circuit, docs: Mapping[Path, str]) -> tuple[Circuit, dict[Path, str]]:
-    """Return the circuit and its docstrings without wrapper modules.
+    """Return the circuit after removal of wrapper modules, and the docstrings of the remaining modules.
 
     A wrapper module contains nothing but one submodule of the same name.
     """

@@ -28,7 +28,7 @@ class Reading:
         """The bits that have been read: the `id` of the signal, and the index of the bit."""
 
     def know(self, signals: Iterable[Signal], bits: Bits | None = None) -> None:
-        """Register signals, so that their names are written instead of expressions.
+        """Register signals, so that the Verilog contains the names of the signals instead of expressions.
 
         If `bits` is given, only the given bits of the signals are registered.
         """
@@ -43,7 +43,7 @@ class Reading:
         self._wholes[signal.bits[0]].append(signal)
 
     def forget(self, signals: Collection[int]) -> None:
-        """Remove signals, so that their names are no longer written. `signals` holds the `id` of each signal."""
+        """Remove signals, so that the Verilog no longer uses their names. `signals` holds the `id` of each signal."""
         for bit, at in self._at.items():
             self._at[bit] = [known for known in at if id(known[0]) not in signals]
 
@@ -63,8 +63,8 @@ class Reading:
     def definition(self, signal: Signal, inside: Iterable[Cell]) -> Expression:
         """Return the expression that defines a signal.
 
-        The cells in `inside` drive bits of the signal, and their values are written as expressions. The method `read`
-        determines how all other bits of the signal are written.
+        The cells in `inside` drive bits of the signal, and the values of the cells are written as expressions. The
+        method `read` determines how all other bits of the signal are written.
         """
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []

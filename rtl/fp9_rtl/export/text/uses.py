@@ -20,8 +20,8 @@ The first limit is for values with a name in the source, and the second limit is
 class Uses:
     """The cells of a module, prepared for writing as Verilog.
 
-    Selections are converted to `case` statements, and registers get their next values. `inner` holds the ports of the
-    submodules.
+    Selections are converted to `case` statements, and each register is listed with its next value. `inner` holds the
+    ports of the submodules.
     """
 
     def __init__(self, part: Part, sources: Sources, inner: Sequence[Signal]) -> None:

@@ -80,8 +80,8 @@ class Term(NamedTuple):
 class Ranks:
     """Ranks: exponents by which an addition window compares its terms to find the largest term.
 
-    The rank of a term is its exponent plus the number of bit positions above the exponent. A rank is stored with the
-    exponent bias of the result format. The rank `nothing` is below all exponents. The field `zero` is the rank of a
+    The rank of a term is the term's exponent plus the number of bit positions above the exponent. A rank is stored with
+    the exponent bias of the result format. The rank `nothing` is below all exponents. The field `zero` is the rank of a
     term that is zero. The field `lowest` is a lower bound for the largest rank in a sum.
     """
 
@@ -182,7 +182,7 @@ def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
 def aligned_layout(
     unit: Dot, terms: Sequence[str], window: Mapping[str, data.ShapeLike], passed: Mapping[str, data.ShapeLike]
 ) -> data.StructLayout:
-    """Return a layout with truncated terms, their signs, the special results and the given fields."""
+    """Return a layout of truncated terms, signs of the terms, special results, and the given fields."""
     return data.StructLayout(
         {
             **{name: window_bits(unit) for name in terms},

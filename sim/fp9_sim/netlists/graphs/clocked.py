@@ -1,4 +1,4 @@
-"""The circuit for mutation testing: a unit's Verilog without its handshake.
+"""The circuit for mutation testing: a unit's Verilog without the handshake logic.
 
 The circuit of a unit without state is the combinational function of the data ports. The circuit of a unit with state
 keeps the unit's registers and takes one operation in each clock cycle. Inputs are always valid, results are always

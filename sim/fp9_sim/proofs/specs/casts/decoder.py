@@ -59,7 +59,7 @@ def _widths(unit: Decoder | Upcast) -> dict[str, int]:
 
 
 def _selections(unit: Decoder | Upcast) -> Iterator[tuple[Format, str, dict[str, int], bool]]:
-    """Yield every format of a unit with each of its biases.
+    """Yield every combination of a unit's formats and the biases of the format.
 
     A tuple holds the format, a Verilog condition, the inputs that are constant in the proof, and a flag. The Verilog
     condition is true if the unit's input selects the format. The flag is True for the format's own bias.
