@@ -6,8 +6,8 @@ position. The fixed position is the same for all target formats. The significand
 
     1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
 
-After rounding, a normal number drops the leading 1 and gets an exponent field. For a subnormal number or zero, the kept
-bits are the complete code without the sign.
+After rounding, the leading 1 of a normal number is removed and an exponent field is added. For a subnormal number or
+zero, the kept bits are the complete code without the sign.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Add with end-around carry, for sums in one's complement.
+"""Addition with end-around carry, for numbers in one's complement.
 
 The carry-out is added at the lowest bit. A tree of (generate, propagate) pairs computes the carry-out of the whole
 word. The tree also distributes the carry-out to every bit, so no second adder is needed.

@@ -1,9 +1,9 @@
 """Buffer for a block that arrives in several operations, until the block's scale is known.
 
-The stored block and the next block share one set of registers. A register becomes free when the operation that it holds
-leaves the buffer. A register can receive an operation of the next block in the clock cycle in which its old operation
-leaves. A block therefore takes as many clock cycles as it has operations. When the last operation of the stored block
-leaves, the buffer stores the last operation and the scale of the new block.
+The stored block and the next block share one set of registers. A register becomes free when its operation leaves the
+buffer. A register can receive an operation of the next block in the clock cycle in which its old operation leaves. A
+block therefore takes as many clock cycles as it has operations. When the last operation of the stored block leaves, the
+buffer stores the last operation and the scale of the new block.
 
     | register of the next operation | operation that leaves next | stored                                 |
     |--------------------------------|----------------------------|----------------------------------------|

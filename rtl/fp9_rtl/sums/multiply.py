@@ -81,9 +81,10 @@ class DecodeOperands(Step):
 class Multiply(Step):
     """Form the exact product of each pair of operands.
 
-    A normalised product begins with its leading 1, and its exponent is the exponent of the leading 1. A sum in an
-    addition window needs no normalised products. The first significand bit of an unnormalised product may be 0. The
-    exponent of an unnormalised product belongs to the first bit position, and is known before the significand.
+    A normalised product begins with its leading 1, and its exponent is the exponent of the leading 1. If products are
+    summed in an addition window, the products need not be normalised. The first significand bit of an unnormalised
+    product may be 0. The exponent of an unnormalised product belongs to the first bit position, and is known before the
+    significand.
     """
 
     name = "multiply"

@@ -1,4 +1,4 @@
-"""Generate the flat Verilog circuit of a unit that synthesis measures.
+"""Generate a unit's flat Verilog circuit, which synthesis measures.
 
 Yosys writes the circuit as one Verilog module without processes. `fp9 prove UNIT --source` proves that the flat Verilog
 is equivalent to the readable Verilog. The flat Verilog text changes only if the circuit changes. A different text of

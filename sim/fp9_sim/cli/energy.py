@@ -78,8 +78,8 @@ def energy(
 
     Every net of the mapped netlist is simulated with one operation per clock cycle. The cell library gives the energy
     of each change of a cell's pins. Operands are random codes, the corner suite, the layer of `fp9 demo`, or the file
-    of a recorded training step. Glitches are timed with the mean delays of the cells. The measurement includes no clock
-    tree.
+    of a recorded training step. The simulation of glitches uses the mean delay of each cell. The measurement includes
+    no clock tree.
 
     \b
       fp9 energy fma_fp32_ocp --library nangate45

@@ -1,4 +1,4 @@
-"""Functional coverage: which cover points of a unit's specification a suite hits."""
+"""Functional coverage: the cover points of a unit's specification that a suite hits."""
 
 from fp9_sim.coverage.sampling import Covered, FunctionalCoverage, cover_points_digest, measure, model_of
 from fp9_sim.coverage.suites import SUITES, of_suite

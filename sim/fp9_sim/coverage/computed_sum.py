@@ -99,10 +99,9 @@ class Sum:
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
     def impossible_outcome(self, outcome: str, flags: str) -> str | None:
-        """Return the reason why a result class cannot occur together with a flag, or None if the combination is
-        possible.
+        """Return the reason why a result class cannot occur together with a flag, or None if it can.
 
-        A step inside a chunk can raise its flags together with any class of the result.
+        If a step inside a chunk raises a flag, the final result can have any class.
         """
         lasting = {
             "no operation of the unit raises it": not self.raises(flags),

@@ -1,4 +1,4 @@
-"""Define the claims about units that are recorded because measuring them takes hours.
+"""Define the claims about units whose measurement takes hours and is therefore recorded.
 
 Checks that take only minutes run each time, without a record.
 """
@@ -108,7 +108,7 @@ def _mutation(kind: mutants.Kind) -> Claim:
 
 
 def _measured(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> None:
-    """Accept every area record that belongs to the present circuit. A measured area cannot fail."""
+    """Accept every area record whose circuit is the unit's present circuit. A measured area cannot fail."""
 
 
 def _area(unit: Unit, limit: float) -> areas.Area:

@@ -1,4 +1,4 @@
-"""Build the page of verification results of each unit from records.
+"""Build the page that shows each unit's verification results, from records.
 
 The page shows sweeps, proofs and mutation scores.
 """

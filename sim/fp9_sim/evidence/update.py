@@ -125,7 +125,7 @@ def _fits(item: Item, deadline: float) -> bool:
 
 
 def _make(task: _Task) -> tuple[Item, Any, str | None, float]:
-    """Measure a claim. An exception is returned as a sentence, so that the update continues with other records."""
+    """Measure a claim. Return an exception as a sentence, so that the update continues with other records."""
     started = time.monotonic()
     make = task.item.claim.make
     assert make is not None

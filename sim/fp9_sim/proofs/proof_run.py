@@ -184,8 +184,8 @@ def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[s
     """Return the counterexample of a refuted proof case as text.
 
     For a lemma, the text shows the values of nets. For a claim about single operations, the text shows the operation
-    with the golden model's result. For claims about several clock cycles, the text shows the input ports in the last
-    clock cycle.
+    with the golden model's result. For a claim about several clock cycles, the text shows the values of the input ports
+    in the last clock cycle.
     """
     if isinstance(case, PartCase):
         return {"inputs": {name: f"0x{value:x}" for name, value in verdict.counterexample.items()}, "outputs": {}}

@@ -77,7 +77,7 @@ def _choice(arms: list[tuple[Expression, Expression]], otherwise: Expression) ->
 def _not(value: Expression) -> Expression:
     """Return the inverse of a Verilog expression.
 
-    If possible, use an opposite operator, such as `!=` for `==`, instead of `~`.
+    If possible, replace an inversion `~` by the opposite operator, such as `!=` for `==`.
     """
     if isinstance(value, Binary) and value.operator in _OPPOSITES:
         return Binary(_OPPOSITES[value.operator], value.operands)

@@ -1,4 +1,4 @@
-"""Add terms in a window of K fraction bits below the largest exponent.
+"""Add terms in a window of K fraction bits below the largest exponent of the terms.
 
 Bits of a term below the addition window are truncated. Significands are not normalised before alignment. In the picture
 of the addition window, products have two integer bits and six fraction bits. A product is aligned at the sum of its
@@ -197,7 +197,10 @@ def aligned_layout(
 
 
 class AlignWindow(Step):
-    """Truncate the products to the addition window. Also truncate the addend if it is added inside the addition window.
+    """Truncate the products to the addition window.
+
+    If the addend is added inside the addition window, the addend is
+    truncated too.
 
     The output `dropped` is 1 if a truncated bit was 1. The output `below` is the number of units that floor truncation
     subtracts. The stage forwards the fields named in `passed` unchanged.

@@ -164,8 +164,8 @@ def _nothing_kept(unit: Dot) -> str:
 def _of_term(unit: Dot, term: str) -> str:
     """Return a Verilog condition on a term after alignment to the addition window.
 
-    For the addend, the condition says that its first bit in the addition window is 0. For a product, the condition says
-    that the product is 0 if the addition window lies too high to contain a product.
+    For the addend, the Verilog condition says that the addend's first bit in the addition window is 0. For a product,
+    the Verilog condition says that the product is 0 if the addition window lies too high to contain a product.
     """
     if term == "addend":
         return f"{_SPECIAL} || !align.addend[{_window_bits(unit) - 1}]"
