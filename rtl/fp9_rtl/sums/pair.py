@@ -13,8 +13,7 @@ can cancel. The terms are sorted by exponent. Bit positions count down from the 
   bit and a sticky bit of known sign, enough for one rounding.
 * If the first two terms sum to 0, the sum is the complete third term.
 * If the second term loses bits, the third term loses bits too.
-  If the second and third terms lose bits, the second and third terms sum to less than 2^(-p-3), and the
-  total of all three terms rounds to the first term.
+  If the second and third terms lose bits, they sum to less than 2^(-p-3), and the total rounds to the first term.
   The inexact flag still depends on whether the second and third terms cancel each other.
 
 The module supports only rounding to nearest. The module does not support directed rounding, which can round the total

@@ -315,7 +315,8 @@ def _facts(content: bytes) -> _Facts:
 def _leakage(cell: Group) -> float:
     """Return a cell's leakage in the library's unit of power.
 
-    If the library states no total for the cell, return the mean over the cell's states, or 0 without any state.
+    If the library states no total for the cell, return the mean over the cell's states. If the cell has no states,
+    return 0.
     """
     if "cell_leakage_power" in cell.attributes:
         return float(cell.attributes["cell_leakage_power"])

@@ -36,7 +36,7 @@ def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
 
 
 def check_handshake(path: Path, handshake: Mapping[str, Any], latency: int | None, enabled: bool) -> None:
-    """Raise ValueError if a mapping's handshake keys contradict each other, `latency` or `enable`."""
+    """Raise ValueError if a mapping's handshake keys contradict each other, or contradict `latency` or `enable`."""
     if handshake and latency == 0:
         raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
     if held := [name for name in HELD if name in handshake]:

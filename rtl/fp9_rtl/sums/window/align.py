@@ -200,7 +200,8 @@ class AlignWindow(Step):
     """Truncate the products to the addition window.
 
     If the addend is added inside the addition window, the addend is truncated too. The output `dropped` is 1 if a
-    truncated bit was 1. The output `below` is the number of units that floor truncation subtracts. The stage forwards the fields named in `passed` unchanged.
+    truncated bit was 1. The output `below` is the number of units that floor truncation subtracts. The stage
+    forwards the fields named in `passed` unchanged.
     """
 
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
