@@ -1,8 +1,8 @@
 """Map each operation to gates, and compute the gate delays.
 
 Each operation is mapped separately, so that no gate belongs to two operations that a register may separate. ABC maps
-the operations with the same script as delay-balanced synthesis. ABC uses a small built-in library with typical delays
-of osu018 cells.
+the operations with the script of delay-balanced synthesis, but without buffering and cell sizing. ABC uses a small
+built-in library with typical delays of osu018 cells.
 """
 
 from __future__ import annotations
