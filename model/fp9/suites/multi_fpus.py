@@ -65,7 +65,7 @@ def _in_lanes(unit: MultiFpu, width: int, vector: int, rng: np.random.Generator)
     columns |= {name: column for name, column in lane.items() if name in columns}
     columns |= {name: _carries(unit, count, rng) for name in unit.random_ports}
     columns["vector"] = np.full(count, vector, np.uint32)
-    for name in unit.operands:
+    for name in unit.lane_units[width].operands:
         lanes = range(unit.word // width)
         rolled = [np.roll(lane[name], number).astype(np.uint32) << width * number for number in lanes]
         columns[name] = functools.reduce(np.bitwise_or, rolled)

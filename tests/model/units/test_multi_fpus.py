@@ -8,6 +8,7 @@ import pytest
 from fp9.formats import format
 from fp9.formats.rounding import Overflow, Rounding
 from fp9.golden import evaluate
+from fp9.suites import inputs_of
 from fp9.units import FpuGroup, MultiFpu, MultiFpuOp
 from fp9.units.toml import load
 
@@ -52,6 +53,12 @@ from fp9.units.toml import load
 def test_fields_that_do_not_fit_are_refused(settings: list[str], sentence: str) -> None:
     with pytest.raises(ValueError, match=f"^fpu_ocp_fp16: {sentence}$"):
         load("fpu_ocp_fp16", settings)
+
+
+def test_suites_fill_lanes_that_read_fewer_operands_than_the_word() -> None:
+    unit = MultiFpu("unit", (format("e4m3"), format("fp16")), (FpuGroup.CONV, FpuGroup.DOT), lanes=2)
+    columns = inputs_of(unit, "corner", None, 1)
+    assert {0, 1} == {*columns["vector"].tolist()} and "b" in columns
 
 
 @pytest.mark.parametrize(("wide", "code"), [(False, 0x7C00), (True, 0x7BFF)])
