@@ -87,7 +87,7 @@ def word_places(ports: tuple[Port, ...]) -> dict[str, int]:
 def _line_layout(ports: tuple[Port, ...]) -> dict[str, Any]:
     return {
         "form": "vec",
-        "operation": "a line with one cell for each column",
+        "operation": "a line, a cell for each column",
         "base": 16,
         "separator": " ",
         "comment": "#",

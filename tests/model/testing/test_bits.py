@@ -24,7 +24,7 @@ CASES = {
     "gives infinity": (np.uint8([0x7C, 0xFC]), np.uint8([0x7B, 0xFB]), "e5m2"),
     "power of two": (np.float32([2.0, 3.0, 5.0]), np.float32([1.0, 1.5, 2.5]), "fp32"),
     "rounds toward zero": (_fp32(0x3F800001, 0x40000007), _fp32(0x3F800002, 0x40000008), "fp32"),
-    "one place": (_fp32(0x3F800003, 0x40000007), _fp32(0x3F800002, 0x40000008), "fp32"),
+    "neighbours of the expected": (_fp32(0x3F800003, 0x40000007), _fp32(0x3F800002, 0x40000008), "fp32"),
     "another accumulator": (np.float32([1.0, 7.0, 3.0]), np.float32([1.5, 6.0, 4.0]), "fp32"),
 }
 
