@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Mapping
+from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
@@ -44,10 +45,15 @@ def fpu_model(unit: Fpu) -> Model:
 def _part(unit: Fpu, op: FpuOp) -> Model:
     if op is FpuOp.FMA:
         return _wide_model(unit)
-    single = part_unit(unit, op)
-    if isinstance(single, Dot):
-        return dot_model(single)
-    return upcast_model(single) if isinstance(single, Upcast) else cast_model(single)
+    return _MODELS[op](part_unit(unit, op))
+
+
+_MODELS: Mapping[FpuOp, Callable[[Any], Model]] = {
+    FpuOp.FMMA: dot_model,
+    FpuOp.UPCAST: upcast_model,
+    FpuOp.DOWNCAST: cast_model,
+}
+"""Coverage models of the operations that are units of their own."""
 
 
 def part_unit(unit: Fpu, op: FpuOp) -> Dot | Upcast | Cast:

@@ -210,8 +210,8 @@ _COVERAGE = [
     "",
     "$(BUILD)/coverage_bench: tb/$(TOP)_coverage.sv $(RTL) tb/$(TOP)_tb.v",
     "\tmkdir -p $(BUILD)",
-    "\t$(VERILATOR) --binary --timing -DCOVERAGE -Wno-lint -fno-dfg -CFLAGS '$(COROUTINES)' --Mdir $(BUILD)/covered \\",
-    "\t  --top-module $(TOP)_tb -o ../coverage_bench $^",
+    "\t$(VERILATOR) --binary --timing -DCOVERAGE -Wno-lint -fno-dfg --output-split 0 -CFLAGS '$(COROUTINES)' \\",
+    "\t  --Mdir $(BUILD)/covered --top-module $(TOP)_tb -o ../coverage_bench $^",
     "",
 ]
 

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, MultiFpu, Unit, Upcast
+from fp9.units.hooks import Hook
 from fp9_sim.coverage import model_of
 from fp9_sim.coverage.sampling import all_excluded
 from fp9_sim.packages.covergroups.casts import cast
@@ -37,7 +38,16 @@ def has_coverage(unit: Unit) -> bool:
 
     The sum of an open chunk is not visible at the ports of an accumulator with chunks.
     """
-    return type(unit) in _WRITERS and not (isinstance(unit, Mac) and unit.chunk_steps)
+    return _visible(unit)
+
+
+_visible: Hook[[], bool] = Hook(
+    "SystemVerilog coverage",
+    {Mac: lambda unit: not unit.chunk_steps},
+    otherwise=lambda unit: type(unit) in _WRITERS,
+    every_kind=False,
+)
+"""Return whether the ports of a unit show all that its coverage needs."""
 
 
 def coverage_package(unit: Unit) -> str:
