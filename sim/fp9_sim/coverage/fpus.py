@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -48,15 +48,7 @@ def _part(unit: Fpu, op: FpuOp) -> Model:
     return _MODELS[op](part_unit(unit, op))
 
 
-_MODELS: Mapping[FpuOp, Callable[[Any], Model]] = {
-    FpuOp.FMMA: dot_model,
-    FpuOp.UPCAST: upcast_model,
-    FpuOp.DOWNCAST: cast_model,
-}
-"""Coverage models of the operations that are units of their own."""
-
-
-def part_unit(unit: Fpu, op: FpuOp) -> Dot | Upcast | Cast:
+def part_unit(unit: Fpu, op: FpuOp) -> Any:
     """Return the single-purpose unit of an operation. Raises ValueError for FMA, whose unit has no specification."""
     wide = unit.engine.result.format
     match op:
@@ -68,6 +60,14 @@ def part_unit(unit: Fpu, op: FpuOp) -> Dot | Upcast | Cast:
             roundings = tuple(dict.fromkeys(fmt.default_rounding for fmt in unit.a))
             return Cast(unit.name, wide, unit.a, roundings, (Overflow.SATURATE,))
     raise ValueError(f"{op.name} given; give an operation with a unit of its own")
+
+
+_MODELS: dict[FpuOp, Callable[[Any], Model]] = {
+    FpuOp.FMMA: dot_model,
+    FpuOp.UPCAST: upcast_model,
+    FpuOp.DOWNCAST: cast_model,
+}
+"""Coverage model of the single-purpose unit of each operation with a unit of its own."""
 
 
 def _wide_model(unit: Fpu) -> Model:
