@@ -26,7 +26,7 @@ if TYPE_CHECKING:
 def dot_sum(lanes: Sequence[tuple[Operand, Operand]], c: Operand, minus: Bools) -> tuple[Numbers, NDArray[np.uint8]]:
     """Return the sum of all products and the addend c, rounded to odd, and the flag `invalid`.
 
-    If terms cancel where the mask `minus` is set, the sum is -0.
+    Where `minus` is set, terms that cancel exactly give -0.
     """
     with np.errstate(invalid="ignore"):
         products = [a.numbers * b.numbers for a, b in lanes]

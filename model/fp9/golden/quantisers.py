@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 def quantiser(unit: Quantiser, inputs: Columns) -> Results:
     """Return the golden results of a `Quantiser` unit.
 
-    If a block takes several operations, the last operation selects the scale rule.
+    If a block takes several operations, the value of the select port in the last operation selects the scale rule.
     """
     operations = np.stack([decode_native(inputs[x], unit.source) for x in unit.lane_names("x")], axis=1)
     numbers = operations.reshape(-1, unit.block.length)

@@ -213,7 +213,7 @@ def _fma(unit: Dot, inputs: Columns) -> Results:
 def fpu(unit: Fpu, inputs: Columns) -> Results:
     """Return the golden results of an `Fpu` unit.
 
-    The golden model of a unit with a single operation computes each operation of the FPU.
+    The golden results of an FPU operation come from the golden model of a unit with only this operation.
     """
     wide = unit.engine.result.format
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))

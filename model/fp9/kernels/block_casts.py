@@ -25,11 +25,11 @@ _LIFT = 24
 
 
 class Steps(NamedTuple):
-    """Constants from which a kernel computes the scale code of a block with amax 2^e (1 + f / 2^23).
+    """Constants for computing a block's scale code. The largest magnitude of the block is amax = 2^e (1 + f / 2^23).
 
     All fields are int64. For an amax with exponent e, the scale code is e + 127 + `offset`. An even code is increased
-    by 1 if the fraction field of amax is at least `from_even`. An odd code is increased by 1 if the fraction field is
-    at least `from_odd`. The result is clamped to 0..`largest`. `nan` is the code of NaN.
+    by 1 if the fraction field of amax is at least `from_even`. An odd code is increased by 1 if the fraction field of
+    amax is at least `from_odd`. The result is clamped to 0..`largest`. `nan` is the code of NaN.
     """
 
     offset: int

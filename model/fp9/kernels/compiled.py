@@ -29,7 +29,7 @@ _LOG = logging.getLogger("fp9")
 
 
 class _Announced(event.Listener):
-    """Listener that tells the user once that the first call is slow, because kernels are being compiled."""
+    """Listener that announces once that kernels are being compiled, so the first call is slow."""
 
     def on_start(self, _: event.Event) -> None:
         if not self._said:

@@ -166,7 +166,7 @@ def _cut_sum(s, a, b, scale, start, stop, stride):
 
 @called
 def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
-    """Return the aligned sum of the products and `c`, and whether bits were dropped, and whether an operand was NaN.
+    """Return the aligned sum of the products and `c`, and two bools: bits were dropped, an operand was NaN.
 
     The sum is a float64 pattern rounded to odd.
     """

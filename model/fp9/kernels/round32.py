@@ -220,7 +220,7 @@ def look_up_flagged(patterns, table, shift, codes, flags):
 def look_up(codes, table, numbers):
     """For each unsigned integer in `codes` (n,), write the table entry with this index to `numbers`.
 
-    The table must have an entry for each integer.
+    Every integer in `codes` must be a valid index of the table.
     """
     for i in range(codes.size):
         numbers[i] = table[codes[i]]

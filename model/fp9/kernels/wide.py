@@ -50,7 +50,7 @@ class WideTarget(NamedTuple):
 class WideRounding(NamedTuple):
     """Constants of a rounding mode. `to_even` and `to_odd` are 1 or 0.
 
-    All fields but `to_even` and `to_odd` are masks: all ones or 0.
+    The other fields are masks: all ones if the rounding mode has the property, and 0 otherwise.
     """
 
     nearest: np.uint64

@@ -53,7 +53,7 @@ def _close(row, totals, scales, tops, inside, aligned, floors, t):
     """Set row = round(row + totals / scales).
 
     If `inside` is true, the accumulators are truncated in the same way as the products. If `aligned` is true, the
-    accumulators are also truncated, but not in steps without products.
+    accumulators are truncated only if the step has products.
     """
     for j in range(row.size):
         addend = row[j] * scales[j]

@@ -16,7 +16,7 @@ Row = dict[str, int]
 
 
 def chosen(offered: tuple[Any, ...], row: Row, port: str) -> Any:
-    """Return the alternative that a select port selects in one operation.
+    """Return the format or mode that a select port selects in one operation.
 
     If the unit has no port for the selection, return the only alternative. A value above the last choice selects the
     last choice.

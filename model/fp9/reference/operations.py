@@ -56,7 +56,7 @@ def upcast(unit: Upcast, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def cast(unit: Cast, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield, for each operation, the rounded operands, and the largest finite magnitude since the last clear."""
+    """For each operation of a cast, yield the codes, the flags and the running maximum of the magnitudes."""
     amax, source = 0, unit.source
     for row in rows:
         results: Row = {}

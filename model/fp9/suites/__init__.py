@@ -101,8 +101,8 @@ def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return random operations of an accumulator.
 
-    For accumulators with chunks, `random_chunks` makes the operations; for fixed-point registers, `random_kulisch`. For
-    all other accumulators, three of four operations add to the running sum.
+    Operations of accumulators with chunks come from the function `random_chunks`, operations of fixed-point registers
+    from `random_kulisch`. For all other accumulators, three of four operations add to the running sum.
     """
     if unit.engine.step.exact:
         return random_kulisch(unit, count, rng)
@@ -124,7 +124,7 @@ random: Hook[[int, np.random.Generator], Inputs] = Hook(
 def full(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
     """Return every input of a stateless unit that has at most `FULL_LIMIT` inputs.
 
-    For larger units and units with state, return the corner suite and `count` random operations.
+    For units with state or with more inputs, return the corner suite and `count` random operations.
     """
     bits = sum(port.width for port in unit.inputs)
     if unit.has_state or 1 << bits > FULL_LIMIT:

@@ -100,7 +100,7 @@ def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
 
 
 def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Return the largest number, and all finite magnitudes whose code differs in one bit from 0, infinity or NaN."""
+    """Return the largest number, and all magnitudes whose code is one bit flip away from 0, infinity or NaN."""
     specials = np.array([fmt.magnitude_mask, fmt.max_code + fmt.smallest_code, 0])
     near = (specials[:, None] ^ 1 << np.arange(fmt.padding, fmt.bits - 1)).reshape(-1)
     return np.unique(np.append(near[near <= fmt.max_code], fmt.max_code))

@@ -44,7 +44,7 @@ def _around(points: NDArray[np.float64], source: FixedFormat) -> Codes:
 def special_codes(fmt: FixedFormat) -> Codes:
     """Return codes of zero, infinity and NaN, and the limits of the subnormal and finite ranges, without sign.
 
-    The NaN codes have a single fraction bit set, or all fraction bits set.
+    The NaN codes have one fraction bit set or all fraction bits set.
     """
     top, hidden = fmt.max_code, 1 << fmt.fraction_bits
     nans = [top + 1 + (1 << i) for i in range(fmt.fraction_bits)]

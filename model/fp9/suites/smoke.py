@@ -1,10 +1,10 @@
 """Selection of a smoke suite: a few hundred operations from the corner suite.
 
-First, one operation is selected for each rare cover point of the module `cover_points`. Then candidates are sampled
-evenly from all classes of operations. Select values, flags and the upper result bits determine the class of an
-operation. Of a few dozen candidates, the operation with the rarest pairs of bit values is selected (pairwise coverage).
-Half of the selections use all input and result bits. The other half use only bits whose inversion changes a result. No
-circuit is simulated to select the operations.
+First, one operation is selected for each rare cover point of the module `cover_points`. The other operations are
+sampled evenly from all classes of operations. Operations with the same select values, flags and upper result bits are
+in the same class. For each selection, a few dozen candidates are compared. The candidate with the rarest pairs of bit
+values wins. Half of the selections compare all input and result bits. The other half compare only bits that matter:
+inverting such a bit changes a result. No circuit is simulated to select the operations.
 """
 
 from __future__ import annotations
@@ -88,8 +88,7 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
 def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
     """Return the leading bit position of each subnormal result, and 0 for all other results.
 
-    Only stateless units with power-of-two scales have one class of operations per leading bit position. Accumulators
-    would have too many.
+    For accumulators and units without power-of-two scales, the list is empty, so that there are fewer classes.
     """
     if unit.scale is None or unit.scale.precision > 1 or unit.has_state:
         return []
@@ -126,7 +125,7 @@ def _bits(column: NDArray[np.unsignedinteger], width: int) -> NDArray[np.uint8]:
 
 
 def _spread(classes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the indices of `count` groups of operations, sampled evenly from all classes."""
+    """Return `count` indices into `classes`, such that the classes occur about equally often."""
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]
     sizes = np.bincount(classes)
@@ -163,8 +162,8 @@ def _choose(
 def _take_best(rows, counts, worth):
     """Return the index of the row with the most valuable bit pairs, and reduce the value of these pairs.
 
-    `worth[i, v, w, j]` is the value of the pair: bit i equal to v, bit j equal to w. The sums for the bits j are
-    separate, so that SIMD code gives the same result on every machine.
+    `worth[i, v, w, j]` is the value of the pair: bit i equal to v, bit j equal to w. A separate sum for each bit j
+    fixes the order of additions, so that every machine gives the same result.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

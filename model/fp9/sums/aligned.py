@@ -25,7 +25,7 @@ from fp9.system.scratch import scratch
 
 
 class Aligned(Tiled):
-    """Strategy for matrix products whose accumulator aligns the addend in the same window as the products.
+    """Strategy for accumulators that align the running sum and the products of a step in one window.
 
     Alignment truncates toward zero. The sums are computed in float64.
     """
@@ -162,8 +162,8 @@ def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
 def _holds(engine: Engine, precision: int) -> bool:
     """Return whether a float type with `precision` significand bits can align terms by ordinary float addition.
 
-    The running sum of magnitudes must have its last bit at the last bit of the alignment window. The running sum starts
-    at 2^(precision - 1) units of the window, and must stay below 2^precision units.
+    The running sum of magnitudes must have its last bit at the last bit of the alignment window. In units of the
+    window's lowest bit, the running sum starts at 2^(precision - 1) and must stay below 2^precision.
     """
     assert engine.window.width is not None
     return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)

@@ -149,7 +149,7 @@ class RoundedChain(_Marked):
 class RoundedPairs(_Marked):
     """Strategy for accumulators that add one or two products per step.
 
-    The sum of the products and the addend is rounded to odd in float64.
+    Each step adds the products and the addend in float64 with rounding to odd.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:

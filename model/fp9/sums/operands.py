@@ -200,8 +200,8 @@ def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
     """Return an operand whose elements are permuted along an axis into the accumulator's order of addition.
 
     If the accumulator adds in the given order, the operand is returned unchanged. The last chunk is padded with +0, or
-    with the smallest number if the format has no zero. If one format has no zero, `check_filled` makes sure that the
-    other operand is padded with +0.
+    with the smallest number if the format has no zero. If one operand is padded with a nonzero number, `check_filled`
+    makes sure that the other operand is padded with +0.
     """
     if engine.chunk.interleave is None or not x.codes.size:
         return x
@@ -291,7 +291,7 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
-    """Return a table of the exponent of the lowest set bit by code, as bytes if all exponents fit.
+    """For each code of a format, return the exponent of the number's lowest set bit (int8 if possible, else int16).
 
     Zeros, infinities and NaN have the table entry 127, the largest byte.
     """

@@ -53,9 +53,9 @@ _NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
 
 
 class Flagged(NamedTuple):
-    """Sums as numbers, their exception flags, and a mask of sums whose flags are unknown, each of shape (rows, n).
+    """Result of a strategy: sums, their flags, and a mask of sums with unknown flags, each of shape (rows, n).
 
-    The flags of infinite and NaN sums are always unknown.
+    The mask is always true for infinite and NaN sums.
     """
 
     numbers: NDArray[Any]
@@ -164,7 +164,7 @@ def depth_bits(depth: int) -> int:
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
     """Return whether a zero operand or a zero addend can raise the largest exponent of a step.
 
-    A zero raises the largest exponent if the accumulator aligns zeros with a higher exponent than another term.
+    Some accumulators align zeros with a fixed exponent, which can exceed the exponents of the other terms.
     """
     lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
     return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent

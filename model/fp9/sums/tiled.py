@@ -89,8 +89,9 @@ class Tiled(FastSums):
     ) -> NDArray[Any]:
         """Add the products with indices begin..end-1 to accumulators (rows, n), and return the accumulators.
 
-        `redo` (rows, panels) is set where the returned accumulators are wrong. If flags are requested, `redo` is also
-        set where a flag other than inexact may have to be raised. Inexact steps set marks in `lost`.
+        `redo` (rows, panels) is set for each part of the result that is wrong and must be recomputed. If flags are
+        requested, `redo` is also set where a flag other than inexact may have to be raised. Inexact steps set marks in
+        `lost`.
         """
 
     @functools.cached_property

@@ -36,7 +36,7 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 class Rounded(Tiled):
     """Strategy for accumulators that add one or more products per step and round each step to nearest.
 
-    A wider float type (the carrier) holds the sum of each step exactly.
+    The sum of each step is computed exactly in a wider float type (the carrier).
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
@@ -80,15 +80,14 @@ class Rounded(Tiled):
     def _step(self, exponent: int) -> chain_kernels.Step:
         """Return the step 2^exponent with its ceiling.
 
-        In the wider float type (the carrier), magnitudes below the ceiling can be multiplied by 2^drop without overflow
-        or rounding.
+        Magnitudes below the ceiling, times 2^drop, are exact in the wider float type (the carrier).
         """
         largest = min(float(self.engine.result.format.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
         exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf
         return chain_kernels.Step(exponent, self.carrier(2.0**exponent), self.carrier(min(largest, exact)))
 
     def _steps(self, a: Side, b: Side) -> tuple[int, int]:
-        """Return the exponents of two powers of two: the coarse step and the fine step.
+        """Return the exponents of two powers of two, called the coarse and the fine step.
 
         Nonzero sums of multiples of the coarse step never reach the lowest binades. All numbers are multiples of the
         fine step, except in the rows and columns marked as special. A small coarse step is better, because more addends
@@ -130,9 +129,9 @@ class Rounded(Tiled):
 class RoundedNarrow(Rounded):
     """Strategy for accumulators that add one product per step, computed in float32.
 
-    The result format has at most 11 significand bits. Double rounding through float32 changes no sum. If the sum of two
-    short terms does not fit into float32, the sum is far from every midpoint between results. The same is true for
-    subnormal results.
+    The result format has at most 11 significand bits. Double rounding through float32 changes no sum. Products and
+    accumulators have few significand bits, so a sum that is inexact in float32 is far from every midpoint. The same is
+    true for subnormal results.
     """
 
     carrier = np.float32

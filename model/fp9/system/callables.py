@@ -10,7 +10,7 @@ from typing import Any
 
 
 def named(name: str) -> Callable[..., Any]:
-    """Load the function `module:function`. The module may be in the working folder.
+    """Load the function `module:function`. The function's module may be in the current working directory.
 
     Raises ValueError if the name has another form, or if the module or the function cannot be loaded.
     """

@@ -28,8 +28,8 @@ class MissingTool(RuntimeError):
 def install_hint(extra: str) -> str:
     """Return the command that installs the packages of an extra.
 
-    No package index has fp9. The install command names the source folder or the wheel that pip has recorded (PEP 610).
-    If pip has recorded no source, the command names the current folder.
+    No package index has fp9. The install command names the source folder or wheel from which pip installed fp9 (PEP
+    610). If pip has recorded no source, the command names the current folder.
     """
     editable, origin = _origin()
     return f"pip install {'-e ' if editable else ''}'{origin}[{extra}]'"

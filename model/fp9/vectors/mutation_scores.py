@@ -1,7 +1,7 @@
 """Mutation scores of vector suites: the fraction of a circuit's mutants that a suite kills.
 
-The manifests of exported vectors take the scores from a table beside the module `mutation_scores`. `fp9 mutate
---record` builds the table from the records in `records/mutation/netlist`.
+A file beside this module holds the scores, as a table. The manifests of exported vectors copy the scores from this
+table. `fp9 mutate --record` builds the table from the records in `records/mutation/netlist`.
 """
 
 from __future__ import annotations

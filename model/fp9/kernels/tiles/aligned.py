@@ -168,7 +168,7 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     exponent range of the kernels.
 
     `lowest_bits` is None, or holds two arrays: the exponents of the lowest bits of `a` and of `b`. If `lowest_bits` is
-    given, steps whose bits all fit into the alignment window are added without alignment. `lowest_bits` should be None
+    given, a step is added without alignment if all bits of the step fit into the window. `lowest_bits` should be None
     for a short window, into which the bits of a step rarely fit.
 
     `join` is None, or a pair: the constants for rounding totals, and a bound above every tiny total. If `join` is

@@ -1,8 +1,8 @@
 """Numba kernels for matrix products in register tiles, rounded after each step.
 
-Before a block of products is added, bounds show whether a sum can overflow or reach the lowest binades. The sum of the
-magnitudes is an upper bound for all sums. A power of two that divides all products is a lower bound for nonzero sums.
-If a tile may reach the lowest binades, its rows are computed one by one, with a slower rounding.
+The kernel bounds all sums of a block in advance. The bounds show whether a sum can overflow or become very small. The
+sum of the magnitudes is an upper bound for all sums. A power of two that divides all products is a lower bound for
+nonzero sums. If a tile may reach the lowest binades, its rows are computed one by one, with a slower rounding.
 """
 
 from __future__ import annotations
@@ -142,7 +142,8 @@ def _steps(tile, edge, s, t, numbers, panel, step, single, marks, columns):
 
     `step` holds the first product, the first row, the number of steps, and the number of products in a step. If
     `single` is true, rows are computed one by one: for incomplete tiles, and for tiles in the lowest binades. `marks`
-    is the panel of marks for inexact sums, or None. `columns` is the number of columns for which marks exist.
+    holds the marks of inexact sums, or is None if no marks are needed. `columns` is the number of columns for which
+    marks exist.
     """
     (a, values), (first, row, steps, products) = numbers, step
     if single:
@@ -264,11 +265,11 @@ def rounded(s, t, sides, sums, products, redo, join, lost):
     """For each k in order, add a[:, k] * b[k] to the accumulators, and round the accumulators. All numbers are finite.
 
     Each sum is rounded first to the type of the accumulators, and then by `t`, a `floats.Rounder`. `sides[0]` holds
-    three arrays: `a`, the exponents of the lowest bits of `a` (bytes), and one bound for each row (m,). The bound of a
-    row is the largest sum of magnitudes over any `block_of` consecutive numbers. `sides[1]` holds two arrays: `b`, and
-    the exponents of the lowest bits of `b`. If no product has bits below the coarse unit (a power of two), both
-    exponent arrays are empty: (m, 0) and (0, n). `redo` (m, panels) is set where sums may be wrong, because a number
-    overflowed or became too small.
+    three arrays: `a`, the exponents of the lowest bits of `a` (bytes), and one bound for each row (m,). For each row of
+    `a`, the bound is the largest sum of magnitudes of any `block_of` consecutive numbers. `sides[1]` holds two arrays:
+    `b`, and the exponents of the lowest bits of `b`. If no product has bits below the coarse unit (a power of two),
+    both exponent arrays are empty: (m, 0) and (0, n). `redo` (m, panels) is set where sums may be wrong, because a
+    number overflowed or became too small.
 
     All other arguments are those of `aligned.aligned`, except that `lost` has two differences. No mark is set if only
     the rounding to the type of the accumulators was inexact. The mark of an inexact sum is negative if the sum can be

@@ -340,9 +340,9 @@ def mark_joined(lost, row, part, t, tiny):
 
 
 def marks_of(lost: Any, panel: Any) -> Any:
-    """Return a panel of marks that are all zero, or None if `lost` is None.
+    """Return a new array of marks, all zero, or None if `lost` is None.
 
-    The last array of the tuple `lost` holds the marks of all panels.
+    The last item of the tuple `lost` is the array of marks, with one mark for each accumulator.
     """
     raise NotImplementedError("a part of kernels")
 

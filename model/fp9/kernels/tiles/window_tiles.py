@@ -1,9 +1,9 @@
 """Vector code for one accumulation step with an alignment window.
 
-An ordinary float addition aligns the products. Let p be the number of fraction bits of the accumulators' type. Let the
-unit be the weight of the window's lowest bit. The running sum of magnitudes stays between 2^p and 2^(p+1) units, so its
-last bit is the window's lowest bit. With rounding toward zero, a single fused multiply-add then multiplies, aligns,
-truncates and adds. The result comes from two sums: the sum of all magnitudes, and the sum of the negative products'
+An ordinary float addition aligns the products. Let p be the number of fraction bits of the accumulators' float type.
+Let the unit be the value of the window's lowest bit. The running sum of magnitudes stays between 2^p and 2^(p+1) units,
+so its last bit is the window's lowest bit. With rounding toward zero, a single fused multiply-add then multiplies,
+aligns, truncates and adds. The result is the sum of all magnitudes, minus twice the sum of the negative terms'
 magnitudes. Exponents are bytes, so that one instruction compares a whole vector register of exponents.
 
 If all bits of a step's products and accumulators fit into the alignment window, nothing is truncated. The products are

@@ -102,7 +102,7 @@ def _format(fmt: Format) -> Record:
 
 
 def _hybrid(fmt: Format) -> list[int]:
-    """Return the exponents at which hybrid rounding compares the dropped bits with a threshold."""
+    """Return the exponents at which hybrid rounding is stochastic: the dropped bits are compared with a threshold."""
     exponents = range(-HiFloat8.DENORMAL_OFFSET - 1, 32)
     return [e for e in exponents if isinstance(fmt, HiFloat8) and fmt.is_stochastic_at(e)]
 

@@ -34,9 +34,9 @@ _REACHING = 1500
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return all corner-case operations of a cast, and operation sequences that test the running maximum.
 
-    Each corner case is combined with those values of the select ports that can change its result. Lane i of the cast
-    gets the same operations as lane i - 1, one operation later. The scale is random. The source's exponent compensates
-    for the scale if possible, so that the scaled source stays at a rounding boundary.
+    Each corner case is combined with those values of the select ports that can change its result. All lanes of the cast
+    test the same operations: each lane starts one operation later than the lane before. The scale is random. The
+    source's exponent compensates for the scale if possible, so that the scaled source stays at a rounding boundary.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)

@@ -31,7 +31,7 @@ class Family:
 
 
 def rows(selects: Sequence[Port], chosen: Choices, count: int) -> NDArray[np.uint32]:
-    """Return values for all select ports, shape (count, ports), from the values that are given for some ports.
+    """Return one value for each select port and operation, shape (count, ports).
 
     Select ports without a given value get the value 0.
     """

@@ -25,7 +25,7 @@ def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fa
 
     F and T are bit fields of the source's fraction, F above T (HiF8 section 3.2). Hybrid rounding rounds up if the bit
     field F is at least the bit field T. If the fraction repeats, with the distance from F to T as its period, F and T
-    are equal. For nearly equal bit fields, one bit of the fraction is inverted, sometimes with random lower bits.
+    are equal. Nearly equal fields differ in one inverted bit, and sometimes also in random lower bits.
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)

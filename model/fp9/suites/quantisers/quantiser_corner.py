@@ -342,8 +342,8 @@ def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> 
 def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:
     """Return the columns of all input ports of a quantiser.
 
-    The last operation of a block selects the scale rule. The other operations of a block have random values on the
-    select port. Rule numbers above the number of rules also select the last rule.
+    The last operation of a block selects the scale rule. In all other operations of the block, the select port is
+    random and must have no effect. Rule numbers above the number of rules also select the last rule.
     """
     lanes = codes.reshape(-1, unit.width)
     columns = {x: lanes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}

@@ -204,9 +204,9 @@ def _alone(
 ) -> Iterator[tuple[int, int, int]]:
     """Yield triples (source number, block scale, tensor scale): the number is 2^-bit ulps below a scaled midpoint.
 
-    For a source number x, the scaled midpoint is x 2^bit + 1, an odd integer, times a power of two. The tensor scale's
-    significand is the odd integer x 2^bit + 1 divided by the odd part of midpoint times block scale. The significand of
-    x is `shift` bits shorter than a normal significand.
+    The scaled midpoint (midpoint times both scales) is the odd integer x 2^bit + 1 times a power of two. The tensor
+    scale is the scaled midpoint divided by the midpoint and by the block scale. The significand of x is `shift` bits
+    shorter than a normal significand.
     """
     digits = unit.source.precision - shift + bit
     quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)
@@ -280,7 +280,7 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks for which the two divisors that the scale rule tries have nearly equal errors.
+    """Return blocks for which both divisors that a scale rule compares give nearly the same error.
 
     The tensor scale is next to the value at which the better divisor changes: the last value below, or the first above.
     In a third of the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all
@@ -305,7 +305,7 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _blocks_to_balance(unit: Quantiser, rng: np.random.Generator) -> tuple[Codes, Codes]:
     """Return random magnitudes, shape (n, length), and tensor scales.
 
-    The quotient of amax and tensor scale lies between two neighbouring scales, both multiplied by the largest element.
+    The quotient of amax and tensor scale, divided by the largest element, lies between two neighbouring block scales.
     """
     tensors, top = _drawn_tensors(rng, _DRAWN), unit.block.scale.max_code
     ends = rng.choice([[0, _END], [0, top], [top - _END, top]], _DRAWN)

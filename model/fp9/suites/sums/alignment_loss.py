@@ -3,8 +3,8 @@
 The lost bit belongs to a product, to the addend, or to the sum of products. If the alignment window discards the lost
 bit, only the flag `inexact` changes. All other bits are inside the alignment window, because any discarded bit would
 raise `inexact`. A large term sets the window's position. Lanes that are not tested multiply zero by a random factor. In
-some operations the tested bit is inside the alignment window, so that the sum is exact. In some operations another term
-cancels the large term that sets the window's position.
+some operations the lowest bit lies just inside the alignment window, so that no bit is lost and the sum is exact. In
+some operations another term cancels the large term that sets the window's position.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
@@ -46,16 +46,16 @@ _DEEPEST, _ABOVE = 8, 4
 def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose alignment window discards one bit of a product, for every pair of operand formats.
 
-    The unit must add several products in an alignment window that is no wider than the result. Accumulators with
-    separate windows for even and odd products are included. Accumulators with wider windows yield nothing, because
-    other corner cases test the rounding of such accumulators.
+    The unit must add several products in an alignment window that is no wider than the result. The unit may also have
+    separate windows for even and odd products. Accumulators with wider windows yield nothing, because other corner
+    cases test the rounding of such accumulators.
     """
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose alignment window discards one bit of an addend that is wider than the result."""
+    """Yield operations in which an addend that is wider than the result loses one bit in the alignment window."""
     if _is_narrow(unit) and unit.engine.addend_format != unit.engine.output:
         yield from (_lost_of_addend(unit, a, b, rng) for a, b in operand_pairs(unit))
 
@@ -84,11 +84,11 @@ def _is_narrow(unit: Dot) -> bool:
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
     """Return operations in which the lowest bit of one product is near the alignment window's last bit.
 
-    The lane of the tested product changes from operation to operation. Half of the tested products are powers of
-    two. The large term, whose exponent sets the window's position, is the addend or another product. In half of the
-    operations with a large product, the addend is the negated large product. If even and odd products have separate
-    windows, the large product shares the tested product's window. With separate windows, the exponent difference of the
-    two products is random in half of the operations.
+    Over all operations, every lane gets the tested product. Half of the tested products are powers of two. The large
+    term, whose exponent sets the window's position, is the addend or another product. If the large term is a product,
+    the addend cancels this product in half of the operations. If even and odd products have separate windows, the large
+    product shares the tested product's window. With separate windows, the exponent difference of the two products is
+    random in half of the operations.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT
@@ -140,8 +140,8 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
 def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
     """Return operations in which the sum of two products has exactly two bits set.
 
-    The two products are in random lanes. The addend's last bit takes every position from just below the lower bit of
-    the sum to a window width above this bit.
+    The two products are in random lanes. The addend's last bit takes every position from just below the lower bit to a
+    window width above the lower bit.
     """
     rows, result = np.arange(_COUNT), fixed(unit.engine.output)
     found = _sums_of_two_bits(a.format, b.format, window)
@@ -168,8 +168,8 @@ def _sums_of_two_bits(a: Format, b: Format, window: int) -> _Pairs:
     """Return pairs of products with the sum 2^i + 2^j, i > j.
 
     The first product of a pair is positive, and takes every value that a product can have. The second product has
-    either sign. The exponent i exceeds the first product's exponent by at most two. The exponent j is lower than the
-    exponent i by at most `window`.
+    either sign. In a sum 2^i + 2^j, i exceeds the exponent of the first product by at most two. The exponent j is lower
+    than the exponent i by at most `window`.
     """
     x, y, products = by_size(a, b)
     sizes, first = np.unique(products, return_index=True)

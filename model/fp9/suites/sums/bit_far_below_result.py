@@ -1,7 +1,7 @@
 """Corner-case operations in which the result depends on a bit far below its last bit.
 
-A sum of products has bits from above the largest product down to the last bit of the smallest product. Most bits of the
-sum are below the result's last bit, where a single bit rarely changes the result.
+A sum of products is often far wider than the result. Most bits of the sum are below the result's last bit, where a
+single bit rarely changes the result.
 
     alone   addend     1 x x x x x x x |
             products               1   | 0 0 0 0 1
@@ -39,10 +39,10 @@ def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs
 
 
 def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return sums of an addend and two powers of two. Rounding discards only the lower power of two.
+    """Return sums of an addend and two powers of two. Rounding discards only the lower power.
 
-    The higher power of two is one product, or the sum of all products except the lower power of two. The higher power
-    of two is at every bit position of the addend. The exponent difference of the two powers of two takes every value.
+    The higher power of two is one product, or the sum of all other products. The higher power of two is at every bit
+    position of the addend. The exponent difference of the two powers of two takes every value.
     """
     formats, lanes, result = (unit.a[first], unit.b[second]), unit.products, fixed(unit.engine.output)
     x, y, exponents = powers(*formats)
@@ -71,7 +71,7 @@ def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterat
 
     The four products are a power of two, half an ulp of this power, and two much smaller powers of two. The addend
     slightly exceeds the sum of the two smaller products, with opposite sign. In half of the operations, the addend's
-    magnitude is smaller by half the lowest power of two. Operand formats with a narrow range yield no operations.
+    magnitude is reduced by half of the smallest product. Operand formats with a narrow range yield no operations.
     """
     result, (x, y, exponents) = fixed(unit.engine.output), powers(unit.a[first], unit.b[second])
     farthest, places = len(x) - 1, result.fraction_bits

@@ -1,8 +1,8 @@
 """Corner-case operations in which two products cancel, in one accumulation step or in two.
 
-All other products have exponents that differ by at most eight. An accumulator rounds or truncates the partial sum after
-each accumulation step. If the products cancel in different steps, the result keeps only bits that fit into the first
-partial sum.
+Apart from the two products that cancel, the exponents of the products differ by at most eight. An accumulator rounds or
+truncates the partial sum after each accumulation step. If the products cancel in different steps, the first partial sum
+is large and loses the low bits of smaller products.
 """
 
 from __future__ import annotations

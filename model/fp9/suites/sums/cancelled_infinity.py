@@ -1,9 +1,8 @@
 """Corner-case operations in which a finite product cancels an infinity's bit pattern.
 
-A circuit may add an infinity as if it were a number: the power of two above the largest number. A circuit that adds an
-infinity like a number ignores the sum, and returns infinity. If a finite product cancels the power of two that stands
-for infinity, the ignored sum is zero. A circuit that treats a zero sum as a special case may then return a wrong
-result.
+A circuit may add an infinity as if it were a number: the power of two above the largest number. Such a circuit computes
+a sum, but its result is infinity whatever the sum. If a finite product cancels the power of two that stands for
+infinity, the ignored sum is zero. A circuit that treats a zero sum as a special case may then return a wrong result.
 """
 
 from __future__ import annotations
@@ -41,10 +40,9 @@ def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[I
 def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:
     """Return operations with an infinite product and a finite product that cancels the infinity's bit pattern.
 
-    The infinite product is infinity times a finite number y, in a random lane of the dot product. If the infinite
-    product is infinity times y, the finite product is -2y times the largest power of two in the format. `place` is the
-    index of the operand that is infinite: 0 for `a`, 1 for `b`. All other lanes hold zeros of either sign. Addends are
-    of every class.
+    The infinite product is infinity times a finite number y, in a random lane of the dot product. The finite product is
+    -2y times the largest power of two in the format of the infinite operand. `place` tells which operand is infinite: 0
+    for `a`, 1 for `b`. All other lanes hold zeros of either sign. Addends are of every class.
     """
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)

@@ -42,7 +42,7 @@ _BEYOND = 1 / 8
 def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose sum carries to a bit near the smallest normal result.
 
-    For units with one product or with scales, nothing is yielded.
+    For units with one product or with scales, the function yields nothing.
     """
     lowest = fixed(unit.engine.result.format).min_normal_exponent - _BELOW
     if unit.products == 1 or unit.scale is not None:

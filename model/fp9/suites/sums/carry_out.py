@@ -48,7 +48,7 @@ def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Genera
     """Return products and an addend of the same sign, whose sum carries out.
 
     `lacks` is the distance from the sum of products to the next power of two. The addend's significand is at least
-    `lacks`. In a third of the operations, the addend's exponent is one too large or too small for the carry.
+    `lacks`. In a third of the operations, the addend's exponent is one higher or one lower than a carry out needs.
     """
     result = fixed(unit.engine.output)
     (x, largest_a), (y, largest_b) = (_largest_significands(fmt) for fmt in (a.format, b.format))

@@ -249,7 +249,7 @@ def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
 def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return zero products with every pattern of signs in the lanes.
 
-    The zero products are loaded, accumulated, and accumulated once more after a CLEAR.
+    The operation sequence is LOAD, ACCUMULATE, CLEAR, ACCUMULATE.
     """
     lanes = unit.products
     patterns = rng.permutation(np.arange(1 << lanes)) if lanes <= 8 else rng.integers(0, 1 << lanes, 256)

@@ -1,7 +1,7 @@
 """Corner-case operations with one product and an addend.
 
 The corner cases follow IBM FPgen's coverage models of sums. Each function returns codes of the operands `a`, `b` and
-`c`, shape (n,), for given operand and result formats. The functions combine the operand properties that decide a sum:
+`c`, shape (n,), for given operand and result formats. The functions vary the operand properties that determine a sum:
 
 - the classes of all operands,
 - exponent difference and fraction,
@@ -72,7 +72,7 @@ def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 
 
 def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operands in which the addend cancels the product up to a remainder.
+    """Return operands in which the addend nearly cancels the product.
 
     In one third of the operations, the factors are near the smallest number.
     """
@@ -143,7 +143,7 @@ def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.G
 
 
 def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is at or next to a code that differs in one bit from zero, infinity or NaN."""
+    """Return operations whose sum is at or near a number whose code differs in one bit from 0, infinity or NaN."""
     codes = beside_special(result)
     which, negative, below = _grid(rng, count, len(codes), 2, result.fraction_bits + 6)
     sums = decode(codes.astype(result.dtype), result).astype(np.float64)[which] * np.where(negative, -1, 1)
@@ -168,8 +168,8 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
     """Return factors whose product is at least `least`, and only a little larger.
 
-    If both operands have at most 8 bits, no smaller product reaches `least`. For wider operands, the wider factor is
-    rounded up until the product reaches `least`.
+    If both operands have at most 8 bits, the returned product is the smallest product that reaches `least`. For wider
+    operands, the wider factor is rounded up until the product reaches `least`.
     """
     x, y, sizes = by_size(a, b)
     at = np.minimum(np.searchsorted(sizes, least), len(sizes) - 1)
@@ -184,7 +184,7 @@ def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return operations whose addend has the product's significand and the opposite sign, at every exponent difference.
 
-    If the circuit's shifter ignores a bit of the shift distance, product and addend wrongly cancel.
+    A circuit that ignores a bit of the shift distance cancels the product by mistake.
     """
     reach = result.fraction_bits + 2 * a.bits + 3
     (distance,) = _grid(rng, count, 2 * reach + 1)
@@ -214,9 +214,9 @@ def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 def addends(
     a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Triple:
-    """Return addends with walking fractions at every exponent, together with zero, unit, smallest and random products.
+    """Return addends with walking fractions at every exponent, and products that are zero, 1, smallest or random.
 
-    Each pair of operand formats gets every `pairs`-th addend, starting at index `number`.
+    Several pairs of operand formats share the addends: each pair gets every `pairs`-th addend, from index `number` on.
     """
     codes = walking_codes(result)
     codes = codes[number::pairs] if pairs > 1 else codes
@@ -270,7 +270,7 @@ def crossed(*axes: Any) -> tuple[Codes, ...]:
 
 
 def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np.int64], ...]:
-    """Return `count` points of a grid, such that all points occur about equally often.
+    """Return `count` points of an integer grid as index arrays. All points occur about equally often.
 
     Points beyond full repetitions of the grid are sampled without replacement.
     """
@@ -290,7 +290,7 @@ def _factors(a: Format, b: Format, count: int, rng: np.random.Generator) -> tupl
 
 
 def _moved(codes: Codes, steps: Codes, result: FixedFormat) -> NDArray[np.uint32]:
-    """Return the codes that are `steps` codes farther from zero.
+    """Return codes moved by `steps` codes: away from zero, or towards zero for negative steps.
 
     The returned codes are clamped between zero and the largest number. Infinities and NaN stay unchanged.
     """

@@ -56,7 +56,7 @@ def _products(
     """Return the factors of several large products and one small product, shape (n, products).
 
     The small product is in a random lane of the dot product. The function also returns the sum of the large products,
-    and the small product.
+    and the value of the small product.
     """
     rows, lane = np.arange(_COUNT), rng.integers(0, products, _COUNT)
     x, y = _large(a, b, products, rng)

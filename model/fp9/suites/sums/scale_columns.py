@@ -117,8 +117,9 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return the addends multiplied by a power of two, so that their exponents match the scaled products.
 
-    The power of two is the largest that does not exceed the product of the two scales of the first block. The exponent
-    of the scaled addend is clamped to the format's range. Zeros, subnormals and special codes stay unchanged.
+    The power of two is the largest that does not exceed the product of the two scales of the first block. If the scaled
+    addend leaves the format's range, its exponent is clamped to the range. Zeros, subnormals and special codes stay
+    unchanged.
     """
     if unit.scale is None:
         return c

@@ -94,7 +94,7 @@ def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
 
 
 def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None) -> Inputs:
-    """Return operations with one or two power-of-two products, and zeros in all other lanes.
+    """Return operations with one or two products that are powers of two. All other products are zero.
 
     The exponent difference of the two products takes every value. The addend is zero, nearly cancels one or both
     products, or is far larger or smaller than a product. `reach` is the range of the wanted sum of the two scale
@@ -125,9 +125,9 @@ def _borrowed(
 ) -> Iterator[Inputs]:
     """Yield operations in which one product of opposite sign causes a borrow in the sum of all other products.
 
-    The other products add up to a power of two that is larger than each product. The borrow ripples from the lowest
-    bit, of the opposite product, up to the power of two. The addend often cancels every bit of the sum except the
-    lowest. For units with two products, or with a separate scale for each block, nothing is yielded.
+    The other products have the same sign, and their sum is a power of two that exceeds each product. The borrow ripples
+    through all bits from the opposite product up to the power of two. The addend often cancels every bit of the sum
+    except the lowest. For units with two products, or with a separate scale for each block, nothing is yielded.
     """
     formats, lanes = (unit.a[first], unit.b[second]), unit.products
     full = full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []

@@ -132,7 +132,7 @@ def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gener
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
     """Set random bits or ones below the result's last bit in half of the addends, and return all addends.
 
-    Only an addend format that is wider than the result has bits below the result's last bit.
+    An addend has such bits only if the addend's format is wider than the result format.
     """
     if unit.engine.addend_format == unit.engine.output:
         return c
@@ -202,8 +202,8 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
 def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
     """Return the columns of all input ports for the given factors and addends.
 
-    Operands have shape (n, products), and addends have shape (n,). Select ports also get unused values, which have the
-    same effect as the last valid value.
+    Operands have shape (n, products), and addends have shape (n,). Select ports also get values that are not assigned
+    to a choice. Such values select the last choice.
     """
     count = len(c)
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
