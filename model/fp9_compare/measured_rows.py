@@ -3,7 +3,7 @@
 The files have the layout of the repository north-numerical-computing/MATLAB-tensor-core. The folder
 `model_validation/GPU/FORMAT` has four files. A line of `a_GPU_FORMAT.txt` or `b_GPU_FORMAT.txt` holds the elements of
 one vector as float32 numbers in hex. A line of `c_GPU_fp32.txt` or `d_GPU_OUTPUT.txt` holds one float32 number in
-binary. For FP16 outputs, C was rounded to FP16 before the operation, and d is an FP16 number.
+binary. In a file of FP16 results, d is an FP16 number. The addend C was then rounded to FP16 before the addition.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NAN = np.uint32(0x7FC00000)
 
 @dataclass(frozen=True)
 class Rows:
-    """Sums from one file of results: codes a and b (n, k), and FP32 patterns c and d (n,)."""
+    """Dot products from one file of results: operand codes a and b (n, k), addends c (n,) and results d (n,)."""
 
     gpu: str
     operands: str
@@ -49,16 +49,16 @@ class Rows:
     d: NDArray[np.uint32]
 
     def start(self, with_c: bool) -> NDArray[Any]:
-        """Return the codes of the addend in the format of the result.
+        """Return the codes of the addends in the format of the results.
 
-        The addend is C if `with_c` is true, otherwise +0.
+        If `with_c` is false, all addends are +0.
         """
         numbers = self.c.view(np.float32) if with_c else np.zeros(len(self.c), dtype=np.float32)
         codes: NDArray[Any] = encode(numbers, self.output, "rne", "inf")
         return codes
 
     def results(self, engine: Engine, with_c: bool, rows: slice = slice(None)) -> NDArray[np.uint32]:
-        """Return the results of an accumulator model as FP32 patterns. All NaN have the same pattern."""
+        """Return the results of an accumulator model as FP32 bit patterns. All NaN have the same bit pattern."""
         operands, start = (self.operands, self.operands), self.start(with_c)[rows]
         codes = dot(self.a[rows], self.b[rows], *operands, engine, start, format_c=self.output)
         return with_one_nan(decode(codes, engine.addend_format).view(np.uint32))
@@ -66,11 +66,11 @@ class Rows:
 
 @dataclass(frozen=True)
 class Verdict:
-    """Accumulator models that best reproduce a file of measured sums.
+    """The accumulator models that reproduce the most sums in a file of measured sums.
 
-    All accumulator models in `rules` give equal results, and reproduce `agree` of the measured sums. `with_c` states
-    whether C was added. Each entry of `rules` lists all preset names of one accumulator model. The first rule is the
-    simplest. `differs` is the index of the first sum that the accumulator models do not reproduce, or None.
+    `agree` is the number of measured sums that these accumulator models reproduce. `with_c` states whether they add C.
+    Each entry of `rules` lists the preset names of one accumulator model, simplest model first. `differs` is the index
+    of the first measured sum that the simplest model does not reproduce, or None.
     """
 
     rows: Rows
@@ -81,7 +81,7 @@ class Verdict:
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """Return the preset names of the simplest among the best accumulator models."""
+        """Return all preset names of the simplest accumulator model in `rules`."""
         return self.rules[0]
 
     @property
@@ -92,10 +92,10 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Step:
-    """One step of a sum: the number of products, the addend, the alignment window, and the rounded result.
+    """One accumulation step of a sum: the addend, the number of products, and the exact and the rounded result.
 
-    `top` is the largest exponent in the alignment window. `last` is the exponent of the last bit in the alignment
-    window. Without truncation, `top` and `last` are None.
+    `top` and `last` are the exponents of the first and the last bit in the alignment window. Without an alignment
+    window, `top` and `last` are None.
     """
 
     what: str
@@ -108,7 +108,7 @@ class Step:
 
 
 def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Replace every NaN by one FP32 NaN pattern."""
+    """Replace the bit pattern of every NaN by the bit pattern of the default FP32 NaN."""
     return np.where(np.isnan(patterns.view(np.float32)), _NAN, patterns)
 
 
@@ -116,9 +116,9 @@ def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """Yield the measured sums of every GPU, format and output in a folder.
+    """Yield the measured dot products of each GPU, operand format and output format in a folder.
 
-    The folder is a clone of the repository, or the folder model_validation in a clone.
+    `folder` is a clone of MATLAB-tensor-core, or the folder model_validation in a clone.
 
     Raises ValueError if the folder has no measured sums, or if its files have different numbers of sums. Raises OSError
     for unreadable files.
@@ -148,7 +148,7 @@ def _read_format(path: Path) -> Iterator[Rows]:
 
 
 def _codes(path: Path, fmt: Format) -> NDArray[Any]:
-    """Read vectors of float32 numbers in hex. Return the float32 numbers as codes of a format.
+    """Read vectors of float32 numbers in hex, and return the codes of these numbers in the given format.
 
     Raises ValueError for numbers that the format cannot represent.
     """
@@ -178,9 +178,10 @@ def _parsed(path: Path, words: list[str], base: int) -> NDArray[np.uint32]:
 
 
 def explain(rows: Rows) -> Verdict:
-    """Return the accumulator presets that reproduce the most sums of a file.
+    """Return the accumulator presets that reproduce the most sums in a file of measured sums.
 
-    Only accumulator presets with the output format of the file are tried. Ties go to presets that add C.
+    Only accumulator presets with the output format of the file are tried. Among equally good presets, presets that add
+    C are preferred.
     """
     tried = [(engine, with_c) for engine in _candidates(rows.output) for with_c in (True, False)]
     counts = [np.count_nonzero(rows.results(engine, with_c) == rows.d) for engine, with_c in tried]
@@ -192,11 +193,11 @@ def explain(rows: Rows) -> Verdict:
 
 
 def _rules(operands: str, engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
-    """Return the names of accumulator models, simplest model first. Engines with equal parameters form one group.
+    """Sort accumulator models, simplest model first. Return the names of each model.
 
-    Accumulator models of GPU instructions for the given operand formats come first. An accumulator model with a
-    narrower window counts as simpler, because fewer sums agree by chance. An engine without a window comes last.
-    Accumulator models with equal windows are ordered by their number of changed parameters.
+    Models of GPU instructions for the given operand format come first. Otherwise a model with a narrower alignment
+    window counts as simpler, because it rarely reproduces sums by chance. A model without a window comes last. Of two
+    models with equal windows, the model with fewer changed parameters comes first.
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:
@@ -224,7 +225,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Compute one sum step by step in exact arithmetic, with the simplest of the best accumulator models.
+    """Compute one measured sum step by step, with the simplest accumulator model of the verdict.
 
     Return the steps that round.
     """
@@ -236,9 +237,9 @@ def steps(verdict: Verdict, row: int) -> list[Step]:
 def steps_of(
     engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format, c: int
 ) -> list[Step]:
-    """Compute one sum step by step in exact arithmetic, with the given accumulator model. Return the steps that round.
+    """Compute one sum step by step with the given accumulator model, and return the steps that round.
 
-    The returned list is empty for an exact accumulator model.
+    An accumulator model that adds exactly has no such steps.
     """
     seen: list[oracle.Taken] = []
     products = oracle.product_terms(engine, a, b, format_a, format_b)

@@ -31,9 +31,8 @@ MOST = 6
 class Explanation:
     """Description of one difference that explains wrong results.
 
-    `explains` is the number of wrong results that the difference from the specification explains. `contradicts` is the
-    number of correct results that the difference from the specification would change. If a unit has several
-    explanations, each explanation counts only mismatches that earlier explanations do not explain.
+    `explains` counts the wrong results that the difference explains. `contradicts` counts the correct results that the
+    difference would make wrong. Wrong results that an earlier explanation explains are not counted again.
     """
 
     says: str
@@ -43,10 +42,10 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Explained:
-    """Explanations of wrong results and flags, with counts of all mismatches and of the unexplained mismatches.
+    """Explanations of the wrong results and flags of a unit, and the number of results left unexplained.
 
-    `clusters` groups the operations with an unexplained mismatch, largest group first. `first_unexplained` holds the
-    indices of a few unexplained operations: the simplest of each group, then the first operations.
+    `clusters` groups the operations whose wrong results no difference explains. `first_unexplained` holds the indices
+    of a few of these operations as examples.
     """
 
     explanations: tuple[Explanation, ...]
@@ -63,12 +62,11 @@ def explain(
     any_nan: bool = False,
     flag_bits: int = (1 << FLAG_BITS) - 1,
 ) -> Explained:
-    """Return the differences from the specification that reproduce the results, then the differences that reproduce the
-    flags.
+    """Return the differences from the specification that explain the wrong results and the wrong flags.
 
-    A single difference that explains all results is preferred. Otherwise pairs of differences are tried. Further
-    differences are added as long as the new difference explains more results than it contradicts. `tried` are the
-    differences to try. The default is `differences`. With `any_nan`, every NaN code is correct if NaN is expected.
+    If one difference explains all results, only this difference is returned. Otherwise pairs of differences are tried.
+    A further difference is added if it reduces the number of wrong results. `tried` are the differences to try. The
+    default is `differences`. If `any_nan` is true, a NaN result with another NaN code than expected is also correct.
     Flags outside `flag_bits` are ignored.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
@@ -119,9 +117,9 @@ class _Case:
         self._known: dict[tuple[Difference, ...], NDArray[np.bool_]] = {}
 
     def wrong(self, composition: Sequence[Difference]) -> NDArray[np.bool_]:
-        """Return a mask (n,) of the results that differ from the specification with the given differences.
+        """Apply differences to the specification, and return a mask (n,) of the results that are still wrong.
 
-        Raises ValueError if the given differences exclude each other.
+        Raises ValueError if the differences cannot be combined.
         """
         key = tuple(composition)
         if key not in self._known:
@@ -149,9 +147,9 @@ class _Case:
         return {name: mask for name, mask in self.made.care.items() if not mask.any()}
 
     def sample(self) -> _Case:
-        """Return a sample of the operations, with wrong results and with correct results.
+        """Return a random sample of the operations that contains both wrong and correct results.
 
-        For a hardware unit with state, the sample is the first operations.
+        If the hardware unit has state, return the first operations instead, because their order matters.
         """
         made = self.made
         if len(made) <= SAMPLE:
@@ -174,7 +172,7 @@ class _Case:
     def explains_any(self, difference: Difference) -> bool:
         """Return whether the difference from the specification, applied alone, explains at least one mismatch.
 
-        The function does not count correct results that the difference would make wrong.
+        The difference may make correct results wrong.
         """
         try:
             return bool((self.wrong(()) & ~self.wrong((difference,))).any())
@@ -182,9 +180,9 @@ class _Case:
             return False
 
     def count(self, composition: Sequence[Difference]) -> int:
-        """Return the number of results that differ from the specification with the given differences.
+        """Apply differences to the specification, and return the number of results that are still wrong.
 
-        If the given differences exclude each other, return a number larger than the number of results.
+        If the differences cannot be combined, return a number larger than the number of results.
         """
         try:
             return int(self.wrong(composition).sum())
@@ -195,9 +193,9 @@ class _Case:
 def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[Difference, ...]:
     """Return the differences from the specification that leave the fewest results unexplained.
 
-    If several sets of differences are equally good, the function returns the smallest set.
+    Among equally good sets of differences, the smallest set is returned.
 
-    If several single differences explain all results, return the difference that also explains most flags.
+    If several differences alone explain all results, return the difference that leaves the fewest wrong flags.
     """
     if not whole.wrong(()).any():
         return ()
@@ -244,9 +242,9 @@ def _pruned(case: _Case, composition: tuple[Difference, ...]) -> tuple[Differenc
 def _account(
     case: _Case, composition: tuple[Difference, ...], start: tuple[Difference, ...] = ()
 ) -> tuple[list[Explanation], NDArray[np.bool_]]:
-    """Return an explanation for each difference, and a mask (n,) of the mismatches that remain.
+    """Return an explanation for each difference, and a mask (n,) of the results that stay unexplained.
 
-    An explanation counts only mismatches that the earlier differences do not explain.
+    Results that an earlier difference explains are not counted again.
     """
     explanations = []
     before = case.wrong(start)

@@ -23,8 +23,8 @@ class Box:
 
     The function `ask` takes codes and returns codes of the result's format.
 
-    With `values`, `ask` takes and returns float32 numbers instead of codes, and all NaN count as equal. `calls` counts
-    the sums that the implementation has computed.
+    If `values` is true, `ask` takes and returns float32 numbers instead of codes. All NaN results then count as equal.
+    `calls` counts the sums that the implementation has computed.
     """
 
     name: str
@@ -38,9 +38,10 @@ class Box:
             self.interface = replace(self.interface, any_nan=True)
 
     def answers(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Let the implementation compute the sums of codes a, b (n, k) and numbers c (n,). Return the results (n,).
+        """Let the implementation compute n dot products of codes a and b (n, k), plus numbers c (n,).
 
-        The results are bit patterns. Raises ValueError if the implementation fails, or does not return n results.
+        Return the results (n,) as integer patterns. Raises ValueError if the implementation fails, or does not return n
+        results.
         """
         io = self.interface
         if self.values:

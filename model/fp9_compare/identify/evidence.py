@@ -29,7 +29,7 @@ PART = 3
 class Evidence:
     """Sums that a hardware unit computed, with their results.
 
-    For each accumulator model, the mask of the reproduced sums is computed once and cached.
+    The results of each accumulator model are computed once and cached.
     """
 
     def __init__(self, interface: Interface, vectors: Vectors, results: NDArray[np.uint64]) -> None:
@@ -43,34 +43,28 @@ class Evidence:
         return len(self.vectors)
 
     def extended(self, vectors: Vectors, results: NDArray[np.uint64]) -> Evidence:
-        """Return a new evidence object that also has the given sums and results."""
+        """Return a copy of the evidence to which the given sums and results are added."""
         return Evidence(self.interface, self.vectors + vectors, np.concatenate([self.results, results]))
 
     def take(self, rows: NDArray[Any]) -> Evidence:
-        """Return the evidence with only the sums that have the given indices. A row is one sum."""
+        """Return a copy of the evidence with only the sums at the given indices."""
         return Evidence(self.interface, self.vectors.take(rows), self.results[rows])
 
     def every(self, stride: int) -> Evidence:
-        """Return the evidence with every `stride`-th sum.
-
-        Calls of `every` with the same stride return the same object.
-        """
+        """Return the evidence with every `stride`-th sum."""
         if stride not in self._every:
             self._every[stride] = self.take(np.arange(0, len(self), stride))
         return self._every[stride]
 
     def short(self) -> Evidence:
-        """Return the sums in which only the first few products can be nonzero, shortened to these products."""
+        """Return the sums that have only a few nonzero products, all at the start. Trailing zeros are removed."""
         io, kept = self.interface, min(self.interface.depth, _SHORTENED)
         part = self.take(np.flatnonzero(self._predictions.reach() <= _SHORT))
         vectors = replace(part.vectors, a=part.vectors.a[:, :kept], b=part.vectors.b[:, :kept])
         return Evidence(replace(io, depth=kept), vectors, part.results)
 
     def first(self, count: int) -> Evidence:
-        """Return the evidence with only the first `count` sums.
-
-        Calls of `first` with the same count return the same object.
-        """
+        """Return the evidence with only the first `count` sums."""
         if count >= len(self):
             return self
         if count not in self._first:
@@ -111,7 +105,7 @@ class Evidence:
 
     @functools.cached_property
     def fields(self) -> tuple[fields.Field, ...]:
-        """Return the parameters of an accumulator model, each with the values that are possible for the unit."""
+        """Return each parameter of an accumulator model with its possible values."""
         return fields.hypotheses(self.interface, nan_codes(self.results))
 
     @property
@@ -120,10 +114,10 @@ class Evidence:
         return len(self._agrees)
 
     def best(self, engines: Iterable[Engine]) -> list[Engine]:
-        """Return the accumulator models without duplicates, sorted by how many sums each model reproduces.
+        """Return the given accumulator models without duplicates, best model first.
 
-        If there are many accumulator models, a sample of the sums ranks the models first. Only the best accumulator
-        models of the first ranking are then ranked by all sums.
+        The best accumulator model reproduces the most sums. If many models are given, they are first sorted by a sample
+        of the sums. Only the best of them are then sorted by all sums.
         """
         found = list({fields.key(engine): engine for engine in engines}.values())
         if len(found) > _MANY:

@@ -1,9 +1,7 @@
 """Possible values of each parameter of an accumulator model.
 
-The possible values are derived from the type of the parameter and from the catalogue. A field of an accumulator model
-is an enumeration member, a truth value, a format, an integer or None. The possible values of a field are all values of
-its type, and the values of the presets in the catalogue. Values that the accumulator model refuses are left out. A new
-field or preset of the accumulator model needs no change in the search.
+A field of an accumulator model is an enumeration member, a truth value, a format, an integer or None. The search tries
+all values of the field's type, and the values that occur in the accumulator presets. Invalid values are left out.
 """
 
 from __future__ import annotations
@@ -33,7 +31,7 @@ _MOST_REFUSED = 6
 
 @dataclass(frozen=True)
 class Field:
-    """Field of an accumulator model, with the values that the field can have for a given interface."""
+    """Field of an accumulator model, and the values of the field that the search tries."""
 
     name: str
     values: tuple[Any, ...]
@@ -43,14 +41,14 @@ class Field:
 def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field, ...]:
     """Return every field of an accumulator model except the name, in order.
 
-    `codes` holds the NaN codes that the unit has returned.
+    `codes` holds the NaN codes that occurred in the results of the hardware unit.
     """
     return tuple(Field(name, _taken(name, _values(each, interface, codes))) for name, each in PARAMETERS.items())
 
 
 @functools.lru_cache(maxsize=512)
 def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the values of a field that are valid in the default accumulator model or in a preset."""
+    """Return the field values that are valid in at least one accumulator model: the default or a preset."""
     parameter = PARAMETERS[name]
     users = [Engine(), *(preset for preset in ENGINES.values() if parameter.of(preset) != parameter.default)]
     return tuple(value for value in values if any(with_values(user, {name: value}) is not None for user in users))
@@ -65,10 +63,7 @@ def _values(parameter: Parameter, interface: Interface, codes: tuple[int, ...]) 
 
 
 def _holds_codes(name: str, interface: Interface, codes: tuple[int, ...]) -> bool:
-    """Return whether a field of the accumulator model holds codes of the result format.
-
-    A field holds codes if the accumulator model accepts the first of `codes` in this field, but not the number 1.
-    """
+    """Return whether a field of the accumulator model holds codes of the result format."""
     plain = Engine(NAME, Result(interface.output))
     return bool(codes) and with_values(plain, {name: codes[0]}) is not None and with_values(plain, {name: 1}) is None
 
@@ -95,23 +90,23 @@ def _lowest(interface: Interface) -> int:
 
 
 def is_possible(engine: Engine, interface: Interface) -> bool:
-    """Return whether a unit with this interface may have the given accumulator model.
+    """Return whether a hardware unit with the given interface can have the given accumulator model.
 
-    The accumulator model's results must have the interface's format, and depend only on the operands.
+    The accumulator model must have the interface's result format, and must not round stochastically.
     """
     return engine.addend_format == interface.output and not engine.result.rounding.needs_bits
 
 
 def presets(interface: Interface) -> list[Engine]:
-    """Return the accumulator presets that a unit with this interface may have."""
+    """Return the accumulator presets that are possible for a hardware unit with the given interface."""
     return [engine for engine in ENGINES.values() if is_possible(engine, interface)]
 
 
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
-    """Yield copies of the accumulator model: for each other value of the given field, a copy with this value.
+    """Yield one copy of the accumulator model for each possible new value of the given field.
 
-    If a value is invalid alone, other fields of the copy are changed to make the value valid. After several invalid
-    values in a row, other fields are no longer changed.
+    A new value may be invalid together with the values of other fields. The other fields are then changed too. After
+    several invalid values in a row, the function skips invalid values instead.
     """
     refused = 0
     for value in field.values:
@@ -131,8 +126,8 @@ def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engi
 def _with(engine: Engine, name: str, value: Any, interface: Interface) -> tuple[Engine, ...]:
     """Return copies of the accumulator model with a new value in one field.
 
-    If the accumulator model refuses the value, as few other fields as possible are reset to their defaults. If several
-    resets make the value valid, one accumulator model is returned for each reset.
+    If the new value is invalid, as few other fields as possible are reset to their defaults. If this is possible in
+    several ways, all resulting accumulator models are returned.
     """
     return tuple(_suited(engine, {name: value}, interface))
 
@@ -153,7 +148,7 @@ def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Ite
 
 
 def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Interface) -> Iterator[Engine]:
-    """Yield accumulator models with the given values, and with the integer field `other` changed to a valid value."""
+    """Yield accumulator models with the given values that become valid by a change of the integer field `other`."""
     own = PARAMETERS[other].of(engine)
     if not is_whole(own) or not 1 <= own <= _WIDEST:
         return
@@ -186,8 +181,8 @@ def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
 def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iterator[Engine]:
     """Yield accumulator models that differ from the given model in one field.
 
-    Other fields differ only if the new value requires a change. A field with many integers is sampled. The sample
-    consists of the values that `sparse` returns, and the integers near the given model's value.
+    Other fields change only if the new value is invalid otherwise. For a field with many possible integers, the
+    function tries the integers near the present value, and a sparse sample of the others.
     """
     for field in choices:
         values = dict.fromkeys([*sparse(field.values), *beside(field, engine).values])
@@ -195,7 +190,7 @@ def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iter
 
 
 def beside(field: Field, engine: Engine) -> Field:
-    """Return a copy of a field that keeps only its non-integer values and its integers near the given value."""
+    """Return a copy of the field whose integer values are limited to integers near the model's value."""
     own = PARAMETERS[field.name].of(engine)
     values = [v for v in field.values if not is_whole(v) or (is_whole(own) and abs(v - own) <= _BESIDE)]
     return Field(field.name, tuple(value for value in values if value != own))
@@ -216,10 +211,7 @@ def sparse(values: Sequence[Any]) -> list[Any]:
 
 
 def between(values: Sequence[Any], best: Any) -> list[Any]:
-    """Return the integers near `best` that the sample of `sparse` leaves out.
-
-    `best` is an integer in the sample.
-    """
+    """Return the integers between `best` and its two neighbours in the sparse sample of field values."""
     if not is_whole(best):
         return []
     kept = sorted(value for value in sparse(values) if is_whole(value))
@@ -243,9 +235,9 @@ def differences(engine: Engine, other: Engine) -> dict[str, Any]:
 
 
 def named(engine: Engine) -> Engine:
-    """Return the accumulator model with a name that `fp9.engine` accepts: a preset name with changed parameters.
+    """Return the accumulator model, renamed so that `fp9.engine` accepts the name: preset(field=value,...).
 
-    The name uses the preset with the fewest changed parameters.
+    The preset in the name is the preset that needs the fewest changed fields.
     """
     base = min(ENGINES.values(), key=lambda preset: len(differences(preset, engine)))
     changes = ",".join(f"{name}={spelled(value)}" for name, value in differences(base, engine).items())

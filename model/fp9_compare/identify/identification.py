@@ -49,8 +49,7 @@ _AGAIN = 16
 
 @dataclass(frozen=True)
 class Fall:
-    """Effect of one computed sum: the index of the sum, and the numbers of candidate accumulators before and after the
-    sum."""
+    """One computed sum, and the number of candidate accumulators before and after it."""
 
     row: int
     before: int
@@ -62,8 +61,8 @@ class Fit:
     """Result of an identification. `engine` reproduces every sum, or is None.
 
     `nearest` is the accumulator model that reproduces the most sums. `nearest` equals `engine` unless `engine` is None.
-    `equal` holds other accumulator models that give the same result as `nearest` for every computed sum. `calls` counts
-    all sums that the hardware computed, including confirmations and repetitions.
+    `equal` holds the other accumulator models that reproduce the same sums as `nearest`. `calls` is the number of sums
+    that the hardware unit computed, repetitions included.
     """
 
     name: str
@@ -82,7 +81,7 @@ class Fit:
 
 
 class _Spent(Exception):
-    """Raised when the limit on the number of computed sums is reached."""
+    """Raised when the hardware unit has computed the maximum number of sums."""
 
 
 class _Session:
@@ -107,7 +106,7 @@ class _Session:
         return results
 
     def ask_thinned(self) -> None:
-        """Let the hardware unit compute a sample of the probe sums from every family, once per session."""
+        """Let the hardware unit compute a sample of all probe sums, unless it has already computed them."""
         if not self._asked_thinned:
             self._asked_thinned = True
             self.ask(self.pool.take(thinned(self.pool, _THINNED)) + drawn(self.interface, _CONFIRMING, self.rng))
@@ -125,12 +124,11 @@ class _Session:
             )
 
     def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:
-        """Let the hardware unit compute sums that distinguish the candidate accumulators.
+        """Let the hardware unit compute sums for which the candidate accumulators predict different results.
 
-        Return the remaining candidates.
+        Return the candidate accumulators that predict all results correctly.
 
-        The method ends when no sum of `vectors` distinguishes the candidate accumulators. Every eighth sum is tried
-        first.
+        The method ends when all remaining candidates predict the same results for the sums in `vectors`.
         """
         left = list(candidates)
         for part in self._pool if vectors is self.pool else _parts(self.interface, vectors):
@@ -164,7 +162,7 @@ def _parts(interface: Interface, vectors: Vectors) -> list[Predictions]:
 def _classes(results: NDArray[np.uint64]) -> NDArray[np.intp]:
     """Replace results (candidates, vectors) by small integers.
 
-    In each column of the returned array, equal results have equal integers.
+    Two integers in a column are equal if and only if the two results are equal.
     """
     return np.stack([np.unique(column, return_inverse=True)[1] for column in results.T], axis=1)
 
@@ -182,10 +180,10 @@ def _best_column(classes: NDArray[np.intp]) -> int | None:
 def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
     """Identify the accumulator of a hardware unit with at most `calls` sums.
 
-    First, the sums distinguish the accumulator models of the catalogue. Then accumulator models that differ in one or
-    more fields from the only remaining model are tried. Random sums must agree with the remaining accumulator model. If
-    no candidate remains, the hardware unit computes a sample of all probe sums. The function `search` then finds an
-    accumulator model that reproduces the sums.
+    The first candidates are the accumulator presets. The hardware unit computes sums until one candidate remains.
+    Models that differ from it in a few fields are then tried in the same way. Finally, the remaining model must predict
+    random sums. If no preset reproduces the sums, the hardware unit computes more sums, and a search finds a model that
+    reproduces them.
 
     Raises ValueError if the hardware unit fails, returns other shapes, or gives another result for the same sum.
     """
@@ -209,7 +207,7 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
 
 
 def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[Engine]:
-    """Return accumulator models near the given model that provably give the same sums, except those in `equal`."""
+    """Return other accumulator models that provably give the same sums. Models in `equal` are left out."""
     own = fields.key(plain(engine, session.interface))
     known = {fields.key(other) for other in equal}
     near = fields.near(engine, session.evidence.fields, session.interface)
@@ -218,7 +216,7 @@ def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[E
 
 
 def _converse(session: _Session) -> list[Engine]:
-    """Return the accumulator models that reproduce every sum and that no computed sum distinguishes.
+    """Identify the accumulator. Return all accumulator models that reproduce every computed sum.
 
     The list is empty if no accumulator model reproduces every sum.
     """
@@ -239,10 +237,10 @@ def _converse(session: _Session) -> list[Engine]:
 
 
 def _searched(session: _Session) -> list[Engine]:
-    """Search for an accumulator model that reproduces a sample of all probe sums.
+    """Search for an accumulator model that reproduces all sums that the hardware unit computed.
 
-    Return an empty list if the search fails. After a failed search, the unit computes more sums, with exponents that
-    depend on the bit widths of the nearest model. The search is then repeated.
+    Return an empty list if the search fails. After a failed search, the hardware unit computes more sums, and the
+    search is repeated.
     """
     session.ask_thinned()
     session.check_again()
@@ -282,16 +280,16 @@ def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
 
 
 def _searching(session: _Session, engine: Engine) -> Vectors:
-    """Return stimulus: random sums, and sums whose exponents differ by about the bit widths of the accumulator model.
+    """Return sums that test an accumulator model: random sums, and sums with critical exponent differences.
 
-    Every sum is repeated with the accumulator model's result subtracted, to reveal bits that rounding hides.
+    Every sum is also computed with the expected result subtracted, so that the rounding error becomes visible.
     """
     found = drawn(session.interface, _DEEP, session.rng) + edges(session.interface, engine, _EDGES, session.rng)
     return found + residuals(session.interface, engine, found)
 
 
 def _unlike(session: _Session, engines: Sequence[Engine]) -> list[Engine]:
-    """Group accumulator models that provably give the same sums. Return the preferred model of each group."""
+    """Group accumulator models that provably give the same sums."""
     kinds: dict[tuple[object, ...], list[Engine]] = {}
     for engine in engines:
         kinds.setdefault(fields.key(plain(engine, session.interface)), []).append(engine)
@@ -316,9 +314,9 @@ def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
 
 
 def _confirmed(session: _Session, left: list[Engine]) -> bool:
-    """Return whether the remaining accumulator model reproduces new random sums.
+    """Let the hardware unit compute new random sums. Return whether the first candidate reproduces all sums.
 
-    An accumulator model that is not a preset must also reproduce the probe sums of every family.
+    If the candidate is not a preset, the hardware unit also computes a sample of all probe sums.
     """
     if not _is_preset(_preferred(left)):
         session.ask_thinned()

@@ -13,7 +13,8 @@ MAX_DEPTH = 4096
 class Interface:
     """Known properties of a hardware unit: the formats of a, b and the result, and the number of products.
 
-    The addend has the result's format. With `any_nan`, all NaN results count as equal. Formats may be given by name.
+    The addend has the result's format. If `any_nan` is true, all NaN results count as equal. Formats may be given by
+    name.
     """
 
     a: Format

@@ -42,9 +42,9 @@ def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
 
 
 def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
-    """Change the fields of the accumulator models in the search beam, and return the best of the old and new models.
+    """Change fields of the accumulator models in the beam, and return the best of the old and new models.
 
-    The next type of change is tried only if no change of the previous type reproduces more sums.
+    Simple changes are tried first. Further changes are tried only if no simple change reproduces more sums.
     """
     most = rows.agreement(beam[0])
     for count, kinds in _STEPS:
@@ -80,8 +80,8 @@ def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
 def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:
     """Return the accumulator models that reproduce the most sums.
 
-    Only a few accumulator models that reproduce the same set of sums are kept, so that the search beam stays diverse.
-    If several accumulator models provably give the same sums, only one model is kept.
+    The returned models reproduce different sets of sums, except for a few models. Of several models that provably give
+    the same sums, only one is returned.
     """
     kept: list[Engine] = []
     known: set[tuple[Any, ...]] = set()

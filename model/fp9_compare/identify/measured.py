@@ -21,8 +21,8 @@ _FIRST = 64
 class Explained:
     """Explanation of measured sums. `engine` reproduces every sum, or is None. `nearest` reproduces most sums.
 
-    `with_c` states whether the measured unit added C, or +0 instead. `presets` names all accumulator presets that
-    reproduce every sum.
+    `with_c` is false if the hardware unit added +0 instead of C. `presets` names all accumulator presets that reproduce
+    every sum.
     """
 
     rows: Rows
@@ -39,9 +39,10 @@ class Explained:
 
 
 def fit_rows(rows: Rows) -> Explained:
-    """Return the accumulator model that reproduces the sums with addend C, or else with addend +0.
+    """Search for an accumulator model that reproduces the measured sums, with the addend C or with +0.
 
-    If neither exists, return the nearest model. The presets are tried before the search for other accumulator models.
+    If no model reproduces all sums, the nearest model is returned. The presets are tried before the search for other
+    accumulator models.
     """
     both = [(with_c, evidence_of(given)) for with_c, given in ((True, rows), (False, rows.without_addend()))]
     for with_c, evidence in both:
@@ -59,7 +60,7 @@ def fit_rows(rows: Rows) -> Explained:
 
 
 def evidence_of(rows: Rows) -> Evidence:
-    """Return measured sums in the form that accumulator models are compared with."""
+    """Convert measured sums to an Evidence object, with which accumulator models are compared."""
     return Evidence(rows.interface, rows.vectors, rows.results)
 
 
@@ -73,7 +74,7 @@ def matching_presets(evidence: Evidence) -> tuple[str, ...]:
 def _searched(evidence: Evidence) -> Engine:
     """Return the accumulator model that reproduces the most sums.
 
-    The search uses the first sums only, and adds more sums if the first sums do not suffice.
+    The search starts with few sums. If the found model fails for other sums, the search is repeated with more sums.
     """
     starts = fields.presets(evidence.interface)
     size = _FIRST
@@ -86,9 +87,9 @@ def _searched(evidence: Evidence) -> Engine:
 
 
 def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
-    """For each field of an accumulator model, return the field values that the measured sums do not exclude.
+    """Return, for each field of an accumulator model, other values with which all sums are still reproduced.
 
-    A returned list holds field values that differ from the model's value, but also reproduce every sum.
+    Fields without such values are left out.
     """
     head, found = evidence.first(_FIRST), {}
     for field in evidence.fields:

@@ -1,7 +1,7 @@
-"""Neighbours of an accumulator model, which differ in one field or in a group of fields.
+"""Accumulator models that differ from a given model in one field or in a few fields.
 
-One field of an accumulator model can hide the effect of another field. For example, a narrow alignment window hides how
-lower bits are truncated. The search changes all fields of a group at once.
+Some fields are changed at the same time, because one field can hide the effect of another field. For example, a wrong
+window width can hide a wrong truncation mode.
 """
 
 from __future__ import annotations
@@ -46,10 +46,9 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
-    """Yield pairs (chunk length, interleave) for accumulators that add `products` products in a step.
+    """Yield possible chunk lengths and interleaves for accumulators that add `products` products in a step.
 
-    Without interleave, the chunk lengths end at the first length that holds all elements of the sum. An interleaved
-    order is left out if an accumulator with a shorter step gives the same sums.
+    Values that add the elements in the same order as smaller values are left out.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
     for run in range(1, products + 1):
@@ -59,14 +58,14 @@ def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
 
 
 def windowed(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield copies of the accumulator model with every combination of window, truncation and addend alignment."""
+    """Yield a copy of the accumulator model for each combination of window, truncation and addend alignment."""
     yield from combined(engine, rows, ("window", "truncation", "addend"))
 
 
 def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator[Engine]:
-    """Yield copies of the accumulator model with every combination of values for the named fields.
+    """Yield a copy of the accumulator model for each combination of possible values of the named fields.
 
-    Invalid values, and values that change no sum, are left out.
+    Invalid combinations, and values without any effect on the sums, are left out.
     """
     values = {field.name: field.values for field in rows.fields}
     for chosen in itertools.product(*(values[name] for name in names)):
@@ -76,9 +75,9 @@ def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator
 
 
 def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield copies of the accumulator model. In each copy, one group of fields has other values.
+    """Yield copies of the accumulator model in which several related fields have other values.
 
-    Only integers near the accumulator model's present value are tried.
+    An integer field is only changed by a small amount.
     """
     for names in _GROUPS:
         yield from _product(engine, names, rows)
@@ -87,8 +86,8 @@ def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 def paired(engine: Engine, rows: Evidence) -> Iterator[Engine]:
     """Yield copies of the accumulator model with other values in any two fields.
 
-    Only integers near the accumulator model's present value are tried. The order of addition (products, chunk,
-    interleave) is treated as one field.
+    An integer field is only changed by a small amount. The three fields `products`, `chunk` and `interleave` are
+    changed at the same time, as if they were one field.
     """
     few = [fields.beside(field, engine) for field in rows.fields if field.name not in ORDER]
     for order in _few_orders(engine, rows):
@@ -134,7 +133,7 @@ def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[E
 
 
 def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
-    """Return the values to try for a field: all non-integers, and the integers near the accumulator model's value."""
+    """Return the field values to try. An integer is only changed by a small amount."""
     own = PARAMETERS[field.name].of(engine)
     if field.name in ORDER:
         return list(dict.fromkeys([own, *_nearby_order(engine, rows.interface.depth)[field.name]]))
@@ -143,11 +142,7 @@ def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
 
 
 def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
-    """Return nearby values for each field of the order of addition (products, chunk, interleave).
-
-    The tried numbers of products in a step are: one less, one more, half, and twice the present number. The tried chunk
-    lengths are one step, two steps, and all steps.
-    """
+    """Return values to try for the fields `products`, `chunk` and `interleave`, near their present values."""
     products = engine.step.products
     filled = -(-depth // products) * products
     return {

@@ -1,4 +1,4 @@
-"""Chart of an identification: the remaining candidates and field values after each sum."""
+"""Chart of how many accumulator models and field values remain possible after each sum."""
 
 from __future__ import annotations
 
@@ -35,10 +35,10 @@ def write(found: Fit, path: Path) -> None:
 
 
 def remaining(found: Fit) -> dict[str, list[int]]:
-    """For each field, count the field values that reproduce all sums so far.
+    """Return, for each field, how many field values remain possible before the first sum and after each sum.
 
-    For each field, the function returns a list of counts: one before the first sum, and one after each sum. While one
-    field is varied, all other fields have the values of the nearest accumulator model.
+    A field value remains possible if it reproduces all sums so far. All other fields then have the values of the
+    nearest accumulator model.
     """
     evidence, engine = found.evidence, found.nearest
     return {

@@ -1,8 +1,8 @@
 """Text files of measured sums, which hardware outside fp9 computed.
 
-The first line of a file is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Every following line is one sum. The line has
-four words of hex digits: for a, b, c and the result. The codes of a vector are concatenated. The number of hex digits
-of a code follows from the width of its format. Lines that begin with # are comments.
+The first line of a file is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Every following line is one sum. A line has four
+words in hex: vector a, vector b, the addend c, and the result. The codes of a vector are written without spaces. A code
+of an 8-bit format has two hex digits, and a code of FP32 has eight. Lines that begin with # are comments.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Rows:
     results: NDArray[np.uint64]
 
     def without_addend(self) -> Rows:
-        """Return the sums with the addend +0 instead of C, because some measured units did not add C."""
+        """Replace all addends by +0, because some hardware units did not add C."""
         vectors = Vectors(self.vectors.a, self.vectors.b, np.zeros(len(self.vectors)), self.vectors.purposes)
         return Rows(self.name, self.interface, vectors, self.results)
 
@@ -47,12 +47,12 @@ def header(interface: Interface) -> str:
 
 
 def digits(fmt: Format) -> int:
-    """Return the number of hex digits that a code of the format needs."""
+    """Return the number of hex digits in a code of the given format."""
     return -(-fmt.bits // 4)
 
 
 def inputs(interface: Interface, vectors: Vectors) -> list[str]:
-    """Return the first three words of each line, which hold the codes of a, b and c."""
+    """Return the start of each line of a file of measured sums: the codes of a, b and c in hex."""
     addends = encode(vectors.c, interface.output, "rne", "inf")
     wide_a, wide_b, wide_c = (digits(fmt) for fmt in (interface.a, interface.b, interface.output))
     return [
@@ -66,7 +66,7 @@ def _hex(codes: list[int], width: int) -> str:
 
 
 def read(path: Path, any_nan: bool = False) -> Rows:
-    """Read the measured sums of a file. With `any_nan`, all NaN results count as equal.
+    """Read a file of measured sums. If `any_nan` is true, all NaN results count as equal.
 
     Raises ValueError with the line number for an invalid line. Raises OSError for an unreadable file.
     """

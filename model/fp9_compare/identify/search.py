@@ -1,9 +1,9 @@
 """Search for accumulator models that reproduce measured sums.
 
-The search first finds the parameters of one addition step, then the order of addition, then all other fields. A probe
-sum depends on few fields. Sums of one or two nonzero products show how an accumulator aligns, truncates and rounds. The
-order of addition does not change sums of one or two nonzero products. Once the step parameters are known, every order
-of addition is tried on longer sums. Finally, the best accumulator models are repaired locally (`local_repair`).
+The search first determines how one step adds its operands, then the order of addition, then all other fields. Sums with
+at most two nonzero products show how an accumulator aligns, truncates and rounds its operands. Such sums do not depend
+on the order of addition. Longer sums then show in which order the products are added. Finally, single fields of the
+best accumulator models are changed until all sums are reproduced.
 """
 
 from __future__ import annotations
@@ -138,13 +138,13 @@ def _numbered(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 class _Climb:
-    """Hill climbing that changes one field of an accumulator model at a time to reproduce more sums."""
+    """Hill climbing: changes one field of an accumulator model at a time so that more sums are reproduced."""
 
     def __init__(self, rows: Evidence, choices: Sequence[fields.Field]) -> None:
         self._rows, self._fields = rows, choices
 
     def pass_over(self, engine: Engine) -> Engine:
-        """Set each field of the accumulator model in turn to the value that reproduces the most sums.
+        """Set one field after another to the value with which the accumulator model reproduces the most sums.
 
         Return the changed model.
         """

@@ -1,10 +1,10 @@
-"""Test of the identification on presets and on random accumulator models.
+"""Tests that identify known accumulator models: presets and random models.
 
     python -m fp9_compare.identify.trials presets --out records/identify/presets.json
     python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json
 
-An existing record is extended by the random accumulator models whose seeds are missing. Identified models that were
-compared with the known models on too few sums are compared again.
+If the record exists, only missing random seeds are tested and added to the record. A recorded comparison on too few
+sums is repeated with more sums.
 """
 
 from __future__ import annotations
@@ -50,8 +50,8 @@ _SIDES = (
 class Trial:
     """Result of a test that identifies a known accumulator model.
 
-    `same` states whether the identified model equals the known model, except for unobservable fields. `equal` states
-    whether both models give equal results on all probe sums and on `dots` random sums.
+    `same` states whether the two models are equal. Fields without any effect on the sums are ignored. `equal` states
+    whether the two models give equal results for all probe sums and for `dots` random sums.
     """
 
     seed: int
@@ -75,9 +75,9 @@ def boxed(engine: Engine, interface: Interface) -> Box:
 
 
 def interface_of(preset: Engine) -> Interface:
-    """Return an interface whose sums are long enough to reveal the accumulator preset.
+    """Return the interface for testing an accumulator preset, with sufficiently long sums.
 
-    A sum of the interface takes at least two accumulation steps or two chunks.
+    A sum has at least twice as many products as an accumulation step or a chunk.
     """
     operand = format("e2m1" if preset.step.group else "e4m3")
     depth = max(_DEPTH, 2 * (preset.chunk.length or preset.step.products))
@@ -85,8 +85,7 @@ def interface_of(preset: Engine) -> Interface:
 
 
 def random_interface(seed: int) -> Interface:
-    """Return the interface that the test with the given random seed uses. Successive seeds take the interfaces in
-    turn."""
+    """Return the interface for the test with the given random seed."""
     a, b, output = _SIDES[seed % len(_SIDES)]
     return Interface(format(a), format(b), fixed_format(output), _DEPTH)
 
@@ -117,7 +116,7 @@ def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
 
 
 def trial(engine: Engine, interface: Interface, seed: int = 0, dots: int = DOTS) -> Trial:
-    """Identify an accumulator model as a black box, and compare the identified model with the original."""
+    """Identify a known accumulator model from its results alone, and compare the found model with it."""
     found = fit(boxed(engine, interface), CALLS, seed)
     same = found.engine is not None and _shown(found.engine, interface) == _shown(engine, interface)
     equal = same or (found.engine is not None and _equal(engine, found.engine, interface, seed, dots))
@@ -134,7 +133,7 @@ def _shown(engine: Engine, interface: Interface) -> tuple[Any, ...]:
 def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots: int) -> bool:
     """Return whether two accumulator models agree on all probe sums and on `dots` random sums.
 
-    The random sums are new: the identification did not use them.
+    The identification did not use these random sums.
     """
     rng = np.random.default_rng([seed, dots])
     for start in range(0, dots, _PART):
@@ -146,10 +145,7 @@ def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots:
 
 
 def compared(done: Trial, dots: int) -> Trial:
-    """Compare the known and the identified accumulator model of a test on `dots` sums.
-
-    Return the new test result.
-    """
+    """Repeat the comparison of the known and the identified accumulator model on `dots` random sums."""
     assert done.found is not None, "there must be an answer to compare"
     given, found = find_engine(done.given), find_engine(done.found)
     equal = _equal(given, found, random_interface(done.seed), done.seed, dots)
@@ -167,7 +163,7 @@ def _write(trials: Sequence[Trial], out: Path) -> None:
 
 
 def summary(trials: Sequence[Trial]) -> str:
-    """Return a text that states how many accumulator models were recovered, and how many sums were used."""
+    """Return a summary of the tests: how many accumulator models were identified correctly, from how many sums."""
     equal = [each for each in trials if each.equal]
     least = min((each.dots for each in equal if not each.same), default=0)
     known = (

@@ -1,4 +1,4 @@
-"""Unobservable fields of an accumulator model, which change no sum of the operand formats."""
+"""Fields of an accumulator model that have no effect on any sum of the given operand formats."""
 
 from __future__ import annotations
 
@@ -15,11 +15,12 @@ from fp9_compare.identify.interface import Interface
 
 
 def _unused(engine: Engine, interface: Interface) -> set[str]:
-    """Return the fields of an accumulator model that change no sum of the interface's operands.
+    """Return the names of the accumulator model's fields that have no effect on any sum.
 
-    The field `scaling` has no effect because operands have no scales. The field `zero_bypass` has no effect without a
-    merged NaN-Inf code. The fields `truncation` and `addend` have no effect without an alignment window. The field
-    `products` has no effect in an exact accumulator. The order of elements has no effect if a chunk is a single step.
+    The field `scaling` never has an effect, because the tested operands have no scales. The field `zero_bypass` only
+    matters for formats that use one code for NaN and infinity. The fields `truncation` and `addend` have no effect
+    without an alignment window. The field `products` has no effect if all additions are exact. The field `interleave`
+    has no effect if each chunk is added in a single step.
     """
     unobservable = {"scaling"}
     if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
@@ -40,12 +41,12 @@ def _unused(engine: Engine, interface: Interface) -> set[str]:
 
 
 def is_plain(engine: Engine, interface: Interface) -> bool:
-    """Return whether all unobservable fields of an accumulator model have their default values."""
+    """Return whether all fields without an effect on the sums have their default values."""
     return all(p.of(engine) == p.default for p in map(PARAMETERS.__getitem__, _unused(engine, interface)))
 
 
 def plain(engine: Engine, interface: Interface) -> Engine:
-    """Return an accumulator model that gives the same sums, with unobservable fields at their defaults."""
+    """Return an equivalent accumulator model in which all fields without effect have their default values."""
     engine = engine.changed(**{name: PARAMETERS[name].default for name in _unused(engine, interface)})
     for rule in (_without_zeros, _one_overflow, _without_overflow, _shortest, _fewest, _without_addend):
         engine = with_values(engine, rule(engine, interface)) or engine
@@ -61,9 +62,9 @@ def _lowest_product(interface: Interface) -> int:
 
 
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Return None for `zero_exponent` if the field changes no sum, otherwise the field's value.
+    """Return the default None for the field `zero_exponent` if the field has no effect on any sum.
 
-    The field `zero_exponent` matters only if an alignment window at this exponent cuts off a bit of a term.
+    The field has an effect only if an alignment window at this exponent truncates a product or an addend.
     """
     if engine.window.zero_exponent is None or engine.window.width is None or engine.step.group is not None:
         return {}
@@ -74,7 +75,7 @@ def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _one_overflow(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Return the simplest overflow policy that gives the same sums.
+    """Replace the overflow policy by a simpler policy that gives the same sums.
 
     The policy `propagate` is replaced by `saturate`. The policies `inf`, `directed` and `sat_none` give equal results
     if the formats have infinities and all rounding is to nearest.
@@ -94,9 +95,9 @@ def _has_infinities(engine: Engine) -> bool:
 def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
     """Return the default overflow policy if no sum can overflow.
 
-    The bound on any sum is the number of products, times the largest product, times the safety factor `_CUT_UPWARD`. No
-    sum overflows if the bound is less than half an ulp of the largest result. If sums are split into chunks, the bound
-    must also be less than the largest number of the chunk format.
+    No sum overflows if the sum of the largest possible products is less than half an ulp of the largest result. The
+    function multiplies the sum of the largest products by `_CUT_UPWARD` for safety. If sums are split into chunks, the
+    sum must also be less than the largest number of the chunk format.
     """
     to_total = engine.output_rounding if engine.chunk.length is not None else engine.result.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ
@@ -142,7 +143,7 @@ def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
-    """If each step is a separate chunk that starts at +0, return the default addend alignment."""
+    """If every chunk is a single addition step that starts at +0, return the default addend alignment."""
     alone = engine.chunk.length == engine.step.products and engine.window.zero_exponent is None
     return (
         {"addend": PARAMETERS["addend"].default}

@@ -28,7 +28,7 @@ _NEGATIVE = np.uint64(1 << 63)
 
 @dataclass(frozen=True)
 class Vectors:
-    """Operands of n sums: codes `a` and `b` (n, k), numbers `c` (n,), and a text that states what each sum tests."""
+    """Operands of n dot products: codes `a` and `b` (n, k), addends `c` (n,), and the purpose of each dot product."""
 
     a: NDArray[Any]
     b: NDArray[Any]
@@ -60,7 +60,7 @@ def patterns(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
 def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint64]:
     """Return result codes as integer patterns.
 
-    The integer pattern of a NaN keeps its NaN code, unless `any_nan` is set.
+    The integers of two NaN are equal only if the NaN codes are equal. With `any_nan`, all NaN have the same integer.
     """
     numbers = patterns(decode_to(codes, interface.output, np.float64))
     if interface.any_nan:
@@ -69,7 +69,7 @@ def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint6
 
 
 def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
-    """Return the NaN codes in an array of integer patterns."""
+    """Return all NaN codes that occur in an array of results, given as integer patterns."""
     found = np.unique(results[(results >= _NAN) & (results < _NEGATIVE)] - _NAN)
     return tuple(code for code in found.tolist() if code)
 
@@ -77,7 +77,7 @@ def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
 class Predictions:
     """Results that accumulator models predict for given operand vectors.
 
-    For each order of the elements, the operand arrays are reordered once and cached.
+    Accumulator models add the elements in different orders. The reordered operand arrays are cached.
     """
 
     def __init__(self, interface: Interface, vectors: Vectors) -> None:
@@ -88,7 +88,7 @@ class Predictions:
         self._found: dict[tuple[object, ...], NDArray[np.uint64] | None] = {}
 
     def of(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the result bit patterns (n,) that an accumulator model predicts, and cache the patterns.
+        """Return the results (n,) that an accumulator model predicts, as integer patterns, and cache them.
 
         Return None if the accumulator model does not accept the operands.
         """
@@ -98,7 +98,7 @@ class Predictions:
         return self._found[known]
 
     def once(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the result bit patterns (n,) that an accumulator model predicts, without caching.
+        """Return the results (n,) that an accumulator model predicts, as integer patterns.
 
         Return None if the accumulator model does not accept the operands.
         """
@@ -109,7 +109,7 @@ class Predictions:
         return code_patterns(codes, self._interface)
 
     def reach(self) -> NDArray[np.intp]:
-        """Return the number of products in each sum, without the zero products at the end, shape (n,)."""
+        """Return the number of products in each sum, not counting zero products at the end, shape (n,)."""
         some = (self._a.array("float64") != 0.0) & (self._b.array("float64") != 0.0)
         places = np.arange(1, some.shape[1] + 1)
         found: NDArray[np.intp] = (some * places).max(axis=1)
@@ -126,7 +126,7 @@ class Predictions:
         return dot(self._a, self._b, engine=engine, c=self._addend(fmt)[0], format_c=fmt, threads=1)
 
     def _sums(self, engine: Engine) -> NDArray[Any]:
-        """Compute the codes as `dot` does, but without checking user input."""
+        """Compute result codes as `fp9.dot` does, but do not check the arguments."""
         a, b = self._ready(engine)
         _, start = self._addend(engine.addend_format)
         codes = np.empty(len(start), dtype=engine.output.dtype)

@@ -1,4 +1,4 @@
-"""Stimulus: sparse sums whose exponents differ by about an accumulator's bit widths."""
+"""Sparse random sums whose exponent differences are close to the bit widths of an accumulator."""
 
 from __future__ import annotations
 
@@ -72,10 +72,10 @@ class _Edges:
 
 
 def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
-    """Return random sparse sums whose results change if a parameter of the accumulator model changes a little.
+    """Return `count` random sparse sums that distinguish an accumulator model from very similar models.
 
-    The exponents of the terms differ by about the bit widths of the accumulator model. The terms of a sum are added in
-    one step or in several steps. In most sums, large terms cancel.
+    The exponent differences of the terms are close to the bit widths of the accumulator model. In most sums, the
+    largest terms cancel.
     """
     pool = OperandPool(interface)
     made = _Edges(pool, engine, Random(int(rng.integers(1 << 32))))
@@ -83,9 +83,9 @@ def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Gener
 
 
 def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:
-    """Return the same sums again, with the accumulator model's result subtracted (as the addend).
+    """Return sums whose addend is the negated result of the accumulator model for the same products.
 
-    The result of a new sum is the accumulator model's rounding error, which reveals bits that rounding hid.
+    The result of such a sum is about the rounding error of the accumulator model.
     """
     alone = replace(vectors, c=np.zeros(len(vectors)))
     results = Predictions(interface, alone).of(engine)

@@ -18,10 +18,7 @@ from fp9_compare.identify.vectors import Vectors
 
 
 class OperandPool:
-    """Products and addends that the operand formats of an interface can represent.
-
-    The pool's methods select a product or an addend by its exponent.
-    """
+    """Products and addends that the operand formats of an interface can represent."""
 
     def __init__(self, interface: Interface) -> None:
         self.interface = interface
@@ -42,7 +39,7 @@ class OperandPool:
     def power(self, exponent: int, negative: bool = False) -> tuple[int, int]:
         """Return codes of a and b whose product is 2^exponent.
 
-        The exponent is clamped to the range of a product's exponents.
+        An exponent outside the range of products is replaced by the nearest possible exponent.
         """
         return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
 
@@ -58,7 +55,8 @@ class OperandPool:
         return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
 
     def negative(self, product: tuple[int, int]) -> tuple[int, int]:
-        """Return the codes of two factors whose product is the given product, negated."""
+        """Return the codes of two factors with the negated product. `product` holds the codes of the original
+        factors."""
         return int(self._negated[product[0]]), product[1]
 
     def _signed(self, factors: tuple[float, float], negative: bool) -> tuple[int, int]:
@@ -66,18 +64,18 @@ class OperandPool:
         return self._codes_a[-x if negative else x], self._codes_b[y]
 
     def largest(self, exponent: int) -> float:
-        """Return the largest number of the result's format below 2^(exponent + 1)."""
+        """Return the largest number below 2^(exponent + 1) in the result format of the interface."""
         return math.ldexp(2.0 - self._ulp(exponent), exponent)
 
     def next(self, exponent: int) -> float:
-        """Return the smallest number of the result's format above 2^exponent."""
+        """Return the smallest number above 2^exponent in the result format of the interface."""
         return math.ldexp(1.0 + self._ulp(exponent), exponent)
 
     def _ulp(self, exponent: int) -> float:
         return 2.0 ** -min(self.interface.output.precision - 1, exponent - self.sum_lowest)
 
     def special(self, what: Callable[[float], bool]) -> Iterator[tuple[int, int]]:
-        """Yield pairs of codes of `a` and `b`: the code of 1, and the code of a special number that `what` selects."""
+        """Yield operand pairs (a, b) in which one operand is 1 and the other is a special number."""
         one_a, one_b = self.power(0)
         for fmt, place in ((self.interface.a, 0), (self.interface.b, 1)):
             code = next((c for c, x in enumerate(fmt.table.tolist()) if what(x)), None)
@@ -85,7 +83,7 @@ class OperandPool:
                 yield (code, one_b) if place == 0 else (one_a, code)
 
     def vectors(self, rows: Iterable[Row]) -> Vectors:
-        """Return probe sums as arrays. Positions of a probe sum without a listed product hold the filler product."""
+        """Convert probe sums to operand arrays. Positions that a probe sum does not list hold its filler product."""
         made = list(rows)
         a = np.empty((len(made), self.depth), dtype=self.interface.a.dtype)
         b = np.empty((len(made), self.depth), dtype=self.interface.b.dtype)
@@ -105,16 +103,16 @@ All other indices have the filler product. A filler product of None means zero.
 
 @functools.lru_cache(maxsize=64)
 def codes_of(fmt: Format) -> dict[float, int]:
-    """Return a dictionary from each finite number of a format to its code. Zero has the code of +0."""
+    """Return a dictionary from each finite number of a format to its code. The number zero has the code of +0."""
     numbers = decode_to(np.arange(1 << fmt.bits).astype(fmt.dtype), fmt, np.float64)
     return {x: code for code, x in reversed(list(enumerate(numbers.tolist()))) if math.isfinite(x)}
 
 
 def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
-    """Return two powers of two as factors, for each power of two that a product can be.
+    """Return a dictionary from each possible product 2^e to two powers of two as factors.
 
-    With `sign` 1, the two factors have magnitudes as similar as possible. With `sign` -1, the two factors have
-    magnitudes as different as possible.
+    If `sign` is 1, the two factors have magnitudes as similar as possible. If `sign` is -1, their magnitudes are as
+    different as possible.
     """
     powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
     middles = [(p[0] + p[-1]) / 2 for p in powers]
@@ -143,9 +141,9 @@ def _filled(power: float, codes: Mapping[float, int]) -> float:
 
 @functools.lru_cache(maxsize=64)
 def negated(fmt: Format) -> np.ndarray[Any, Any]:
-    """Return a table from the code of each number to the code of the negated number.
+    """Return an array that maps the code of each number to the code of the negated number.
 
-    The table maps codes that are not finite numbers to themselves.
+    The codes of infinities and NaN are mapped to themselves.
     """
     codes = codes_of(fmt)
     table = np.arange(1 << fmt.bits).astype(fmt.dtype)

@@ -1,4 +1,4 @@
-"""Structured probe sums: sparse sums of powers of two.
+"""Probe sums for the identification of accumulators: sparse sums of powers of two.
 
 Each family of probe sums reveals one property of a hardware accumulator.
 
@@ -24,10 +24,10 @@ from fp9_compare.identify.vectors import Vectors
 
 
 def _order(p: OperandPool) -> Iterator[Row]:
-    """Yield sums of small products and of two large products that cancel.
+    """Yield sums that show in which order products are added. Two large products cancel, the others are small.
 
-    If a small product is added before the two large products cancel, rounding removes the small product. A small
-    product that is added later or in the same step is kept.
+    A small product that is added to a large product is lost by rounding. A small product that is added after the
+    cancellation remains in the result.
     """
     large, against, places = p.power(p.top), p.power(p.top, True), _places(p.depth)
     smallest = p.power(p.lowest)
@@ -54,9 +54,9 @@ def _precisions(p: OperandPool) -> list[int]:
 
 
 def _window(p: OperandPool) -> Iterator[Row]:
-    """Yield sums of three products: two products that cancel, and a smaller third product with every exponent in turn.
+    """Yield sums that show the alignment window's width: two large products cancel, a third is smaller.
 
-    The two products that cancel are neighbours, or have other products between them.
+    The exponent of the third product takes all values. The three products lie at different positions of the sum.
     """
     places = [(0, 1, 2), (0, 2, 1), (0, 2, 4), (1, 3, 0)]
     for drop in range(1, p.top - p.lowest + 1):
@@ -87,7 +87,7 @@ def _addend(p: OperandPool) -> Iterator[Row]:
 
 
 def _rounding(p: OperandPool) -> Iterator[Row]:
-    """Yield sums near a midpoint between two numbers, for every possible precision and both signs."""
+    """Yield sums that show how an accumulator rounds: their results lie on or near midpoints between two numbers."""
     base = max(min(p.top, 0), p.lowest + 1)
     for precision in _precisions(p):
         for negative, odd in itertools.product((False, True), repeat=2):
@@ -176,7 +176,7 @@ def structured(interface: Interface) -> Vectors:
 def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
     """Return the indices of a sample of the probe sums.
 
-    The sample has every `share`-th sum of a large family, and all sums of a small family.
+    The sample has every `share`-th sum of each large family, and more sums of each small family.
     """
     found: list[int] = []
     for purpose in dict.fromkeys(vectors.purposes):
