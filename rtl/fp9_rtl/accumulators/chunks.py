@@ -25,8 +25,8 @@ class ChunkSum(ElasticStage):
     """Register of the open chunk's sum, which also controls the register of the total after each operation.
 
     If the output `joins` is 1, the chunk's sum is added to the total. If the output `restarts` is 1, the total is first
-    set to `c`. The output `flags` holds the exception flags of the accumulation step within the chunk. The chunk
-    restarts from +0 after the chunk's sum was added to the total.
+    set to `c`. The output `flags` holds the exception flags of the accumulation step within the chunk. Drive the words
+    `first` and `second`, and the fields that select between them.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

@@ -1,7 +1,8 @@
 """First stage of a multi-format FPU: decode the input ports to the terms of an exact sum.
 
-Every operation computes a sum a * b + c. An operation without operand b sets b to 1. An operation without operand c
-sets c to a zero with the sign of the product. Comparisons, minimum and maximum compute the difference a - c.
+Every operation computes a sum a * b + c. For an operation without operand b, the value of b is 1. For an operation
+without operand c, the value of c is a zero that has the sign of the product. Comparisons, minimum and maximum compute
+the difference a - c.
 """
 
 from __future__ import annotations
@@ -33,7 +34,7 @@ _NEGATED_ADDEND = (_Op.FMSUB, _Op.FNMADD, _Op.SUB, *EXTREMA, *COMPARISONS)
 
 
 class DecodeMulti(Step):
-    """Decode factors and addend, select the rounding mode, and compute the results that need no rounding."""
+    """Decode factors and addend, select the rounding mode, and compute results that need no rounding."""
 
     name = "decode"
 
@@ -86,9 +87,9 @@ class DecodeMulti(Step):
         return is_operation(self._unit, self.i, *ops)
 
     def _select(self, name: str) -> Value:
-        """Return the format select value of an operand.
+        """Return the port value that selects the format of an operand.
 
-        In sign injections, minimum and maximum, operand c has the format of operand a.
+        Sign injections, minimum and maximum read operand c in the format of operand a.
         """
         unit = self._unit
         if len(unit.formats) == 1:
@@ -134,14 +135,14 @@ class DecodeMulti(Step):
         ]
 
     def _integer(self, m: Module) -> None:
-        """Replace product and addend by the upper and the lower part of an integer operand."""
+        """Feed the upper and the lower part of an integer operand into the sum in place of product and addend."""
         o = self.o
         upper, lower = integer_terms(m, self._unit, self._scale, self.i)
         with m.If(self._is(_Op.FROM_INTEGER)):
             m.d.comb += [o.a.eq(upper), o.c.eq(lower), o.single.eq(0)]
 
     def _threshold(self, m: Module) -> None:
-        """Drive hybrid rounding's threshold, and whether the rounder uses the threshold."""
+        """Drive the threshold of hybrid rounding, and a signal that is 1 if the rounder uses this threshold."""
         unit, o = self._unit, self.o
         for fmt in switch(m, self._select("a"), unit.formats):
             if fmt in unit.hybrid_sources:
@@ -152,7 +153,7 @@ class DecodeMulti(Step):
                 ]
 
     def _target(self, m: Module) -> None:
-        """Drive the rounding target. The last target stands for all integer formats."""
+        """Drive the rounding target. The last value of the rounding target stands for all integer formats."""
         formats, o = self._unit.formats, self.o
         if "target" not in o.shape().members:
             return
@@ -162,7 +163,7 @@ class DecodeMulti(Step):
         m.d.comb += o.target.eq(result)
 
     def _overflow(self, m: Module) -> None:
-        """Drive the overflow policy: the policy that the user selects, or the fixed policy of the result format."""
+        """Drive the overflow policy, which the user selects or the result format fixes."""
         unit, policies = self._unit, overflows(self._unit)
         wide, chosen = Signal(name="result_is_wide"), Signal(range(len(policies)))
         finite = Signal(name="result_is_finite")

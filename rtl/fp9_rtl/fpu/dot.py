@@ -1,7 +1,7 @@
 """Exact dot product of narrow operands in a multi-format FPU.
 
-The dot product replaces the product in the exact sum. A fixed-point adder sums all products exactly. The normalised dot
-product is then aligned with the addend like a single product.
+The sum of a dot product enters the exact sum in place of a single product. A fixed-point adder sums all products
+exactly. The normalised dot product is then added to the addend like a single product.
 """
 
 from __future__ import annotations
@@ -25,7 +25,10 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def dot_layout(unit: MultiFpu) -> data.StructLayout:
-    """Return the layout of a dot product's decoded operands. The field `selected` is 1 in a dot product."""
+    """Return the layout of a dot product's decoded operands.
+
+    The field `selected` is 1 if the current operation is a dot product.
+    """
     operand = Scale(unit.narrow).layout
     names = (f"{name}{lane}" for lane in range(unit.dot_products) for name in "ab")
     return data.StructLayout({"selected": 1, **dict.fromkeys(names, operand)})
@@ -66,12 +69,13 @@ class DotField:
 
 
 def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) -> tuple[View, Value, Value]:
-    """Return the sum of the products as a product term, and two flags.
+    """Return the sum of the products in the form of a single product, and two flags.
 
     The first flag is 1 if infinities of both signs occur. The second flag is 1 if an operand is a signalling NaN.
 
-    The sign of a zero sum is chosen so that adding a zero addend gives the correct sign. If all products are zeros of
-    one sign, the sum has this sign. If the products cancel each other, the sum has the opposite of the addend's sign.
+    If products and addend are all zero, the sum of the products gets a sign that gives the final zero the correct sign.
+    If all products are zero and have the same sign, the sum of the products has this sign. If the products cancel each
+    other, their zero sum gets the opposite of the addend's sign.
     """
     field, lanes = DotField(unit), range(unit.dot_products)
     pairs = [(i[f"a{lane}"], i[f"b{lane}"]) for lane in lanes]
@@ -98,7 +102,7 @@ def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) 
 
 
 def _placed(m: Module, field: DotField, a: View, b: View, lane: int) -> Value:
-    """Return a product, shifted to its bit position in the fixed-point field."""
+    """Return a product of two significands, shifted by its exponent within the fixed-point sum."""
     scale = field.scale
     lowest = 2 * (scale.exponents.start - scale.precision + 1)  # weight of the product's last bit without a shift
     product = Signal(2 * scale.precision, name=f"product{lane}")

@@ -25,7 +25,7 @@ View: TypeAlias = "data.View[data.StructLayout]"
 def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple[View, View]:
     """Return the upper and the lower part of an integer operand as two terms. The lower part is never negative.
 
-    A negative integer has a negative upper part: -3 = -1 * 2^k + (2^k - 3). So only the upper part needs a negation.
+    If the integer is negative, the upper part is negative: -3 = -1 * 2^k + (2^k - 3).
     """
     k, bits = scale.precision, scale.integer_bits
     extended = Signal(bits, name="integer")
@@ -54,8 +54,9 @@ def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple
 class IntegerTarget(CastTarget):
     """The rounding target of all integer formats.
 
-    The last kept bit of every number within the limits has the weight 1. Rounding to integers is therefore like
-    rounding to subnormal numbers. A number counts as normal if its magnitude is too large for every integer format.
+    For every number within the integer limits, the last kept bit has the weight 1. An integer is therefore rounded like
+    a subnormal number, whose last bit also has a fixed weight. A number counts as normal if its magnitude is too large
+    for every integer format.
     """
 
     floor = -1
@@ -76,7 +77,7 @@ class IntegerTarget(CastTarget):
 class RoundIntegers(RoundKept):
     """Round an exact sum to a floating-point number or to an integer in two's complement.
 
-    The rounding adder also negates integers, because -(kept + up) equals ~kept + (1 - up).
+    The adder that rounds up also negates: for a rounding bit `up`, -(kept + up) equals ~kept + (1 - up).
     """
 
     def __init__(self, unit: MultiFpu, cast: ResultCast, i: data.StructLayout) -> None:
@@ -91,8 +92,9 @@ class RoundIntegers(RoundKept):
 class EncodeIntegers(Step):
     """Encode the rounded sum as a floating-point number or as an integer.
 
-    An integer beyond the limits of its format becomes the nearest limit and raises only the flag `invalid`. NaN becomes
-    the largest integer (RISC-V, F extension). The fields in `beside`, such as `integer_format`, pass through.
+    An integer beyond the limits of its format becomes the nearest limit and raises only the flag `invalid`. The integer
+    result for NaN is the largest integer (RISC-V, F extension). The fields in `beside`, such as `integer_format`, are
+    forwarded unchanged.
     """
 
     name = "encode"
@@ -114,7 +116,10 @@ class EncodeIntegers(Step):
         return m
 
     def _integer(self, m: Module) -> None:
-        """Drive the integer result. The bits above the integer format are a sign extension or zeros."""
+        """Drive the integer result.
+
+        In the result word, the bits above the integer are copies of its sign bit, or 0 for an unsigned format.
+        """
         i, o, word = self.i, self.o, self._unit.word
         limit, too_large, beyond = Signal(word, name="limit"), Signal(name="is_too_large"), Signal(name="is_beyond")
         for integer in switch(m, i.integer_format, self._unit.integers):

@@ -1,8 +1,8 @@
 """Datapath of a multi-format FPU: the pipeline steps of one lane.
 
-Each operand has its own decoder. All operations share a multiplier, an adder, a normaliser and a rounder.
-The steps are: decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. A cast unit has
-the same steps `place`, `round` and `encode`. In an FPU, the three steps round the exact sum.
+Each operand has its own decoder. All operations share a multiplier, an adder, a normaliser and a rounder. The steps
+are: decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. A cast unit also has the
+steps `place`, `round` and `encode`. In an FPU, these three steps round the exact sum of product and addend.
 """
 
 from __future__ import annotations
@@ -43,9 +43,9 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
 class PlaceMulti(Place):
     """Shift the exact sum to the rounding position. One subtractor serves all targets, also integers.
 
-    A subnormal result keeps fewer bits the further its exponent is below a limit of the target format. The difference
-    of limit and exponent also tells whether a result is normal. With `tiny_before_rounding`, every number below the
-    smallest normal number is tiny, even if the number rounds up to a normal number.
+    For each binade below the normal range of the target format, a result loses one fraction bit. A result is normal if
+    its exponent is not below the lowest exponent of the target format. With `tiny_before_rounding`, every number below
+    the smallest normal number is tiny, even if the number rounds up to a normal number.
     """
 
     def __init__(self, unit: MultiFpu, cast: ResultCast, targets: list[CastTarget], i: data.StructLayout) -> None:
@@ -72,9 +72,10 @@ class PlaceMulti(Place):
                 m.d.comb += places.eq(unused)
 
     def _all_ones(self, m: Module, places: Signal) -> None:
-        """Drive whether all kept fraction bits are 1.
+        """Drive the signal that is 1 if all kept fraction bits of the result are 1.
 
-        In formats with fixed fields, only normal numbers use the exponent after a carry.
+        In formats with fixed fields, a carry changes the exponent only for normal numbers, so only their fraction bits
+        count.
         """
         super()._all_ones(m, places)
         for target in self._each_target(m):
@@ -114,7 +115,7 @@ def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeL
 
 
 class Finish(Step):
-    """Select the rounded sum or a result that needs no rounding. Output the flags and the tag.
+    """Output the rounded sum, or the result of an operation that needs no rounding. Output the flags and the tag.
 
     With NaN boxing, all bits above a narrow result are 1.
     """

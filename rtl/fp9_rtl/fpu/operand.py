@@ -23,13 +23,13 @@ from fp9_rtl.sums.adder import EXTRA_BITS
 
 
 class Scale:
-    """Exponent range and precision that represent every operand of several formats.
+    """Exponent range and precision that suffice for every operand of the given formats.
 
-    An integer operand is split into an upper and a lower term. The upper term has its leading bit at the top of the
-    significand.
+    An integer operand is split into an upper and a lower half, which are two terms of the sum. The leading bit of the
+    upper half is at the top of the significand.
 
-    Subnormal operands keep their leading zeros if the adder then still has all bits that a result needs
-    (`_keeps_zeros`). Otherwise the decoder normalises subnormal operands. Division always needs normalised operands.
+    If the adder is wide enough, subnormal operands keep the leading zeros of their significands. Otherwise the decoder
+    normalises subnormal operands. Division always needs normalised operands.
     """
 
     def __init__(
@@ -48,13 +48,14 @@ class Scale:
     def normalised(self) -> frozenset[Format]:
         """Return the formats whose subnormal operands are normalised.
 
-        The set is as small as possible. It holds all narrow formats with subnormal numbers, or no narrow format.
+        The set is as small as possible. The set contains either all 8-bit formats with subnormal numbers or none of
+        them.
         """
         return self._subnormal - frozenset(self._kept)
 
     @cached_property
     def extra_bits(self) -> int:
-        """Return how many bits an aligned term has below a product's last bit. The lowest is a sticky bit."""
+        """Return how many bits the adder keeps below the last bit of an unshifted product, with the sticky bit."""
         return next(bits for bits in range(1, self._most_extra_bits + 1) if self._keeps_zeros(self._kept, bits))
 
     @property
@@ -73,16 +74,16 @@ class Scale:
         return kept
 
     def _keeps_zeros(self, kept: Sequence[Format], extra_bits: int) -> bool:
-        """Return whether subnormal operands of the formats in `kept` can keep their leading zeros.
+        """Return whether the adder is wide enough for subnormal operands with leading zeros, for the formats in `kept`.
 
-        The adder is exact down to 2 * precision + extra_bits - 2 places below the larger exponent. Alignment loses only
-        bits further right. A rounding reads `rounding_bits` bits below a result's last bit. Detecting tininess reads
+        The adder has 2 * precision + extra_bits - 2 exact bits below the larger exponent. Alignment loses only bits
+        further right. Rounding reads `rounding_bits` bits below the last bit of the result. Detecting tininess reads
         one more bit.
 
-        The larger exponent may belong to a subnormal addend or to a product of two subnormal numbers. The adder must
-        then be exact down to the last bit that the smallest result needs. In all other products, the leading 1 of a
-        result is at most zeros + 2 places below the larger exponent. The adder must then be exact for the precision and
-        the rounding bits.
+        The larger exponent may belong to a subnormal addend or to a product of two subnormal numbers. For both, the
+        adder must be exact down to the last bit of the smallest possible result. For every other product, the result's
+        leading 1 is at most zeros + 2 bit positions below the larger exponent. Below this leading 1, the adder must be
+        exact for the result's precision and its rounding bits.
         """
         exact = 2 * self.precision + extra_bits - 2
         quanta = [fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) for fmt in self._formats]
@@ -101,7 +102,7 @@ class Scale:
     def exponents(self) -> range:
         """Return the exponent range of all operands except zeros.
 
-        The range includes 0, because sums and conversions use the number 1 as second factor.
+        The range includes exponent 0, because a sum or a conversion multiplies its operand by 1.
         """
         integers = max(0, self.integer_bits - 1)
         lowest, highest = zip((0, integers), *(self._range(fmt) for fmt in self._formats), strict=True)
@@ -120,9 +121,9 @@ class Scale:
 
     @property
     def sum_bias(self) -> int:
-        """Return the bias of the exponents of products and sums.
+        """Return the exponent bias of all products and sums.
 
-        The first bit of a product of two significands has the weight 2.
+        Products have a different bias from operands, because the first bit of a product has weight 2.
         """
         return 2 * self.bias - 1
 
@@ -160,7 +161,7 @@ def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> 
 def unpack_narrow(
     m: Module, formats: Sequence[Format], name: str, code: Value, select: Value
 ) -> data.View[data.StructLayout]:
-    """Decode a narrow code to the exponent range and precision of the narrow formats.
+    """Decode an 8-bit code to a sign, an exponent and a significand that have the same widths for all 8-bit formats.
 
     A select value beyond the last format selects the last format.
     """

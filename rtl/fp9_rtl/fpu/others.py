@@ -1,7 +1,7 @@
 """Results of a multi-format FPU that need no rounding, such as comparisons.
 
-Each result is one of two words. The order of operands a and c selects the word. The adder computes a - c exactly, and
-the sign of the difference gives the order. If the order does not matter, the result is always the first word.
+The result is one of two words, which a comparison of the operands a and c selects. The adder computes a - c exactly,
+and the sign of the difference gives the order. Operations without a comparison always select the first word.
 """
 
 from __future__ import annotations
@@ -23,11 +23,11 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def others_layout(unit: MultiFpu) -> data.StructLayout:
-    """Return the layout of the fields that select between the rounded sum and two words.
+    """Return the layout of the fields that choose an operation's result: the rounded sum or one of two words.
 
-    The layout is empty if every operation rounds. The rounded sum is the result if the field `rounded` is 1. Otherwise
-    the fields `if_less`, `if_equal` and `if_greater` apply to a < c, a = c and a > c. The result is the word `first` if
-    the applicable field is 1, and the word `second` if the field is 0.
+    If all operations of the unit round their results, the layout is empty. If the field `rounded` is 1, the result is
+    the rounded sum. Otherwise, the order of the operands a and c selects one of the fields `if_less`, `if_equal` and
+    `if_greater`. If the selected field is 1, the result is the word `first`, and otherwise the word `second`.
     """
     if all(op in SUMS for op in unit.operations):
         return data.StructLayout({})
@@ -36,10 +36,13 @@ def others_layout(unit: MultiFpu) -> data.StructLayout:
 
 
 class Others:
-    """Logic that drives the fields of `others_layout` in the decoding step."""
+    """Logic of the decoding stage that drives the fields of `others_layout`."""
 
     def __init__(self, m: Module, unit: MultiFpu, ports: View, a: View, c: View, o: View) -> None:
-        """Store the decoded operands a and c. If no operation reads operand c, pass operand a as c."""
+        """Store the decoded operands a and c.
+
+        In a unit whose operations never read operand c, the argument `c` is operand a.
+        """
         self._m, self._unit, self._ports = m, unit, ports
         self._a, self._c, self._o = a, c, o
 
@@ -66,10 +69,9 @@ class Others:
         self._order()
 
     def _order(self) -> None:
-        """Drive the conditions on the order of operands a and c. A NaN operand is unordered.
+        """Drive the fields that select a word by the order of the operands a and c. A NaN operand is unordered.
 
-        If operand a is -0, a is the minimum of two zeros. If equal operands are not zeros, both words are correct
-        results.
+        The minimum of +0 and -0 is -0. For equal operands that are not zero, either word is correct.
         """
         a, c, o = self._a, self._c, self._o
         compares, extremum, smaller = self._is(*COMPARISONS), self._is(*EXTREMA), self._is(_Op.MIN)
@@ -105,7 +107,10 @@ class Others:
         ]
 
     def _code(self, fmt: Format, name: str) -> Value:
-        """Return an operand's code. Without NaN boxing bits above the code, return the canonical NaN."""
+        """Return an operand's code.
+
+        If NaN boxing is used and the bits above the code are not all 1, return the canonical NaN.
+        """
         word = self._ports[name]
         code = word[: fmt.bits]
         if not self._unit.nan_boxing or fmt.bits == self._unit.word:
@@ -115,7 +120,10 @@ class Others:
         return boxed
 
     def _canonical(self, fmt: Format, code: Value, operand: View) -> Value:
-        """Return a code. If zero or NaN has no sign in the format, return the only code of zero or NaN."""
+        """Return an operand's code with a canonical zero and NaN.
+
+        If the format has only one zero or one NaN, the sign of that zero or NaN is ignored.
+        """
         if not fmt.signed_zero:
             code = Mux(operand.zero, 0, code)[: fmt.bits]
         if fmt.has_nan and fmt.nan_code(True) == fmt.nan_code(False):
@@ -135,7 +143,7 @@ class Others:
     def _is_subnormal(self, fmt: Format) -> Value:
         """Return whether operand a is subnormal, or denormal in HiFloat8.
 
-        The value is meaningful only if operand a is finite and not zero.
+        The returned value has no meaning for infinities, NaN and zeros.
         """
         magnitude = self._ports.a[: fmt.bits - 1]
         if isinstance(fmt, FixedFormat):

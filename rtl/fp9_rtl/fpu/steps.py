@@ -2,8 +2,8 @@
 
 The 16-bit multiplier forms two 8-bit products at once. The first product is in the upper bits of the multiplier's
 output, and the second product is in the lower bits. A 16-bit product has twice the precision of an 8-bit product. The
-adder for two products also adds a 16-bit product, with a zero as second product. An upcast multiplies by 1 and adds
-zeros. A downcast rounds the addend at another bit position.
+adder for two products also adds a 16-bit product, with a zero as second product. An upcast is the exact product of the
+8-bit number and 1, plus zero. A downcast passes the 16-bit number through the addend's path and rounds it to 8 bits.
 """
 
 from __future__ import annotations
@@ -69,10 +69,13 @@ def fpu_steps(unit: Fpu) -> list[Step]:
 
 
 def _factors(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of the factors decoded from port a or b. Exponents have the bias of the 16-bit format.
+    """Return the layout of the factors that are decoded from input port a or b.
 
-    The field `wide` is the significand of a 16-bit number. The fields `narrow0` and `narrow1` are significands of 8-bit
-    numbers. Unused significands are 0. The first product is a 16-bit product or an 8-bit product.
+    All exponents in the layout have the bias of the 16-bit format.
+
+    The field `wide` is the significand of a 16-bit number. The fields `narrow0` and `narrow1` hold the significands of
+    the two 8-bit numbers. Unused significands are 0. The fields of lane 0 describe a 16-bit number or the first 8-bit
+    number.
     """
     lanes: dict[str, data.ShapeLike] = {}
     for lane in range(LANES):
@@ -86,10 +89,10 @@ def _where(value: Value, taken: Value) -> Value:
 
 
 class DecodeFpu(Step):
-    """Decode the factors of both products, as the operation requires.
+    """Decode the factors of the products that the selected operation computes.
 
-    A downcast has no factors, and its target passes through. Each format has its own decoder. A decoder is enabled if
-    the ports select its format and its operation.
+    In a downcast, all factors are zero. Each format has its own decoder. The significand is 0 in every decoder that the
+    selected operation or format does not use.
     """
 
     name = "decode"
@@ -123,8 +126,8 @@ class DecodeFpu(Step):
     def _factors(self, m: Module, name: str, wide: Value, narrow: Sequence[Value], one: Value) -> None:
         """Drive the factors of one port.
 
-        The input `wide` selects the port's 16-bit number. The input `narrow[i]` selects the 8-bit number of lane i. The
-        input `one` selects the number 1.
+        If the input `wide` is 1, the port's code is read as a 16-bit number. If the input `narrow[i]` is 1, the 8-bit
+        number in lane i of the port is used. The input `one` selects the number 1.
         """
         fmt, o = self._format, self.o[name]
         number = unpack_addend(m, fmt, self.i[name], f"wide_{name}")
@@ -148,7 +151,7 @@ class DecodeFpu(Step):
     def _decoded(self, m: Module, name: str, lane: int, taken: Value) -> data.View[data.StructLayout]:
         """Return the 8-bit operand of a lane.
 
-        If `taken` is 0, the significand is 0. The exponent of the first lane is then 0, too.
+        If the input `taken` is 0, the returned significand is 0. In lane 0, the returned exponent is then also 0.
         """
         formats = {"a": self._unit.a, "b": self._unit.b}[name]
         bits = self._format.exponent_bits
@@ -176,8 +179,9 @@ class DecodeFpu(Step):
 class MultiplyFpu(Step):
     """Form both exact products with one multiplier and normalise them. Exponents have the result's bias.
 
-    The lower rows of partial products use the second 8-bit significand of a. The upper rows use the first 8-bit
-    significand of a. If the 16-bit significands are 0, the output holds two products that do not overlap.
+    In the multiplier, the lower rows of partial products use the second 8-bit significand of operand a. The upper rows
+    use the first 8-bit significand of a. If the 16-bit significands are 0, the output holds two products that do not
+    overlap.
 
         bbbb......  x  aaaa......  ->  pppppppp............
         ......bbbb  x  ......aaaa  ->  ............pppppppp

@@ -1,9 +1,9 @@
 """Bounds on the difference between two quantised values of a number, one for each candidate scale.
 
-A quantiser may try two scales for a block and compare their sums of squared errors. The bounds in this module set the
-bit widths of the error comparison. Both candidate scales are rounded quotients of the same largest magnitude. Only a
-few pairs of scales can therefore occur for a block, and only a few pairs of elements for a number. The error sums of
-two scales differ far less than the size of either sum.
+A quantiser may try two scales for a block and compare their sums of squared errors. The width of the comparator for
+squared errors follows from the bounds in this module. Both candidate scales result from dividing the block's largest
+magnitude by a constant and rounding. Only a few pairs of scales can therefore occur for a block, and only a few pairs
+of elements for a number. The difference of both squared errors is therefore far smaller than either squared error.
 """
 
 from __future__ import annotations
@@ -22,11 +22,10 @@ from fp9_rtl.quantisers.rules import tries
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Upper bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)|, for two quantised values d1 and d2 of a number x.
+    """Upper bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)|, where a number x is quantised to d1 or d2.
 
-    A number x is quantised to d1 with the first candidate scale, and to d2 with the second candidate scale. The
-    quantised values d1 and d2 are in units of the product of the smallest element, the first scale's last place, and
-    the tensor scale.
+    A number x is quantised to d1 with the first candidate scale, and to d2 with the second candidate scale. The unit of
+    d1 and d2 is the product of the smallest element, the last place of the first scale, and the tensor scale.
     """
 
     elements: int
@@ -36,7 +35,7 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class _Nearest:
-    """A representable number, and the interval from `low` to `high` that rounds to this number."""
+    """A representable number, and the lowest and highest number that rounds to this representable number."""
 
     number: Fraction
     low: Fraction
@@ -66,9 +65,10 @@ def apart(unit: Quantiser) -> Apart:
 
 
 def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
-    """Yield each pair of values to which two candidate scales can quantise the same number.
+    """Yield each pair of quantised values that one number can have under two candidate scales.
 
-    A value is the product of element and scale. Each value comes with the interval of numbers that round to the value.
+    A quantised value is the element times the scale. With each quantised value comes the interval of numbers that round
+    to it.
     """
     scale, smallest = unit.block.scale, unit.block.element.value_of(1)
     numbers = [scale.value_of(code) for code in range(scale.max_code + 1)]
@@ -88,7 +88,7 @@ def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
 def _nearest(numbers: Sequence[Fraction], divisor: Fraction, most: Fraction) -> list[_Nearest]:
     """Return each representable number with the interval of numbers that round to it.
 
-    `numbers` must be in ascending order. The interval bounds are multiplied by `divisor`, and no bound exceeds `most`.
+    `numbers` must be in ascending order. Each interval bound is multiplied by `divisor` and then limited to `most`.
     """
     middles = [(low + high) / 2 * divisor for low, high in itertools.pairwise(numbers)]
     between = zip(numbers, [Fraction(0), *middles], [*middles, most], strict=True)

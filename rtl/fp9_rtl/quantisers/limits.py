@@ -1,9 +1,9 @@
 """Quantise to elements with few codes: compare each number with one limit for each element.
 
-A number x is quantised to the element nearest to x / (s t), where s is the block's scale and t is the tensor scale.
-Instead of dividing a number, the circuit compares the number with midpoints between elements, multiplied by both
-scales. The products of midpoints and scales are computed exactly, once for each block, and converted to codes of the
-source format. The circuit then compares the code of each number with the limit codes:
+A number x is quantised to the element nearest to x / (s t), where s is the block's scale and t is the tensor scale. The
+circuit does not divide: it multiplies the midpoints between elements by both scales, and compares x with the products.
+The products are exact, are computed once for each block, and are converted to codes of the source format. The code of
+each number is then compared with the codes of these limits:
 
     midpoint s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r      r: OR of all bits of the rest
     x reaches it if  x 0 > limit (ties down), or  x 1 > limit (ties up, to the even element)
@@ -37,19 +37,19 @@ def middles(block: BlockFormat) -> list[Fraction]:
 
 
 def limit_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Return the names of the fields that hold a scale's comparison limits."""
+    """Return the field names of the comparison limits that belong to the given candidate scale."""
     return tuple(f"{scale}_limit{number}" for number in range(1, unit.block.element.max_code + 1))
 
 
 def code_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Return the names of the fields that hold the element codes without signs for one scale."""
+    """Return the field names of the unsigned element codes that belong to the given candidate scale."""
     return tuple(f"{scale}_{name}" for name in unit.lane_names("element"))
 
 
 class Limits(Step):
-    """Compute the comparison limits of a block, and pass on the block's numbers and scales.
+    """Compute the limits with which a block's numbers are compared, and forward the numbers and the scales.
 
-    If a scale is zero, all comparison limits are larger than every number.
+    If a scale is zero, its limits are larger than every number, so all elements become 0.
     """
 
     name = "limits"
@@ -70,7 +70,7 @@ class Limits(Step):
 
 
 class Counted(Step):
-    """Compare the numbers of a block with the block's limits, to find the element codes without signs."""
+    """Compare each number of a block with all limits of the block, which gives the magnitude code of the element."""
 
     name = "counted"
 
@@ -93,7 +93,7 @@ class Counted(Step):
 
 
 class Named(Step):
-    """Combine each element's magnitude with the sign of its number, and output the scale.
+    """Output the scale and the elements, each with the sign of its number.
 
     If the scale is NaN, all elements are 0.
     """
@@ -112,18 +112,17 @@ class Named(Step):
 
 
 def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
-    """Return the output values for one scale, in the order of the output ports."""
+    """Return the values of all output ports for the given candidate scale, in port order."""
     special = i[scale] == unit.block.scale.nan_code(False)
     names = zip(unit.lane_names("x"), code_names(unit, scale), strict=True)
     return [i[scale], *(Mux(special, 0, Cat(i[code], i[x][-1])) for x, code in names)]
 
 
 def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
-    """Return the code of the element without its sign: the number of comparison limits that `x` reaches.
+    """Return the element's code without its sign bit, which equals the number of limits that `x` reaches.
 
-    `x` is a code of the source format without its sign bit. The circuit does a binary search, in which every comparison
-    with a middle limit gives one bit of the code. In every comparison except the last, the code below the limit is odd,
-    so a tie rounds up to an even code.
+    `x` is a code of the source format without its sign bit. A binary search over the limits gives one bit of the code
+    in each comparison. In every comparison except the last, a tie rounds up, because the code below the limit is odd.
     """
     bits: list[Value] = []
     while limits:
@@ -136,7 +135,7 @@ def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
 
 
 def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> list[Value]:
-    """Return the limits for a block's scale and the tensor scale, in ascending order of the elements."""
+    """Return the comparison limits for a block's scale and the tensor scale, lowest element first."""
     fraction_bits = unit.block.scale.precision - 1
     field, fraction = scale[fraction_bits:], scale[:fraction_bits]
     normal = Signal()
@@ -156,15 +155,15 @@ def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> lis
 
 
 def _odd_and_power(number: Fraction) -> tuple[int, int]:
-    """Return an odd integer and an exponent e, so that `number` equals the integer times 2^e."""
+    """Return an odd integer n and an exponent e with `number` = n 2^e."""
     twos = (number.numerator & -number.numerator).bit_length() - 1
     return number.numerator >> twos, twos + 1 - number.denominator.bit_length()
 
 
 class _Multiple:
-    """An odd multiple of the product of the block's scale and the tensor scale.
+    """The product of a block's scale, the tensor scale and an odd constant.
 
-    The significand has the source format's precision and begins with the leading 1. All lower bits are combined by OR.
+    The product is stored with a leading 1 and the precision of the source format. All lower bits are combined by OR.
     """
 
     def __init__(self, m: Module, product: Value, odd: int, source: FixedFormat) -> None:
@@ -177,9 +176,9 @@ class _Multiple:
         self._top = length - 1
 
     def limit(self, m: Module, exponent: Value, ulp: int, some: Value) -> Value:
-        """Return the code of a comparison limit: the multiple times 2^(exponent + ulp), with biased exponents.
+        """Return the code of the comparison limit: the stored product times 2^(exponent + ulp).
 
-        If `some` is 0, the limit is larger than every number, so no number reaches the limit.
+        If `some` is 0, the returned code is larger than the code of every number.
         """
         source = self._source
         field = Signal(signed(len(exponent) + 1), name="field")

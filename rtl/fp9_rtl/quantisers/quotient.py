@@ -1,8 +1,8 @@
 """Compute a block's floating-point scale: amax divided by two factors, rounded once.
 
-amax, the largest magnitude, is divided first by the tensor scale and then by the scale rule's constant divisor. A
-division gives a few significand bits and a sticky bit for the remainder. Therefore the second quotient has the same
-leading bits and the same sticky bit as the exact quotient.
+First, amax (the block's largest magnitude) is divided by the tensor scale. The result is then divided by the constant
+of the scale rule. Each division yields the first significand bits of the quotient, and a sticky bit for the remainder.
+The result of both divisions therefore has the leading bits and the sticky bit of the exact quotient.
 """
 
 from __future__ import annotations
@@ -24,10 +24,10 @@ from fp9_rtl.rounding.decision import rounds_up
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """A non-zero number as a significand, an exponent and a sticky bit.
+    """A positive number, given by its leading significand bits, an exponent and a sticky bit.
 
-    `significand` begins with the leading 1, and `exponent` is the exponent of the leading 1. `sticky` is 1 if any bit
-    below the significand is 1.
+    The first bit of `significand` is the leading 1, and 2^`exponent` is the weight of this bit. If any bit below the
+    given significand bits is 1, `sticky` is 1.
     """
 
     significand: Value
@@ -41,13 +41,13 @@ def tensor_fields(code: Value) -> data.View[data.StructLayout]:
 
 
 def is_usable(code: Value) -> Value:
-    """Return whether the tensor scale is a positive normal number."""
+    """Return whether the tensor scale is usable, that is a positive normal number."""
     tensor, largest = tensor_fields(code), TENSOR_SCALE.max_code >> TENSOR_SCALE.fraction_bits
     return ~tensor.sign & (tensor.exponent != 0) & (tensor.exponent <= largest)
 
 
 def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: int) -> Quotient:
-    """Return a non-zero magnitude divided by the tensor scale, with `bits` significand bits and a sticky bit."""
+    """Return amax divided by the tensor scale, with `bits` significand bits and a sticky bit."""
     tensor = tensor_fields(code)
     field = amax[source.fraction_bits :]
     normal = field.any()
@@ -60,7 +60,7 @@ def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: 
 
 
 def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, rounding: Rounding) -> Value:
-    """Return `ratio` / `divisor`, rounded to a code of the scale's format.
+    """Return the scale code for the quotient `ratio` / `divisor`, rounded to the format of the scale.
 
     The result saturates at the largest scale.
     """
@@ -83,19 +83,19 @@ def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, r
 
 
 def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
-    """Return how many significand bits `over_tensor` must compute.
+    """Return how many significand bits of amax / tensor scale are needed to round the scale correctly.
 
-    After division by any of the divisors, the quotient must still have enough bits for rounding.
+    The bits must suffice for every divisor in `divisors`.
     """
     start = [divisor / pow2(floor_log2(divisor)) for divisor in divisors]
     return scale.precision + 2 + max(floor_log2(Fraction(number.denominator)) for number in start)
 
 
 def _divided(m: Module, dividend: Value, divisor: Value, bits: int) -> tuple[Value, Value, Value]:
-    """Return the quotient's first `bits` bits, a flag for a quotient below 1, and a sticky bit.
+    """Return the first `bits` bits of dividend / divisor, a flag for a quotient below 1, and a sticky bit.
 
-    The first quotient bit is the leading 1. The sticky bit is 1 if the division leaves a remainder. Dividend and
-    divisor must have their leading 1 at the same bit position.
+    The first returned bit is the leading 1 of the quotient. The sticky bit is 1 if the division leaves a remainder. The
+    leading 1 of the dividend must be at the same bit position as the leading 1 of the divisor.
     """
     lower = Signal(name="lower")
     m.d.comb += lower.eq(dividend < divisor)

@@ -1,4 +1,7 @@
-"""Candidate scales of a block. A scale rule of a block format tries one or two scales."""
+"""Candidate scales of a block.
+
+Depending on the scale rule, a quantiser tries one or two candidate scales for a block.
+"""
 
 from __future__ import annotations
 
@@ -11,18 +14,21 @@ _NAMES = ("scale", "second")
 
 
 def tries(unit: Quantiser) -> tuple[Fraction, ...]:
-    """Return the divisor of amax for each candidate scale, or an empty tuple if every rule has a single scale."""
+    """Return the constants by which amax is divided, one for each candidate scale.
+
+    If every rule has one scale, return ().
+    """
     return next((tuple(map(Fraction, rule.tries)) for rule in unit.rules if rule.tries), ())
 
 
 def scale_names(unit: Quantiser) -> tuple[str, ...]:
-    """Return the names of the fields that hold a block's candidate scales, in the order of `tries`."""
+    """Return the field names of a block's candidate scales, in the order of `tries`."""
     return _NAMES if tries(unit) else _NAMES[:1]
 
 
 def divisor_of(unit: Quantiser, rule: ScaleRule, turn: int) -> Fraction:
-    """Return the divisor of amax for the candidate scale with the index `turn`.
+    """Return the constant by which a scale rule divides amax to get the candidate scale with the index `turn`.
 
-    A scale rule with a single scale has the same divisor for every candidate scale.
+    If the rule has a single scale, the constant is the same for every index.
     """
     return Fraction(rule.tries[turn]) if rule.tries else unit.block.divisor(rule)

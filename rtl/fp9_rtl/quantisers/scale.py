@@ -1,10 +1,9 @@
 """Compute a block's power-of-two scale: amax divided by a rule's divisor, rounded once.
 
-Write the divisor as m 2^k with 1 <= m < 2, and the largest magnitude amax as s 2^e. With significands s of amax and m
-of the divisor, the quotient has the significand s/m or 2 s/m. Rounding the quotient only requires comparisons of amax's
-significand s with constants. If amax's significand s is below the divisor's significand m, the quotient is in the lower
-binade. A comparison of amax's significand s with 3/2 of the binade's start gives the guard bit. The sticky bit is 0 if
-the quotient equals the start or the middle of the binade.
+Let the divisor be m 2^k and the largest magnitude amax be s 2^e, with significands m and s from 1 up to 2. The
+significand of the quotient is then s/m if s >= m, and 2 s/m otherwise. To round the quotient to a power of two, it
+suffices to compare the significand s with constants. The guard bit of the quotient is 1 if its significand is at least
+3/2. The sticky bit is 0 if the significand of the quotient is exactly 1 or 3/2.
 """
 
 from __future__ import annotations
@@ -22,7 +21,7 @@ _HALFWAY = Fraction(3, 2)
 
 
 def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> Value:
-    """Return the scale code for a finite `amax`, a code without its sign bit.
+    """Return the code of a block's scale from `amax`, the code of the largest magnitude without its sign bit.
 
     A negative code means the smallest scale.
     """
@@ -44,18 +43,17 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 
 
 def _reaches_both_ends(block: BlockFormat) -> bool:
-    """Return whether special hardware is needed for a subnormal amax and for a scale above the largest scale.
+    """Return whether a scale can be derived from a subnormal amax, or can exceed the largest scale.
 
-    Special hardware is needed only if all elements of the block format are below 2.
+    This needs extra hardware, and happens only for block formats whose elements are all below 2.
     """
     return block.power < 2
 
 
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
-    """Return two fields of amax: the exponent with one extra carry bit, and the fraction.
+    """Return the exponent field of amax, extended by a carry bit, and the fraction of amax.
 
-    Some rules first round amax to the precision of the elements, with ties up. To round amax, half of the last place is
-    added, and the lower bits are dropped.
+    If the scale rule demands it, first round amax to the precision of the elements, with ties up.
     """
     rounded = Signal(len(amax) + 1)
     dropped = source.precision - block.element.precision if rule.amax_first else 0
@@ -65,10 +63,10 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 
 
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
-    """Return the code of amax, with a subnormal amax normalised so that the leading 1 precedes the fraction.
+    """Return the code of amax. If amax is subnormal, shift its leading 1 out of the fraction.
 
-    The shift is exact for numbers in the binade just below the normal numbers. All smaller numbers get the smallest
-    scale, and are therefore replaced by the first number of the binade.
+    This shift is exact if amax is at least half the smallest normal number. For any smaller amax, the scale is the
+    smallest scale, so its fraction is replaced by 0.
     """
     if not _reaches_both_ends(block):
         return amax

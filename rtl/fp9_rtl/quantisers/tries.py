@@ -1,9 +1,9 @@
 """Compare two candidate scales of a block by their sums of squared errors.
 
-The scale with the smaller sum of squared errors is chosen; in a tie, the first scale is chosen. The error of a scale s
-is sum (x - e s t)^2 over numbers x and their elements e, with the tensor scale t. The scale s with the smaller error
-has the smaller t s^2 sum e^2 - 2 s sum x e (numbers x, elements e, tensor scale t). The circuit compares the values of
-both scales exactly, in integers:
+The scale with the smaller sum of squared errors is chosen; in a tie, the first scale is chosen. For numbers x, their
+elements e, the scale s and the tensor scale t, the squared error of the block is sum (x - e s t)^2. The circuit
+compares t s^2 sum e^2 - 2 s sum x e, which is smallest for the scale s with the smallest error. Both values are
+compared exactly, as integers:
 
 * The elements e are counted in units of the smallest element. A scale s is counted in units of the first scale's last
   place, and the tensor scale t in units of the last place of t.
@@ -14,8 +14,8 @@ both scales exactly, in integers:
 * The magnitudes of both sides are compared, and the right side is negated if the left side is negative. The tensor
   scale t, a long factor, therefore multiplies an unsigned number, and the module `apart` bounds the number's width.
 
-If both scales have the same code, the first scale is chosen. The rule for equal codes also covers blocks for which both
-scales saturate and amax has no upper bound.
+If both scales have the same code, the first scale is chosen. Both scales can also be equal because both are limited to
+the largest scale.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ _NEAREST = Fraction(1, 2)
 
 
 class Better(Step):
-    """Select the results of the candidate scale with the smaller error."""
+    """Output the elements of the candidate scale with the smaller squared error."""
 
     name = "better"
 
@@ -68,14 +68,16 @@ class Better(Step):
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Two sums over the elements of a block: sum e^2 over elements e, and sum x e over numbers x."""
+    """Two sums over a block's numbers x and their elements e: sum e^2 and sum x e."""
 
     squares: Value
     products: Value
 
 
 def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> Value:
-    """Return whether the second scale has the smaller error. The two scales must differ."""
+    """Return whether quantising with the second candidate scale gives the smaller squared error. The two scales must
+    differ.
+    """
     (first, exponent), (second, other) = (_significand(unit.block.scale, i[name]) for name in scale_names(unit))
     numbers = _Numbers(m, unit, i)
     mine, others = (numbers.sums([i[name] for name in code_names(unit, scale)]) for scale in scale_names(unit))
@@ -105,7 +107,7 @@ def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]
 
 
 def _within(most: int) -> Signal:
-    """Return a signed signal that holds every number from -`most` to `most`."""
+    """Return a signed signal that can hold every integer from -`most` to `most`."""
     return Signal(range(-most, most + 1))
 
 
@@ -117,21 +119,23 @@ def _significand(fmt: Format, code: Value) -> tuple[Value, Value]:
 
 
 def _field(unit: Quantiser, x: Value) -> Value:
-    """Return the biased exponent of a magnitude. A subnormal number has the smallest normal exponent."""
+    """Return the biased exponent of a magnitude. For a subnormal number, return the exponent of the smallest normal
+    number.
+    """
     field = x[unit.source.fraction_bits :]
     return field + ~field.any()
 
 
 def _window(unit: Quantiser) -> int:
-    """Return the largest number of binades below amax at which a number can have a non-zero element."""
+    """Return how many binades below amax, the block's largest magnitude, a number can be whose element is not zero."""
     return floor_log2(_FARTHEST * max(tries(unit)) / middles(unit.block)[0]) + 1
 
 
 class _Numbers:
     """The magnitudes of a block's numbers, each stored as a significand and a left shift.
 
-    All magnitudes are multiples of the same power of two. Every number with a non-zero element is an integer multiple
-    of the common power of two.
+    The significands and shifts count multiples of a power of two, and every number with a non-zero element is such a
+    multiple.
     """
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:
@@ -147,7 +151,9 @@ class _Numbers:
             self._numbers.append((Cat(magnitude[:bits], magnitude[bits:].any()), power))
 
     def sums(self, codes: Sequence[Value]) -> _Sums:
-        """Return the sums over a block's elements for one scale. `codes` are the element codes without signs."""
+        """Return sum e^2 and sum x e over a block's numbers x and their elements e, for one candidate scale. `codes`
+        are the element codes without signs.
+        """
         m, element = self._m, self._unit.block.element
         sizes = counts(element)
         squares, products = [], []
@@ -173,11 +179,9 @@ def _total(m: Module, values: Sequence[Value]) -> Value:
 
 
 def _places(unit: Quantiser) -> tuple[int, int, int]:
-    """Return three numbers about the shift between the two compared sides: constant term, minimum and maximum.
+    """Return the constant part, minimum and maximum of the shift that aligns both sides of the comparison.
 
-    The shift is the constant term, plus the biased exponent of amax, minus the biased exponents of the scale and the
-    tensor scale. Write amax = A 2^a and s t = S T 2^b with integers A, S and T, and let r = amax / (s t). The equation
-    2^(a - b) = r S T / A then bounds the shift.
+    To the constant part, the circuit adds the exponent of amax and subtracts the exponents of both scales.
     """
     source, scale, element = unit.source, unit.block.scale, unit.block.element
     finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # factor 2, unit of x, smallest element

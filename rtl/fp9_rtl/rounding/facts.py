@@ -14,11 +14,12 @@ from fp9.units import Dot, exponent_range, product_range
 
 @dataclass(frozen=True, slots=True)
 class SumFacts:
-    """Facts about the rounded sum of the products and the addend.
+    """Facts about the sum of all products and the addend, before and after it is rounded.
 
     `products` is the range of exponents that the leading bit of a non-zero product can have. `below_normal` means that
-    a sum with a non-zero product can be below the result's normal numbers. For example, products can cancel, so that
-    only the addend remains. `overflow` means that a finite sum can round to more than the largest number.
+    a sum with a non-zero product can be below the result's normal numbers. For example, the products can cancel to
+    zero, and the result is then the addend. `overflow` means that a finite sum can round to more than the largest
+    number.
     """
 
     products: range
@@ -27,9 +28,9 @@ class SumFacts:
 
 
 def sum_facts(unit: Dot) -> SumFacts:
-    """Return the facts about one accumulation step of an `fma`, `dot` or `mac`.
+    """Return what the operand ranges imply for the sums of one accumulation step.
 
-    If the unit sums in chunks, the facts hold for the steps within a chunk.
+    For a unit that sums in chunks, the returned facts describe the steps within a chunk.
     """
     a_low, a_high = exponent_range(unit.a, unit.bias_port)
     b_low, b_high = exponent_range(unit.b, unit.bias_port)
@@ -39,9 +40,9 @@ def sum_facts(unit: Dot) -> SumFacts:
 
 
 def join_facts(engine: Engine) -> SumFacts:
-    """Return the facts about the addition of a chunk's sum to the running total.
+    """Return the facts about the addition that adds a chunk's sum to the running total.
 
-    In the returned facts, the chunk's sum takes the role of the products.
+    For this addition, the chunk's sum counts as the only product.
     """
     chunk = engine.result.format
     smallest = floor_log2(chunk.value_of(chunk.smallest_code))
@@ -68,15 +69,15 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
 
 
 def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
-    """Return whether a sum with a non-zero product can be a subnormal number of `fmt`."""
+    """Return whether a sum can be a subnormal number of `fmt`, if at least one product is not zero."""
     return fmt.subnormals and facts.below_normal
 
 
 def rounds_addend(engine: Engine) -> bool:
     """Return whether the addend can have more fraction bits than the result.
 
-    An addend with more fraction bits must be rounded even if all products are zero. The rounded addend can be a
-    subnormal number, or can overflow.
+    Such an addend must be rounded even if all products are zero. After rounding, the addend can be subnormal or can
+    overflow.
     """
     result, addend = engine.result.format, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

@@ -10,17 +10,17 @@ products. A window that is slightly wider than the field holds the sum of the fi
     addend     xxx|xxxxxxxxx  |   xxxxxxxxx  | xxxxxxxxx| xxx
 
 * If the addend reaches above `highest`, the products' sum is below a quarter of the addend's last place.
-  A distant addend is placed at `highest` with its exponent unchanged, because its distance does not affect rounding.
+  Such an addend is moved down to `highest`, because its true distance from the products does not affect rounding.
 * Addend bits below `lowest` are worth less than half of the products' last place, and become one sticky bit.
   The lost addend bits can move the leading bit of the products' sum by at most one position.
   If the products cancel, the result is the addend with all its bits.
 
 The adder covers only the products' field. All signs are relative to the addend's sign, so the adder inverts products
-but never the addend. If all addend bits are inside the field, the adder works in one's complement, as
-`terms.signed_sum` does. If the addend has bits outside the products' field, the adder works in two's complement. In
-two's complement, the products' signs enter the adder as carries at the lowest bit. A negative sum in the field borrows
-from the addend's bits above the field. If the addend has no bits above the field, a negative sum is inverted and the
-bits below the field are negated.
+but never the addend. If all bits of the addend are inside the field, the adder adds in one's complement, like
+`terms.signed_sum`. If the addend has bits outside the products' field, the adder works in two's complement. In two's
+complement, the sign of each product is added as a carry at the lowest bit. A negative sum in the field borrows from the
+addend's bits above the field. If the addend has no bits above the field, a negative sum is inverted and the bits below
+the field are negated.
 """
 
 from __future__ import annotations
@@ -49,7 +49,7 @@ from fp9_rtl.sums.terms import carry_save, classify
 def placed_product(
     m: Module, unit: Dot, product: data.View[data.StructLayout], negative: Value, bits: int, name: str
 ) -> Signal:
-    """Return a product's significand, shifted to its bit position in a signal of `bits` bits.
+    """Return the significand of a product, shifted to its bit position in a signal with `bits` bits.
 
     A negative product is inverted.
 

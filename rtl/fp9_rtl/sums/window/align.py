@@ -1,18 +1,19 @@
 """Add terms in a window of K fraction bits below the largest exponent of the terms.
 
-Bits of a term below the addition window are truncated. Significands are not normalised before alignment. In the picture
-of the addition window, products have two integer bits and six fraction bits. A product is aligned at the sum of its
-factors' exponents. A subnormal operand has the lowest exponent of its format.
+The circuit truncates all bits of a product or addend that lie below the addition window. Significands are not
+normalised before alignment. In the picture of the addition window, products have two integer bits and six fraction
+bits. The exponent of a product is the sum of the exponents of its two factors. A subnormal operand is aligned with the
+lowest exponent of its format.
 
     exponent     +1  0 | -1 ...           -K |
     product      x   x | xxxxxx              |
     product 2            xxx  xxxxx          |
     addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   truncated
 
-Non-zero truncated bits make the result inexact. Truncation toward zero only drops bits. The truncation mode `jam` sets
-the last kept bit to 1 if a dropped bit is 1. The truncation mode `floor` subtracts one unit of the addition window's
-last place for each negative term that loses bits. One extra operand of the adder subtracts the units of all negative
-terms that lose bits.
+Non-zero truncated bits make the result inexact. Truncation toward zero only drops bits. With the truncation mode `jam`,
+the last kept bit becomes 1 if a dropped bit is 1. The truncation mode `floor` rounds each negative number down: it
+subtracts 1 in the window's last bit if the number loses bits. One extra operand of the adder subtracts the units of all
+negative terms that lose bits.
 """
 
 from __future__ import annotations
@@ -43,10 +44,10 @@ def term_names(unit: Dot) -> tuple[str, ...]:
 
 
 def places_above(unit: Dot) -> int:
-    """Return the number of bit positions that a term has above the bit position of its exponent.
+    """Return how many bits a product or block sum has above the bit with the weight 2^exponent.
 
-    A product can need one more bit position above its exponent than its two factors have in total. The sum of a product
-    group is aligned by its scales, and can need more bit positions.
+    A product has one such bit more than its two factors have in total. The sum of a product group is aligned by its
+    scales, and can need more bit positions.
     """
     if unit.engine.step.group is not None:
         return scaled_places(unit, unit.engine.step.group)
@@ -60,12 +61,12 @@ def window_bits(unit: Dot) -> int:
 
 
 def carry_places(unit: Dot) -> int:
-    """Return how many bit positions above the addition window the sum of all terms can reach."""
+    """Return the number of carry bits that the sum of all products and the addend needs above the addition window."""
     return len(term_names(unit)).bit_length()
 
 
 class Term(NamedTuple):
-    """A number that is aligned in an addition window.
+    """A product, block sum or addend that is shifted into an addition window.
 
     The field `exponent` is the exponent of the highest bit position, and has no meaning if the number is zero.
     """
@@ -80,9 +81,9 @@ class Term(NamedTuple):
 class Ranks:
     """Ranks: exponents by which an addition window compares its terms to find the largest term.
 
-    The rank of a term is the term's exponent plus the number of bit positions above the exponent. A rank is stored with
-    the exponent bias of the result format. The rank `nothing` is below all exponents. The field `zero` is the rank of a
-    term that is zero. The field `lowest` is a lower bound for the largest rank in a sum.
+    A product or addend with exponent e and n bits above weight 2^e has the rank e + n. A rank is stored with the
+    exponent bias of the result format. The rank `nothing` is below all exponents. The field `zero` is the rank of a
+    product or addend that is zero. The field `lowest` is a lower bound for the largest rank in a sum.
     """
 
     exponents: range
@@ -95,9 +96,10 @@ class Ranks:
 
 
 def ranks_of(unit: Dot, products: range) -> Ranks:
-    """Return the ranks of the terms in a unit's addition window. `products` is the range of product exponents.
+    """Return the range of the exponents by which an addition window compares its products and its addend. `products` is
+    the range of product exponents.
 
-    If the addend is added inside the addition window, the ranks include the addend's exponents.
+    If the addend is added inside the addition window, the range includes the addend's exponents.
     """
     engine, addend, above = unit.engine, unit.engine.addend_format, places_above(unit)
     nothing, stop, inside = min(0, products.start - 1), products.stop, engine.window.addend is Addend.INSIDE
@@ -110,7 +112,7 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
 
 
 def lowest_of_zeros(unit: Dot) -> int:
-    """Return the rank of a zero term in an addition window, from the accumulator's `zero_exponent`."""
+    """Return the exponent with which an addition window compares a zero product (`zero_exponent`)."""
     assert unit.engine.window.zero_exponent is not None
     return unit.engine.window.zero_exponent + unit.engine.result.format.bias + places_above(unit)
 
@@ -118,14 +120,14 @@ def lowest_of_zeros(unit: Dot) -> int:
 def headroom(unit: Dot, ranks: Ranks) -> int:
     """Return the number of sum bits above the addition window.
 
-    The bits above the addition window hold carries, and ensure that normalisation never shifts right.
+    Bits above the addition window hold the carries of the sum. They also ensure that normalisation only shifts left.
     """
     below = 1 - ranks.lowest if unit.engine.result.format.subnormals else 0
     return max(carry_places(unit), below)
 
 
 class Window:
-    """Hardware that aligns the terms of a sum to their largest exponent and truncates them to the window's width."""
+    """Hardware that aligns products and addend to their largest exponent and truncates them to the window's width."""
 
     def __init__(self, m: Module, unit: Dot, ranks: Ranks, terms: Mapping[str, Term], name: str = "") -> None:
         self._m, self._ranks, self._name = m, ranks, name
@@ -172,17 +174,14 @@ def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]
 
 
 def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
-    """Return the number of negative terms that lose bits.
-
-    Floor truncation subtracts one unit for each negative term that loses bits.
-    """
+    """Return the number of negative terms that lose bits."""
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 
 
 def aligned_layout(
     unit: Dot, terms: Sequence[str], window: Mapping[str, data.ShapeLike], passed: Mapping[str, data.ShapeLike]
 ) -> data.StructLayout:
-    """Return a layout of truncated terms, signs of the terms, special results, and the given fields."""
+    """Return the layout of the truncated terms, their signs, the special results, and the given fields."""
     return data.StructLayout(
         {
             **{name: window_bits(unit) for name in terms},
@@ -199,9 +198,9 @@ def aligned_layout(
 class AlignWindow(Step):
     """Truncate the products to the addition window.
 
-    If the addend is added inside the addition window, the addend is truncated too. The output `dropped` is 1 if a
-    truncated bit was 1. The output `below` is the number of units that floor truncation subtracts. The stage
-    forwards the fields named in `passed` unchanged.
+    In units that add the addend inside the addition window, the stage also truncates the addend. The output `dropped`
+    is 1 if a dropped bit of any product or addend was 1. The output `below` counts the negative products and addends
+    that lost bits in floor truncation. The stage forwards the fields named in `passed` unchanged.
     """
 
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
