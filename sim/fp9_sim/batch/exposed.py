@@ -40,7 +40,7 @@ write_verilog -noattr exposed.v
 
 
 class Exposed(NamedTuple):
-    """Combinational Verilog of a unit whose registers are ports.
+    """Verilog of a unit in which ports replace the registers, so that the Verilog is combinational.
 
     The Verilog module has the unit's name and no clock. The ports of the module are the data ports, the handshake and
     the registers. `before` lists the ports of the registers' current values, and `after` lists the ports of their next

@@ -122,8 +122,8 @@ def lanes(root: str, sources: Mapping[str, str], initial: str) -> str:
     texts, and `initial` is the generated start-up code. The text is empty for a design with state, whose operations
     must run one after another.
 
-    A combinational design gets one instance of the root class for each operation. If each operation has an instance,
-    the compiler can evaluate many operations in the lanes of a vector register. The root class holds only the ports and
+    A combinational design gets one instance of the root class for each operation. A separate instance for each
+    operation lets the compiler evaluate many operations in one vector register. The root class holds only the ports and
     Verilator's own members, and all other signals are local variables. Constant outputs are set once, when an instance
     of the root class is created.
     """

@@ -74,8 +74,7 @@ class Verilated:
     def _parts(self, inputs: Mapping[str, NDArray[Any]], count: int) -> list[NDArray[np.uintp]]:
         """Divide the operations among threads.
 
-        Return for each thread a list of indices: the start of each of the thread's streams, then the end of the last
-        stream.
+        For each thread, return the start index of each stream, followed by the end index of the last stream.
         """
         shares = max(1, min(self.threads, count // SHARE))
         edges = self._edges(inputs, count) if self.unit.stages else _even(count, shares)
@@ -173,7 +172,7 @@ def check(
 ) -> tuple[list[Mismatch], int]:
     """Compare a unit's Verilog with the golden model. Return the first `limit` mismatches and their total number.
 
-    `dut` is the unit if the caller has already compiled it. Raises the same errors as `verilated` and
+    `dut` is the compiled unit, if the caller has compiled the unit already. Raises the same errors as `verilated` and
     `Verilated.__call__`.
     """
     vectors = from_inputs(unit, {name: np.asarray(column) for name, column in inputs.items()})

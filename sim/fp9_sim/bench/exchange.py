@@ -84,7 +84,7 @@ class Order:
     elastic: bool = False
 
     def write(self, folder: Path) -> None:
-        """Write the order of a test bench (the description of the simulation) to files in a folder."""
+        """Write files to a folder from which the test bench reads what to simulate."""
         (folder / "unit.pickle").write_bytes(pickle.dumps(self.vectors.unit))
         columns = {f"{kind}/{name}": column for kind in _KINDS for name, column in getattr(self.vectors, kind).items()}
         np.savez(folder / "vectors.npz", allow_pickle=False, **columns)
@@ -133,7 +133,7 @@ class Outcome:
 
     @staticmethod
     def read(folder: Path) -> Outcome:
-        """Return the outcome that `write` stored in a folder.
+        """Return the outcome of a simulation, which the method `write` stored in a folder.
 
         Raises FileNotFoundError if the test bench wrote no outcome.
         """

@@ -16,8 +16,8 @@ Operation = Mapping[str, int]
 class Golden:
     """The golden model of a unit, called once for each operation.
 
-    The golden model stores the state of a unit such as a `mac`. Raises ValueError for a unit whose blocks have several
-    operations.
+    The golden model stores the state of a unit such as a `mac`. Raises ValueError for a unit that computes blocks of
+    several operations.
     """
 
     def __init__(self, unit: Unit) -> None:

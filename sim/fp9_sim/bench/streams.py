@@ -152,7 +152,7 @@ class Stream:
 
     @property
     def idle(self) -> int:
-        """Return the number of clock cycles since the last operation or result."""
+        """Return the number of clock cycles since the last operation entered or the last result left."""
         return self.clock - self.moved
 
     async def one_clock(self) -> None:

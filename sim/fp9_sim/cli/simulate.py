@@ -100,7 +100,7 @@ def _sentences(runs: list[Regression]) -> list[str]:
 
 
 def _hints(name: str, unit: Unit, wanted: Wanted, settings: tuple[str, ...], runs: list[Regression]) -> Iterator[str]:
-    """Yield the commands that show the fields and the waveforms of the first wrong operation."""
+    """Yield shell commands that show the intermediate fields and the waveforms of the first wrong operation."""
     first = next((mismatch for run in runs for mismatch in run.mismatches), None)
     if first is None or unit.group > 1 or wanted.first is not None or wanted.around is not None:
         return

@@ -1,6 +1,6 @@
 """Coverage models of decoders and upcasts: code classes, signs, bias classes and outputs.
 
-The possible bins of a format follow from the exact values of all its codes.
+All codes of a format together determine the possible bins of the format.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _KINDS = {Kind.ZERO: "zero", Kind.FINITE: "number", Kind.INF: "infinity", Kind.N
 def decoder_model(unit: Decoder) -> Model:
     """Return the coverage model of a decoder, with a group of cover points (codes, output fields) for each format.
 
-    An output field without a meaning for a code, such as the exponent of NaN, is not covered.
+    Output fields that have no meaning for a code, such as the exponent of NaN, are not covered.
     """
     width = significand_bits(unit.formats)
     groups = []

@@ -43,7 +43,7 @@ class Sum:
 
     @property
     def longest(self) -> int:
-        """Return the largest number of cancelled bits that has a separate coverage bin.
+        """Return the largest number of cancelled bits for which the coverage has a separate bin.
 
         The largest cancellation occurs if the product is just above a power of two and the addend just below the same
         power. The largest cancellation also occurs if product and addend differ by the last bit of the product.
@@ -67,8 +67,8 @@ class Sum:
         """Return whether results near zero are always exact.
 
         With subnormals, results near zero are exact if no term has bits below the result's smallest ulp and no window
-        truncates a term. Without subnormals, window truncation does not matter: the smallest number has an odd
-        significand, and every truncated sum has an even one.
+        truncates a term. Without subnormals, window truncation does not matter. The smallest number has an odd
+        significand, but every truncated sum is even.
         """
         if self.products.ulp < lowest_place(self.result):
             return False
@@ -81,7 +81,7 @@ class Sum:
         """Return whether an operation of the unit can raise a flag.
 
         The flag `invalid` needs an operand format with infinity. The flag `underflow` needs a term below the result's
-        smallest ulp. The flag `overflow` needs products that reach the ulp of the largest result, or a rounding or
+        smallest ulp. The flag `overflow` needs products of at least an ulp of the largest result, or rounding or
         truncation away from zero. If the last bit of the largest result is 1, rounding to odd never overflows.
         """
         if self.within is not None and self.within.raises(flags):

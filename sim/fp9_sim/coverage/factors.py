@@ -35,8 +35,8 @@ class Operation(NamedTuple):
     """The operands of one dot product operation, lane by lane, and the exact scaled sum of the products.
 
     `summed` is the exact sum, or None if a product is infinite or NaN. `terms` holds the terms that an alignment window
-    aligns. A term is a product or a group of products, and None stands for a term that is zero. `sizes` holds the size
-    classes of the scales, block by block.
+    aligns. A term is a product or a group of products, and None stands for a term that is zero. `sizes` has one entry
+    for each block: the size classes of the block's scales.
     """
 
     format_a: str
@@ -75,7 +75,7 @@ def _scaled(x: Code, y: Code, one: int) -> Scaled:
 
 
 def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> Iterator[Operation]:
-    """Yield the operands of each operation. `lanes` names the two ports of each lane.
+    """Yield the operands of each operation. `lanes` names the two operand ports of each lane.
 
     The sums of products are integers in units of the smallest product's ulp.
     """
@@ -106,7 +106,8 @@ def _terms(
 ) -> list[Aligned | None]:
     """Return the terms that a window aligns.
 
-    A term is a product with its own exponent, or a group of products with the exponent of the group's scales.
+    In an accumulator with grouped products, each group is one term, whose exponent comes from the scales. Otherwise
+    each product is a term.
     """
     if engine.window.width is None:
         return []

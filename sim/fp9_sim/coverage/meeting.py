@@ -8,7 +8,7 @@ from fp9_sim.coverage.values import Grid
 
 
 class Meeting:
-    """Cover points for two terms whose sum is rounded to a format. Terms are integers in units of 2^`ulp`.
+    """Cover points for the sum of two terms, which is rounded to a format. Terms are integers in units of 2^`ulp`.
 
     Every number of cancelled bits up to `longest` has a separate bin.
     """
@@ -46,7 +46,7 @@ class Meeting:
         )
 
     def facts(self, first: int, second: int) -> dict[str, Bin]:
-        """Return the coverage bins that a sum of two terms hits.
+        """Return the coverage bins that the sum of the two terms `first` and `second` hits.
 
         The rounding case is omitted if the sum is more than twice the largest number.
         """

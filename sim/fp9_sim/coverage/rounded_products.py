@@ -102,7 +102,7 @@ def _read(
 
 
 def _positions(unit: Mul, products: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
-    """Yield three arrays: sign, position between two neighbouring results, and last bit of the lower result.
+    """Yield three arrays for products: sign, position between neighbouring results, last bit of the lower result.
 
     The positions between two results are computed with an unbounded exponent. The arrays hold -1 for zeros, infinities
     and NaN.

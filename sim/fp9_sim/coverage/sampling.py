@@ -1,8 +1,8 @@
 """Measurement of functional coverage with cocotb-coverage: bins that a suite hits or misses.
 
-Cover points and crosses follow from the unit's specification, as in the coverage models of IBM FPgen. The bins that an
-operation hits follow from exact values, from the golden model's state and from the circuit's outputs. A cross excludes
-its impossible bins, each with a reason. An operation that hits no new bin is not passed to cocotb-coverage.
+The unit's specification determines all cover points and crosses, as in the coverage models of IBM FPgen. The bins that
+an operation hits follow from exact values, from the golden model's state and from the circuit's outputs. A cross
+excludes its impossible bins, each with a reason. If an operation hits no new bin, cocotb-coverage is not called.
 """
 
 from __future__ import annotations
@@ -152,8 +152,8 @@ def measure(
 def cover_points_digest(unit: Unit) -> str:
     """Return the SHA-256 digest of all bins of a unit's coverage model, including the impossible bins.
 
-    The digest does not depend on the function `Model.facts`. Raises ValueError for a kind of unit without a coverage
-    model.
+    Changes to the function `Model.facts` do not change the digest. Raises ValueError for a kind of unit without a
+    coverage model.
     """
     model = model_of(unit)
     points = [(group.name, sorted(group.points.items())) for group in model.groups]
@@ -170,7 +170,7 @@ def _excluded(group: Group, cross: Cross) -> dict[tuple[Bin, ...], str]:
 
 
 class _Sampler:
-    """A sampler that passes the bins of one group of cover points to cocotb-coverage.
+    """A sampler that reports the bins hit in one group of cover points to cocotb-coverage.
 
     For speed, the sampler skips operations without a new bin.
     """

@@ -22,7 +22,7 @@ Known = tuple[object, ...]
 class SumCoverage:
     """Cover points of a dot product, and functions that return the bins hit by operations.
 
-    If the addend can come from several sources, such as a port or a register, `sources` names the sources.
+    `sources` names the possible sources of the addend, such as a port and a register, if the unit has several.
     """
 
     def __init__(self, sum_: Sum, flags: bool = True, sources: tuple[str, ...] = ()) -> None:
@@ -68,7 +68,7 @@ class SumCoverage:
         )
 
     def step(self, operation: Operation, addend: Code) -> dict[str, Bin]:
-        """Return the operand formats of an operation, and the bins for the sum of the products and the addend."""
+        """Return the bins that an operation hits: operand formats, addend class, sum of products, and exact sum."""
         facts: dict[str, Bin] = {"c": addend.name, "format_a": operation.format_a, "format_b": operation.format_b}
         facts |= dict(zip(_SCALES, operation.sizes[0], strict=False))
         if operation.summed is None or not addend.is_number:

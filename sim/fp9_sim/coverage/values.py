@@ -69,8 +69,8 @@ class Grid:
         """Return the position of a positive magnitude between its two neighbouring numbers, and the lower neighbour's
         parity.
 
-        The parity is "even" or "odd". Magnitudes above the format's largest number are treated as if exponents were
-        unbounded.
+        The parity is "even" or "odd". A magnitude above the format's largest number is rounded as if the format had no
+        largest exponent.
         """
         length = magnitude.bit_length()
         if length not in self._dropped:

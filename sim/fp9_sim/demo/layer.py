@@ -89,7 +89,7 @@ class Product:
 
 
 def finest_exponent(fmt: Format) -> int:
-    """Return the highest exponent at which a format has its full precision.
+    """Return the highest exponent at which a format still has all its fraction bits.
 
     For HiFloat8 (`hif8`) the exponent is 3, because numbers of 2^4 and above have fewer fraction bits. For all other
     formats, the exponent is the exponent of the largest number.
@@ -145,7 +145,7 @@ def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
 
 
 def products(layer: LayerTensors) -> list[Product]:
-    """Return a matrix product of the layer for every format pair in `SCHEMES` and every accumulator."""
+    """Return the layer's matrix product for every pair of formats in `SCHEMES` and every accumulator."""
     return [product(layer, scheme, engine(name)) for scheme in SCHEMES for name in ACCUMULATORS]
 
 

@@ -33,7 +33,7 @@ TAKEN = 32
 class Digits:
     """Images and classes of handwritten digits for training and test.
 
-    An image has 8 x 8 pixels in [0, 1]; image arrays are float32 of shape (n, 64). Classes are the integers 0 to 9, of
+    An image has 8 x 8 pixels in [0, 1]; image arrays are float32 of shape (n, 64). The labels are the digits 0 to 9, of
     shape (n,).
     """
 

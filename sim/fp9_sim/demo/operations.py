@@ -61,7 +61,7 @@ def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
 
 
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
-    """Return at least `count` operations of the network layer as input columns for a hardware unit, in its formats.
+    """Return at least `count` operations of the network layer as input columns in the unit's formats.
 
     The operations cover every pair of operand formats in `SCHEMES` that the unit supports. If the unit supports no
     format pair of the forward or backward product, the factors are cast to the unit's first formats. A unit with scale

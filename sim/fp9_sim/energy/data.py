@@ -49,7 +49,7 @@ def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Colu
 
 
 def enough(take: Callable[[int], Columns], count: int) -> Columns:
-    """Return at least `count` operations, obtained from the function `take`.
+    """Call the function `take` for at least `count` operations, and return the operations.
 
     `take(n)` returns the operations for n dot products of each matrix product, or for n values of each tensor.
     """

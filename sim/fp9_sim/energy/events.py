@@ -54,7 +54,7 @@ def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int6
 def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int64]:
     """Return the values of nets as one integer for each clock cycle, starting with the cycle before `first`.
 
-    The first net is the most significant bit of the integer.
+    The first net gives the most significant bit of the integer.
     """
     index = np.zeros((len(history) - first + 1, history.shape[2] * 64), dtype=np.int64)
     for net in nets:

@@ -25,7 +25,7 @@ _STEPS_OF_A_DELAY = 4
 class Loads:
     """Capacitance of every net in fF, and transition times of every net in the library's time unit.
 
-    `transition` has shape (nets, 2) and holds the fall time and the rise time of each net.
+    For each net, `transition` holds the fall time and the rise time, in an array of shape (nets, 2).
     """
 
     load_ff: NDArray[np.float64]

@@ -47,8 +47,8 @@ class Energy:
     `glitches_fj` is the energy of glitches: signal changes that are reversed within the same clock cycle. `leakage_fj`
     is the leakage energy during `period_ns`. `products` is the number of products in an operation, or the number of
     values in a cast or quantiser. `toggles` counts the changes from one clock cycle to the next, over all nets except
-    the clock. `glitches` counts changes that are reversed within one clock cycle. `by_step` maps each submodule to the
-    energy of its cells. `by_step` is empty for a flat netlist.
+    the clock. `glitches` counts signal changes that are reversed within the same clock cycle. `by_step` maps each
+    submodule to the energy of its cells. `by_step` is empty for a flat netlist.
     """
 
     unit: str

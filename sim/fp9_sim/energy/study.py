@@ -1,8 +1,8 @@
 """The energy study: compare formats, accumulators, gating and stages on a network layer.
 
-The function `run` measures the study, and the module `pages` shows the results. The record holds the energy of each
-unit and the digest of the unit's circuit. Only units whose circuit has changed are measured again. The pages can be
-rebuilt from the record without a measurement.
+The function `run` measures the study, and the module `pages` shows the results. The record of the study holds the
+energy of each unit, and a digest of the unit's circuit. Only units whose circuit has changed are measured again. The
+pages can be rebuilt from the record without a measurement.
 """
 
 from __future__ import annotations
@@ -180,8 +180,9 @@ def run(
 ) -> dict[str, Any]:
     """Measure the energy study and return its record. Units with a valid energy in `known` are not measured again.
 
-    `layer_of` returns the network layer's operations for a hardware unit. `training` is the path of the recorded
-    training runs; without `training`, the study shows no accuracy. Raises the errors of `measure`.
+    `layer_of` is a function that returns operations of the demonstration's network layer as inputs for a unit.
+    `training` is the path of the recorded training runs; without `training`, the study shows no accuracy. Raises the
+    errors of `measure`.
     """
     units = dict(known["units"])
     for done, unit in enumerate(UNITS.values()):

@@ -42,7 +42,7 @@ class Dynamic:
 
 
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
-    """Split operations into 64 consecutive sequences, which are simulated in parallel.
+    """Split a list of operations into 64 sequences of consecutive operations for parallel simulation.
 
     Return input columns of shape (clocks, 64), and the index of the first clock cycle to count. Clock cycles before the
     first counted cycle reset the unit and fill the pipeline with the preceding operations. Operations that do not fit

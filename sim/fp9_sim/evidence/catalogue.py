@@ -47,7 +47,7 @@ def _proven(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> Findi
 
 @functools.cache
 def has_claims(unit: Unit) -> bool:
-    """Return whether fp9 can prove statements about a unit."""
+    """Return whether fp9 can prove at least one claim about a unit."""
     try:
         return bool(claims_of(unit))
     except ValueError:

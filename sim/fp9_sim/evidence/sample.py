@@ -87,7 +87,7 @@ def _cross_checked(unit: Unit, seed: int, whole: bool) -> tuple[str, bool]:
 def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bool | None]:
     """Prove one random case of the unit's proofs again.
 
-    The solver must also refute the control, a deliberately wrong specification.
+    The solver must also refute a deliberately wrong specification, which is called the control.
     """
     try:
         cases = [(claim, case) for claim in claims_of(unit) for case in claim.cases]

@@ -30,11 +30,11 @@ Progress = Callable[[str, int, int], None]
 class Item:
     """A claim about a unit and the state of its record.
 
-    `seconds` is the estimated time to measure a missing or stale record. For a proof, the estimate counts only cases
-    without a cached verdict. For any other claim, the estimate is the time of the earlier record. Without an earlier
-    record, the estimate is the median time for units of the same kind. Without a record of any unit of the same kind,
-    the estimate is the median for all units. `seconds` is None if no records exist from which to estimate, or if the
-    record needs no measurement.
+    `seconds` is the estimated measuring time of a record that is missing or stale. For a proof, the estimate counts
+    only cases without a cached verdict. For evidence other than a proof, the estimate is the time that the earlier
+    record took. Without an earlier record, the estimate is the median time for units of the same kind. Without a record
+    of any unit of the same kind, the estimate is the median for all units. `seconds` is None if no records exist from
+    which to estimate, or if the record needs no measurement.
     """
 
     unit: Unit

@@ -34,8 +34,8 @@ FIGURES = ("area_um2", "nand2", "flip_flops", "delay_ns")
 class Kind:
     """Functions that measure and show one kind of cost study.
 
-    `units` returns the units of a study by label. `measure` returns the record fields that only one kind of study has.
-    `texts` returns the page and the chart of a record, by file suffix.
+    `units` returns the units of a study by label. `measure` returns the fields of a record that only this kind of cost
+    study has. `texts` returns the page and the chart of a record, by file suffix.
     """
 
     units: Callable[[str], Mapping[str, Unit]]
@@ -144,7 +144,7 @@ def _synthesis(label: str, unit: str, library: str, fields: records.Fields) -> S
 
 
 def _estimate(figure: dict[str, Any]) -> Estimate:
-    """Return an area estimate with the recorded numbers. Fields without a recorded number are NaN."""
+    """Return the area estimate whose numbers are stored in a record. Fields without a recorded number are NaN."""
     unknown = float("nan")
     area = figure["area_um2"]
     return Estimate(

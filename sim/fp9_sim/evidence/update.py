@@ -147,7 +147,7 @@ def _kept(item: Item, made: Any, complaint: str | None, seconds: float, folder: 
 
 
 def _certified(item: Item, folder: Path) -> None:
-    """Certify the circuit of a unit after a measurement of a claim about its function.
+    """Certify a unit's circuit if the measured claim is about the circuit's function.
 
     A circuit that already belongs to an equivalence class is not certified again.
     """

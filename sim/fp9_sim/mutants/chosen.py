@@ -75,7 +75,10 @@ def simple_gates(
 
 
 def cell(kind: str, pins: Mapping[str, Sequence[Bit]], parameters: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Return a cell of type `kind` in Yosys JSON. Pin Y is the output, and all other pins are inputs."""
+    """Return a Yosys JSON cell of type `kind`, such as `$mux`, with the given pins.
+
+    Pin Y is the output, and all other pins are inputs.
+    """
     directions = {pin: "output" if pin == "Y" else "input" for pin in pins}
     return {
         "type": kind,

@@ -63,10 +63,9 @@ class SuiteScore:
 class MutationScore:
     """The result of a mutation run: mutants of one unit and kind, and the score of each suite.
 
-    `drawn` is the total number of mutants for all seeds. `unnoticed` holds the mutants that survived every suite, each
-    with inputs that would kill the mutant. `undecided` holds the mutants whose equivalence check did not finish.
-    `reused` is the number of mutants in `equivalent` that an earlier run proved equivalent. `seconds` is the duration
-    of the run.
+    `drawn` is the total number of mutants for all seeds. `unnoticed` lists the mutants that no suite killed, each with
+    inputs that show the wrong output. `undecided` holds the mutants whose equivalence check did not finish. `reused` is
+    the number of mutants in `equivalent` that an earlier run proved equivalent. `seconds` is the duration of the run.
     """
 
     unit: str
@@ -112,8 +111,8 @@ def score(
     The mutants of a seed are divided equally among the levels of the kind. A mutant that occurs for several seeds
     counts once. The default seeds are `kind.seeds`. `timeout` is the time limit in seconds for the equivalence check of
     one mutant. A proof by case split may take up to `timeout` more seconds. `proven` holds mutants that are already
-    proven equivalent for the same Verilog, as `recorded.proven` returns them. An equivalence proof for a mutant in
-    `proven` is not repeated.
+    proven equivalent for the same Verilog, as `recorded.proven` returns them. The function does not prove again that a
+    mutant in `proven` is equivalent.
 
     Raises ValueError if the unmutated circuit fails a vector, or if the number of mutants per level is not in 1 to 255.
     """
@@ -241,7 +240,7 @@ def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
 def _care_planes(made: VectorSet, output: str, width: int) -> Planes:
     """Return the mask of an output as bit planes.
 
-    A mask bit is 0 if the expected bit is a don't-care, or if its position is after the last operation.
+    A mask bit is 0 if the expected output bit is a don't-care, or if no operation belongs to the bit position.
     """
     matters: NDArray[np.bool_] = made.care.get(output, np.ones(len(made), dtype=np.bool_))
     return np.repeat(bit_planes(matters, 1), width, axis=0)

@@ -15,10 +15,10 @@ STEPS = 1 << 14
 
 @kernel
 def run(logic, registers, history):
-    """Compute the values of all nets in every clock cycle, in place. Registers start at 0.
+    """Compute the values of all nets in all clock cycles and write the values into `history`.
 
-    `history` has shape (clocks, nets, words). `logic` and `registers` are the two arrays that `CellNetlist.rows`
-    returns.
+    Registers start at 0. `history` has shape (clocks, nets, words). `logic` and `registers` are the two arrays that
+    `CellNetlist.rows` returns.
     """
     leaves = np.zeros(64, dtype=np.uint64)
     for clock in range(history.shape[0]):
@@ -35,7 +35,7 @@ def run(logic, registers, history):
 def _value(row, values, leaves):
     """Return the output of a cell from its truth table and the values of its input nets.
 
-    Each input value selects half of the truth table, until one entry is left.
+    The value of each input selects one half of the truth table, until one entry is left.
     """
     table, inputs = row[0], np.int64(row[1])
     size = 1 << inputs

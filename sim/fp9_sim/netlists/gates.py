@@ -1,8 +1,8 @@
 """Netlists of two-input gates and registers, evaluated in 64-bit words.
 
 In a netlist without registers, a 64-bit word holds a net's values in 64 independent operations. In a netlist with
-registers, a 64-bit word holds a net's values in 64 variants of the circuit, chosen by one input. One operation enters
-in each clock cycle.
+registers, the 64 bits of a word belong to 64 variants of the circuit, which one input chooses. One operation enters in
+each clock cycle.
 """
 
 from __future__ import annotations
@@ -213,7 +213,7 @@ def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
 
 @kernel
 def _clocked(gates, registers, values, into, given, out, wanted, matters, latency):
-    """Return a bit mask that marks each circuit with a wrong output in at least one clock cycle.
+    """Return a bit mask of the circuits with a wrong output in at least one clock cycle.
 
     The last operation is repeated until the results of all operations have left the pipeline.
     """

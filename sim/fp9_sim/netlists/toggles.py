@@ -113,7 +113,7 @@ def _operations(unit: Dot, zeros: float, clocks: int, rng: np.random.Generator) 
 
 
 def _finite(port: Port, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Return random finite codes of a port's first format, or 0 for a port without a format."""
+    """Return random finite codes in the first format of a port, or zeros for a port without a format."""
     if not port.formats:
         return np.zeros(shape, dtype=np.uint64)
     fmt = port.formats[0]

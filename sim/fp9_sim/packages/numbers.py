@@ -141,7 +141,7 @@ def _verilog_fields(name: str, fmt: FixedFormat) -> Iterator[str]:
 
 
 def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
-    """Yield Verilog lines that declare a constant with the numbers of all codes, last code first."""
+    """Yield Verilog lines that declare a format's table of values as one constant, with the last code first."""
     numbers = [f"64'h{int(np.float64(value).view(np.uint64)):016x}" for value in reversed(fmt.table.tolist())]
     yield f"  localparam [{64 * len(numbers) - 1}:0] {name.upper()} = {{"
     yield ",\n".join(f"    {', '.join(numbers[i : i + _LINE])}" for i in range(0, len(numbers), _LINE))
@@ -154,7 +154,7 @@ def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
 def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
     """Return a `$display` format string and its arguments, which print the value of a port.
 
-    The test bench stores the operand of input port PORT in the register `operand_PORT`.
+    In the test bench, the register `operand_PORT` holds the operand of input port PORT.
     """
 
     def signed(bias: Port) -> str:

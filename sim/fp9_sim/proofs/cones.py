@@ -3,8 +3,8 @@
 A cut point is a net inside the circuit, such as a net within a pipeline stage. A lemma writes a net as `STEP.NET`, such
 as `place.product0_placed`, where STEP is a computation step of the circuit. A lemma specifies the values that the
 circuit computes for some of its nets. The lemma's inputs are ports of the unit and other named nets. The lemma must
-hold for all values of its inputs. `Circuit.check` verifies that the lemmas together determine the circuit's outputs.
-Every net and every assumption that a lemma uses must be the conclusion of an earlier lemma.
+hold for all values of its inputs. `Circuit.check` verifies that the lemmas together determine the circuit's outputs. A
+lemma may read a net or assume a condition only if an earlier lemma proves the net's value or the condition.
 """
 
 from __future__ import annotations
@@ -62,8 +62,8 @@ _GATES = "gates"
 class ConeLemma(Lemma):
     """A lemma about a cone of logic.
 
-    A lemma with a nonempty `at` is decided with decision diagrams. `at` maps the name of each net to the position of
-    the net's first bit in the variable order of the decision diagrams.
+    If `at` is not empty, decision diagrams decide the lemma. `at` maps the name of each net to the position of the
+    net's first bit in the variable order of the decision diagrams.
     """
 
     at: Mapping[str, int] = field(default_factory=dict)
@@ -128,7 +128,7 @@ class Circuit:
     def obligation(
         self, says: Sequence[str], text: str, at: Mapping[str, int], fixed: Mapping[str, int] = MappingProxyType({})
     ) -> tuple[str, str]:
-        """Return Verilog with the gates that a lemma is about, and the proof module with the specification `text`.
+        """Return two Verilog texts: the gates that drive the lemma's nets, and a proof module with `text`.
 
         `fixed` maps the input ports with a constant value to their values.
         """
@@ -158,9 +158,9 @@ class Circuit:
         return _verilog(json.dumps(gates)), "\n".join([*head, in_words(text), "endmodule", ""])
 
     def _gates(self, free: Mapping[str, Bits], shown: Mapping[str, Bits], words: set[str]) -> dict[str, Any]:
-        """Return the gates that drive the nets `shown`, as a module of a Yosys design.
+        """Return a Yosys module with the gates that drive the nets in `shown`.
 
-        The returned module has an input for each net in `free` that is named in `words` or read by the gates.
+        A net in `free` becomes an input of the module if the net is named in `words` or read by a gate.
         """
         first = 1 + max(bit for cell in self.cells.values() for bit in nets_of(cell, "input", "output"))
         cut: dict[int | str, int] = {}

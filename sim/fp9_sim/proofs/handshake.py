@@ -35,18 +35,18 @@ _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nop
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
     """Return the single proof case of the handshake claim.
 
-    The control, which the solver must refute, claims that a pipeline of n stages holds at most n - 1 operations. A full
+    A second specification, the control, claims that a pipeline of n stages holds at most n - 1 operations. A full
     pipeline refutes the control.
     """
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 
 def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Return a proof module's first Verilog lines, and a dict that maps each port of the pipelined unit to a signal.
+    """Return the first Verilog lines of a proof module, and the signal for each port of the pipelined unit.
 
-    `inputs` and `outputs` are Verilog declarations of additional ports of the proof module. The clock, the active-high
-    reset, `enable` and the handshake signals have fixed names. A handshake signal that the unit lacks is replaced by a
-    constant 1.
+    `inputs` and `outputs` are Verilog declarations of ports that are added to the proof module. The clock, the
+    active-high reset, `enable` and the handshake signals have fixed names. A handshake signal that the unit lacks is
+    replaced by a constant 1.
     """
     control = {port.name for port in unit.control_ports}
     ports = [

@@ -2,7 +2,8 @@
 
 An interrupted proof continues from its journal. The key of a verdict is a digest of the solver's exact input and the
 tool versions. Only journal lines that end in a newline and have a correct digest are used. An incomplete last line of a
-journal, left by a killed process, is removed. A case that timed out is decided again if the new time limit is longer.
+journal, left by a killed process, is removed. If a proof case timed out and the new time limit is longer, the solver
+tries the case again.
 """
 
 from __future__ import annotations
@@ -87,7 +88,7 @@ class Journal:
     def _add(self, key: str, new: Kept) -> Kept:
         """Merge a new verdict with the stored verdict on the same obligation.
 
-        The merged state is the state of the last attempt that did not time out.
+        If a new attempt timed out, the stored verdict is kept.
         """
         before = self.kept.get(key)
         if before is not None:

@@ -15,9 +15,9 @@ from fp9_sim.netlists.solvers.solver import TOP
 class Case:
     """A proof case: a specification that must hold for all values of the free input ports.
 
-    `specification` is Verilog that reads the unit's ports and drives the wire `ok`. `fixed` maps the input ports with a
-    constant value to their values. `control` is the specification with one deliberate error. The solver must refute the
-    control, which shows that the specification can fail.
+    `specification` is Verilog code that reads the unit's ports and sets the wire `ok` to 1 if the ports are right.
+    `fixed` maps the input ports with a constant value to their values. `control` is the specification with one
+    deliberate error. The solver must refute the control, which shows that the specification can fail.
     """
 
     name: str
@@ -65,7 +65,7 @@ def _range(port: Port) -> str:
 
 
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
-    """Return the constraint that a select port chooses the value `index`: fixed port values and a Verilog condition.
+    """Return fixed port values and a Verilog condition, which together make a select port choose the value `index`.
 
     Port codes above the last value also select the last value. A proof case for the last value leaves the select port
     free, and its condition excludes the codes of all other values.

@@ -1,10 +1,10 @@
 """Proof that a pipelined unit delivers results in order, by temporal induction over tags.
 
 A tag register with the same clock and enable replaces each data register of the pipeline. A tag register loads the tag
-of the stage before it. The data become free inputs, so the proof does not depend on data values. Each operation enters
-the pipeline with a tag, and the tags must leave the pipeline in the same order. A structural check shows that each
-register reads only data of the preceding stage. A structural check also shows that the unit's outputs read only
-registers of the last stage.
+of the stage before it. Data inputs may have any values, so the proof does not depend on data. Each operation enters the
+pipeline with a tag, and the tags must leave the pipeline in the same order. A structural check shows that each register
+reads only data of the preceding stage. A structural check also shows that the unit's outputs read only registers of the
+last stage.
 """
 
 from __future__ import annotations

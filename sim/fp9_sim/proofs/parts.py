@@ -1,4 +1,4 @@
-"""Proofs in parts: each lemma is about a group of computation steps in a unit's Verilog.
+"""Proofs in parts: each lemma specifies the outputs of one or more computation steps in a unit's Verilog.
 
 A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that enter a group of steps
 become free inputs of the lemma. A lemma may assume conditions on its free inputs, if an earlier lemma proves the
@@ -44,9 +44,10 @@ _HIERARCHY = "read_verilog -sv unit.v\nhierarchy -check -top {name}\nproc\nwrite
 class Lemma:
     """A lemma: a statement about some computation steps that must hold for all inputs that satisfy `assumes`.
 
-    `lines` are Verilog lines that compute the wires in the lemma's conditions. `says` maps each net and output that the
-    lemma determines to a Verilog condition. `gives` holds more conditions that the lemma proves, for use by later
-    lemmas. `control` is a pair: a part of the specification, and the erroneous text that replaces the part.
+    `lines` are Verilog lines that declare and compute the wires used in the lemma's conditions. `says` maps each net
+    and output that the lemma determines to a Verilog condition. `gives` holds more conditions that the lemma proves,
+    for use by later lemmas. `control` is a pair: a part of the specification, and the erroneous text that replaces the
+    part.
 
     For a proof with decision diagrams, `adds` maps each term of a long sum to the net of the term's sign. The decision
     diagrams represent negative terms in ones' complement. `alike` says that the specification has the same internal
@@ -65,14 +66,17 @@ class Lemma:
 
     @property
     def text(self) -> str:
-        """Return the lemma's specification in Verilog. The last line of the specification drives `ok`."""
+        """Return the lemma's specification in Verilog.
+
+        The last Verilog line assigns the wire `ok`, which is 1 if the lemma holds.
+        """
         right = " && ".join(f"({condition})" for condition in (*self.says.values(), *self.gives))
         wrong = "".join(f"!({condition}) || " for condition in self.assumes)
         return "\n".join([*self.lines, f"  assign ok = {wrong}({right});"])
 
     @property
     def broken(self) -> str:
-        """Return the lemma's control: the specification in Verilog with one deliberate error."""
+        """Return the lemma's specification in Verilog with one deliberate error, which a solver must refute."""
         found, error = self.control
         if self.text.count(found) == 0:
             raise ValueError(f"lemma {self.name}: its control changes {found}, which the lemma does not state")
@@ -113,8 +117,8 @@ class Netlist:
     """The steps of a unit, with their inputs and outputs. Bits are Yosys' net numbers.
 
     `drives` maps each named net to its bits. The name of a net is the name of an input port, or `step.field`. `outputs`
-    maps each output port to its bits. `pins` maps each step to its input pins, and `gives` maps each step to its output
-    pins. `modules` maps each step to the name of its Verilog module.
+    maps each output port to its bits. `pins` lists the input pins of each computation step, and `gives` lists the
+    step's output pins. `modules` maps each step to the name of its Verilog module.
     """
 
     unit: Unit
@@ -152,7 +156,7 @@ class Netlist:
             raise self._error(f"no lemma determines {min(unsaid)}")
 
     def proof(self, steps: Sequence[str], text: str, adds: Mapping[str, str]) -> str:
-        """Return the Verilog of a proof module that contains the given steps and the specification `text`.
+        """Return the Verilog of a proof module with the given computation steps and their specification `text`.
 
         The proof module's inputs are the nets that the steps and `text` read. For a term in `adds`, the proof module's
         input is the term, inverted if the term is negative.

@@ -1,8 +1,9 @@
 """Run all proofs about a unit's Verilog and return their record.
 
 A proof case is proven, refuted with a counterexample, or unfinished at its time limit. An unfinished case proves
-nothing. A control is a proof case with one deliberate error in the specification. If the solver does not refute a
-control, the claim is void. A journal stores each verdict, so that an interrupted proof can continue.
+nothing. A control is a proof case whose specification contains one deliberate error, so a solver must refute the
+control. If the solver does not refute a control, the claim is void. A journal stores each verdict, so that an
+interrupted proof can continue.
 """
 
 from __future__ import annotations
@@ -52,7 +53,7 @@ class CaseRecord:
 class ClaimRecord:
     """A claim about a unit, with the outcomes of its proof cases.
 
-    `state` is the worst state among the cases, or "void" if the solver did not refute a control.
+    `state` is the worst state of all proof cases. The state is "void" if the solver failed to refute a control.
     """
 
     name: str
@@ -67,8 +68,8 @@ class ClaimRecord:
 class ProofRecord:
     """All proofs about one Verilog text.
 
-    `circuit_sha256` is None if fp9 did not generate the Verilog. `complaints` lists damaged lines of the proof journal,
-    which the run ignored.
+    If fp9 did not generate the Verilog, the circuit's digest `circuit_sha256` is None. `complaints` lists damaged lines
+    of the proof journal, which the run ignored.
     """
 
     unit: str
@@ -98,7 +99,7 @@ def prove(
     jobs: int = 2,
     progress: Progress | None = None,
 ) -> ProofRecord:
-    """Decide every claim about a unit, for the given Verilog or for the Verilog that fp9 generates.
+    """Decide every claim about a unit by proof, for the given Verilog or for fp9's own Verilog.
 
     `timeout` is the time limit of a proof case in seconds. Proof cases that have not begun after `budget` seconds count
     as unfinished. `values_only` omits the claims about sequences of clock cycles. `jobs` is the number of solvers that

@@ -64,8 +64,8 @@ def behind_block(unit: Quantiser) -> BehindBlock:
 def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
     """Return a quantiser as flat Yosys JSON that has the nets of the block register as additional outputs.
 
-    The second returned value maps each additional output to its width in bits. Raises ValueError if a register has no
-    recognisable name.
+    The second returned value maps each additional output to its width in bits. Raises ValueError if the function cannot
+    recognise a register by name.
     """
     module = _flattened(unit, verilog, "")
     nets = _nets(unit, module)

@@ -49,9 +49,9 @@ class Tagged:
     handshake to the number of bits that decide the value. The outputs `next_NAME` of the design are the bits that
     decide the next value of register NAME.
 
-    The design has the output `occupied` with one bit for each stage. The design has the outputs `tag_NAME` and
-    `takes_NAME` for each data register. The input `tag` is the tag of a new operation, and the input `cut` (`cut_bits`
-    bits) replaces the data registers' outputs.
+    The design has the output `occupied` with one bit for each stage. For each data register NAME, the design outputs
+    the tag in the register (`tag_NAME`) and the register's enable (`takes_NAME`). The input `tag` is the tag of a new
+    operation, and the input `cut` (`cut_bits` bits) replaces the data registers' outputs.
     """
 
     design: str

@@ -57,7 +57,7 @@ class TextRecord:
 
     @property
     def proven(self) -> bool:
-        """Return whether the Verilog is equivalent to the circuit and the control was refuted."""
+        """Return whether ABC proved the Verilog equivalent and refuted the deliberately changed Verilog."""
         return self.state == State.PROVEN.value and self.control == State.REFUTED.value
 
     def to_dict(self) -> dict[str, Any]:
@@ -102,7 +102,7 @@ def _compared(unit: Unit, text: str, name: str, folder: Path, timeout: float) ->
 
 
 def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
-    """Return the state of the control: refuted, if ABC refutes at least one changed copy of the Verilog.
+    """Return "refuted" if ABC refutes a deliberately changed copy of the Verilog, otherwise "unfinished".
 
     One refuted copy is enough, because some changes give Verilog that is equivalent to the original.
     """

@@ -1,9 +1,9 @@
 """Store the list of a unit's circuits that are equivalent to the certified circuit.
 
-The file `records/functions/UNIT.json` lists the equivalent circuits, and the same folder holds the certified circuit. A
-circuit's form is the digest of its cells. A circuit belongs to the equivalence class of the certified circuit if both
-have the same form. A circuit also belongs to the equivalence class if a member has the same canonical digest, or if a
-record proves the equivalence.
+The file `records/functions/UNIT.json` lists the equivalent circuits, and the same folder holds the certified circuit.
+The form of a circuit is a digest of the circuit's cells. A circuit belongs to the equivalence class of the certified
+circuit if both have the same form. A circuit also belongs to the equivalence class if a member has the same canonical
+digest, or if a record proves the equivalence.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ class Circuit:
 
 
 def circuit_of(unit: Unit, folder: Path) -> Circuit:
-    """Return a unit's present circuit, with its equivalence class from the records in `folder`.
+    """Return a unit's present circuit, and the recorded circuits in `folder` that are equivalent to it.
 
     Raises ValueError for a unit without hardware, and for a file that does not match the schema.
     """
@@ -73,7 +73,7 @@ def certify(unit: Unit, folder: Path) -> Path | None:
     """Certify a unit's present circuit: store the circuit as the first of a new equivalence class.
 
     The new class replaces the recorded class. Return the path of the new file of the equivalence class. Return None if
-    the circuit already belongs to the recorded class.
+    the recorded equivalence class already contains the unit's present circuit.
     """
     circuit = circuit_of(unit, folder)
     if circuit.joined is not Join.NONE:

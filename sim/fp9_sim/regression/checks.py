@@ -30,7 +30,8 @@ class State(StrEnum):
 class Check:
     """A check of a design by one tool.
 
-    `exercised` says what ran, or why nothing ran. `findings` holds sentences about faults.
+    `exercised` is a text that says what the check ran, or why the check did not run. `findings` holds sentences about
+    faults.
     """
 
     name: str

@@ -60,7 +60,7 @@ class TileCheck:
 class Product:
     """A matrix product for a tile, with codes `a` of shape (rows, K) and codes `b` of shape (K, columns).
 
-    `a_format` and `b_format` are indices into the tile's lists of formats.
+    `a_format` and `b_format` select one of the formats that the tile supports, by index.
     """
 
     a: NDArray[np.uint8]

@@ -114,10 +114,10 @@ def regress(
 
     `vectors` is a vector set or the path of a vector file. `seed` selects the random stalls and resets of a unit with
     stages. With `stalls=False`, the unit runs at full rate. `waves` is the path of a waveform file, which ends in .vcd
-    or .fst. Builds in the folder `build_dir` are reused. `verilog` replaces the generated Verilog by a
-    module with the same name and ports. `latency` is the latency of `verilog` in clock cycles, by default the number of
-    the unit's stages. If `elastic` is true, only the handshake of `verilog` decides when operations enter and results
-    leave. `coverage` is the path of an XML file for functional coverage.
+    or .fst. Builds in the folder `build_dir` are reused. `verilog` replaces the generated Verilog by a module with the
+    same name and ports. `latency` is the latency of `verilog` in clock cycles, by default the number of the unit's
+    stages. If `elastic` is true, the module in `verilog` may take any number of clock cycles for an operation, as its
+    handshake allows. `coverage` is the path of an XML file for functional coverage.
 
     Raises ValueError if there are no vectors or the vectors belong to another unit. Raises ValueError also for an
     unknown simulator or waveform format. Raises MissingTool if the simulator is not installed. Raises SimulatorError if

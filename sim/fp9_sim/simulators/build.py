@@ -141,7 +141,7 @@ extern "C" int LZ4_compress_default(const char* source, char* target, int size, 
 
 
 def _offer_lz4(working: Path) -> list[str]:
-    """Offer the system library lz4 to Verilator's FST writer, and return the arguments of the build.
+    """Let Verilator's FST writer use the system's lz4 library, and return the arguments of the build.
 
     Many systems have the library without the header file and the linker's file name. Raises MissingTool if the system
     has no library.

@@ -72,7 +72,7 @@ class Plan:
 
     @cached_property
     def axes(self) -> tuple[tuple[Port, NDArray[Any]], ...]:
-        """Return the ports with their values, slowest first: select ports, bias ports, then operands in port order."""
+        """Return the input ports with their values, in counting order: selects change slowest, operands fastest."""
         ordered = sorted(self.unit.inputs, key=lambda port: (not port.choices, not port.name.endswith("_bias")))
         return tuple((port, _axis(port)) for port in ordered)
 

@@ -48,7 +48,7 @@ def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Swept:
-    """The recorded sweep runs for certain circuits of a unit.
+    """The recorded sweep of a unit, limited to the runs that simulated certain circuits.
 
     `earlier` is True if the record also has runs for other circuits.
     """
@@ -63,7 +63,7 @@ class Swept:
 
     @property
     def enumerated(self) -> int:
-        """Return the number of different inputs that the exhaustive runs of a unit have covered."""
+        """Return the number of different inputs that the unit's recorded exhaustive runs simulated."""
         return sum(_union([run for run in self.runs if run["kind"] == "exhaustive"], self.plan))
 
     @property

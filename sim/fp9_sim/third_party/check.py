@@ -118,7 +118,7 @@ def _differences(
 ) -> tuple[list[Mismatch], int, Explained]:
     """Return the first mismatches, the number of mismatches, and their explanation.
 
-    If `sound` is false, the DUT lost or repeated results, so that no explanation of the mismatches is possible.
+    If `sound` is false, the DUT lost or repeated results, and the function explains no mismatches.
     """
     accepted = _accepted(design, made, answers)
     first, total = mismatches(made, accepted, SHOWN)
@@ -196,7 +196,7 @@ _PROBED = 2_000
 def _found_latency(design: Design, made: VectorSet) -> int:
     """Return the latency in clock cycles at which most results of the DUT are right.
 
-    The DUT is simulated once, without a handshake, and the results are compared with the expected results for every
+    One simulation without handshake gives the DUT's outputs, which are compared with the expected results for every
     latency. Raises ValueError if too few results are right, or if results appear in the same clock cycle as their
     operands.
     """

@@ -88,7 +88,7 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """Return the port name in a mapping table, and whether the table's key `word` has the second value in `known`.
+    """Return a port name from a table of the mapping, and whether the table's `word` is the second value in `known`.
 
     For example, a reset port whose key "active" is "low" gives True. Return None if the mapping has no table for the
     port.

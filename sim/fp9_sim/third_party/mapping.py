@@ -271,7 +271,7 @@ def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
 
 
 def _code(path: Path, spec: Unit, name: str, value: object) -> int:
-    """Return the code of an input that is held at a fixed value.
+    """Return the code to which a mapping file fixes an input.
 
     A float is encoded in the format of the input port. An integer is used as the code.
     """

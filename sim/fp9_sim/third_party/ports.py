@@ -64,7 +64,7 @@ class Unpacked:
 
     @property
     def width(self) -> int:
-        """Return the number of bits of one array element."""
+        """Return the number of bits of one element of an array port."""
         return self.element.width
 
 

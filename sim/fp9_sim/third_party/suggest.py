@@ -33,7 +33,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Signature:
-    """Widths of the data ports: operands and results must fit, and selects and flags may be missing."""
+    """Widths of a unit's data ports in bits, in four tuples: operands, results, selects and flags."""
 
     operands: tuple[int, ...]
     results: tuple[int, ...]

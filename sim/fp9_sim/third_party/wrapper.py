@@ -62,7 +62,7 @@ def _declared(direction: str, port: Port) -> str:
 
 
 class _Connections:
-    """The connections between the wrapper and the DUT: which wrapper signal drives each input bit of the DUT."""
+    """Return the settings of cocotb's runner and the environment variables of the simulation."""
 
     def __init__(self, design: Design, ports: Mapping[str, TheirPort]) -> None:
         self.design, self.ports = design, ports

@@ -1,6 +1,6 @@
 """Compute the exact operands, products and sum of an operation, as fractions.
 
-The terms also include the distance between the exact sum and the rounded result.
+The module also computes the distance between the exact sum and the rounded result.
 """
 
 from __future__ import annotations

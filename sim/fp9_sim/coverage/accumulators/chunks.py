@@ -28,9 +28,9 @@ _ENDS = ("full", "fold")
 def chunk_model(unit: Mac) -> Model:
     """Return the coverage model of an accumulator with chunks, in three groups of cover points.
 
-    The unnamed group covers the operations and the number of accumulation steps in the open chunk. Group `chunk` covers
-    the additions within a chunk of products. Group `total` covers the addition of a finished chunk's sum to the
-    accumulator.
+    The group of cover points without a name covers the operations, and the number of steps in the open chunk. Group
+    `chunk` covers the additions within a chunk of products. Group `total` covers the addition of a finished chunk's sum
+    to the accumulator.
     """
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     steps = {"steps": tuple(range(unit.chunk_steps))}
@@ -73,9 +73,9 @@ def _chunk_group(unit: Mac) -> Group:
 class Chunks:
     """The state of an accumulator's open chunk for each operation of a sequence.
 
-    `steps` is the number of accumulation steps in the open chunk before each operation. `before` and `after` are the
-    codes of the open chunk's sum before and after each operation. `ends` tells whether an operation ends the chunk:
-    "full", "fold" or None.
+    `steps` holds, for each operation, the number of accumulation steps in the open chunk before the operation. `before`
+    and `after` are the codes of the open chunk's sum before and after each operation. `ends` is "full" or "fold" if the
+    operation ends the chunk, and None otherwise.
     """
 
     steps: list[int]

@@ -116,6 +116,6 @@ def _special(codes: Codes, golden: int) -> str:
 
 
 def _wrapped(sum_: int, bits: int) -> tuple[int, str]:
-    """Return a sum wrapped to a two's complement register of `bits` bits, and the direction of the overflow."""
+    """Return a sum wrapped to two's complement with `bits` bits, and the direction in which the sum overflows."""
     half = 1 << (bits - 1)
     return (sum_ + half) % (2 * half) - half, "up" if sum_ >= half else "down" if sum_ < -half else "none"

@@ -25,7 +25,7 @@ class Sequence:
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Return the cross of the operation with the previous operation."""
+        """Return the cross of an accumulator operation with the operation before it."""
         return (Cross("sequence", ("previous", "operation")),)
 
     def read(self, inputs: Columns) -> Iterator[tuple[MacOp, dict[str, Bin]]]:

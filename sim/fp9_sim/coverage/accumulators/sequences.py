@@ -25,8 +25,8 @@ SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
 def mac_model(unit: Mac) -> Model:
     """Return the coverage model of an accumulator.
 
-    The model crosses every operation with every class of the accumulator's value before the operation. The model also
-    covers the addition of products to the accumulator or to the port `c`.
+    The model crosses every operation with every class of the accumulator's value before the operation. The coverage
+    model also has cover points for adding products to the accumulator or to the port `c`.
     """
     if unit.engine.step.exact:
         return kulisch_model(unit)

@@ -22,8 +22,8 @@ BESIDE = 2
 def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
     """Return the port values of a combinational unit before, during and after a failed operation.
 
-    `dump` is the VCD file of the failed simulation. The values are hexadecimal digits. The test bench gives every
-    operation one time unit, so the operation number is the simulation time.
+    `dump` is the VCD file of the failed simulation. The values are hexadecimal digits. Each operation takes one time
+    unit in the test bench, so the simulation time equals the operation number.
     """
     first = max(0, mismatch.index - BESIDE)
     times = range(first, mismatch.index + BESIDE + 1)

@@ -50,7 +50,7 @@ def _read(
 ) -> dict[str, list[Any]]:
     """Return the nets that step modules read and gates outside the steps drive, grouped and named by input pin.
 
-    A net that several input pins read belongs to the widest pin.
+    If several input pins read a net, the net is assigned to the widest of the pins.
     """
     pins = [
         (pin, cell["connections"].get(pin, []))

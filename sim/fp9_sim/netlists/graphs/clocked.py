@@ -34,7 +34,8 @@ write_verilog -noattr circuit.v
 def keeps_registers(unit: Unit) -> bool:
     """Return whether the circuit for mutation testing keeps the unit's registers.
 
-    The circuit keeps its registers if the unit has state, or if operand gating holds earlier operands.
+    Registers stay in the circuit if the unit has state, or if operand gating keeps the operands of an earlier
+    operation.
     """
     return unit.has_state or holds(unit)
 

@@ -18,7 +18,7 @@ _FIRST, _LAST = -1, -2
 
 
 def levels(operands: Operands, root: int) -> dict[int, int]:
-    """Return the level of each node on which the node `root` depends.
+    """Return the levels of the node `root` and of all nodes on which `root` depends.
 
     The level of a node is the length of the longest path from an input to the node.
     """
@@ -68,9 +68,9 @@ def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
 def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], most: int) -> set[int] | None:
     """Return the minimum cut that is nearest to the inputs, or None if every cut has more than `most` nodes.
 
-    Nodes without a capacity count as inputs. The algorithm uses shortest augmenting paths (Edmonds and Karp 1972). Node
-    n has the entry vertex 2 n and the exit vertex 2 n + 1. The vertex _FIRST is the source of the flow, and _LAST is
-    the sink.
+    Nodes without a capacity count as inputs. The algorithm uses shortest augmenting paths (Edmonds and Karp 1972). In
+    the flow network, node n of the circuit has the entry vertex 2 n and the exit vertex 2 n + 1. In the flow network,
+    _FIRST is the source and _LAST is the sink.
     """
     residual: _Residual = {_FIRST: {}, _LAST: {}}
     for node in capacity:

@@ -26,7 +26,7 @@ ACCUMULATOR = "accumulator"
 
 
 def function_inputs(unit: Unit) -> tuple[Port, ...]:
-    """Return the inputs of a unit's combinational function: its input ports, and the accumulator if present."""
+    """Return the inputs of a unit's combinational function: input ports, and the accumulator register if any."""
     kept = _accumulator(unit)
     if kept is None:
         return unit.inputs
@@ -81,9 +81,9 @@ endmodule
 def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
     """Return a unit's combinational function as Verilog, with the unit's name.
 
-    The ports of the combinational function are `function_inputs` and the unit's outputs. If `steps` is true, the
-    combinational function is a chain of step modules and of gates between step modules (module `between`). Raises
-    ValueError for a unit whose operand gating holds earlier operands.
+    The combinational function has the inputs that `function_inputs` returns, and the outputs of the unit. If `steps` is
+    true, the combinational function is a chain of step modules and of gates between step modules (module `between`).
+    Raises ValueError for a unit whose operand gating holds earlier operands.
     """
     if not unit.stages:
         return verilog

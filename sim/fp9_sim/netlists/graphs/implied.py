@@ -65,8 +65,8 @@ class Implied:
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
         """Return a graph in which known nodes are constants, the literal to prove, and the old node of each new node.
 
-        The returned literal is 1 if the original literal is 1 and all known nodes have their known values. The returned
-        mapping gives the original node of each new node. Inputs and free nodes keep their names.
+        The second returned value, a literal, is 1 if the original literal is 1 and the known nodes have the values in
+        `known`. The returned mapping gives the original node of each new node. Inputs and free nodes keep their names.
         """
         graph, image = AndGraph(), dict(known)
         agree: Literal = 1

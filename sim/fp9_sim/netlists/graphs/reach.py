@@ -21,10 +21,10 @@ _FAR = 0.5
 
 @dataclass(frozen=True)
 class Far:
-    """The input pattern for which a difference between two circuits propagates furthest.
+    """The simulated input pattern for which a difference between two circuits reaches the highest logic level.
 
-    `word` and `place` are the pattern's position in the bit planes: the index of a 64-bit word, and the index of a bit
-    in the word. `patterns` has a bit for each simulated pattern. A bit of `patterns` is 1 if the difference between the
+    In the bit planes, `word` is the index of the pattern's 64-bit word, and `place` is the index of the bit in the
+    word. `patterns` has a bit for each simulated pattern. A bit of `patterns` is 1 if the difference between the
     circuits propagates to level `depth` or further.
     """
 
@@ -34,7 +34,7 @@ class Far:
     patterns: NDArray[np.uint64]
 
     def flipped(self, patterns: Planes) -> Planes:
-        """Return copies of the input pattern as bit planes: one copy for each input bit, with the bit inverted."""
+        """For each input bit, return a copy of the input pattern with this bit inverted, as bit planes."""
         bits = patterns[:, self.word] >> np.uint64(self.place) & np.uint64(1)
         planes = np.repeat(~np.uint64(0) * bits[:, None], -(-len(bits) // WORD), axis=1)
         places = np.arange(len(bits))
@@ -45,8 +45,8 @@ class Far:
     def flips_that_stay(self, differs: Planes, depth: NDArray[np.int64]) -> set[int]:
         """Return the input bits that can be inverted while the difference still propagates far.
 
-        `differs` marks the nets that differ between the circuits, for the patterns that `flipped` returns. `depth`
-        holds the level of each net.
+        For each input pattern from `flipped`, `differs` marks the nets with different values in the two circuits.
+        `depth` holds the level of each net.
         """
         reached = np.bitwise_or.reduce(differs[depth >= self.depth], axis=0)
         return {WORD * word + i for word, bits in enumerate(reached.tolist()) for i in range(WORD) if bits >> i & 1}

@@ -2,9 +2,9 @@
 
 A register can hold don't-care values if the register either loads a new value from the inputs or keeps its old value.
 The operand register of a multiplier with operand gating, for example, can hold don't-care values. If an old value is a
-don't-care, the register's value does not count as state. A wire replaces a register with don't-care values, and a free
-input replaces the register's old value. In a comparison of two circuits, each circuit has separate free inputs, because
-the old values may differ.
+don't-care, the register's value does not count as state. In the netlist, a wire replaces a register whose value can be
+a don't-care. A new free input stands for the register's old value. In a comparison of two circuits, each circuit has
+separate free inputs, because the old values may differ.
 
     D = new or X     Q = D     X: anything
 """
@@ -23,7 +23,7 @@ Register = tuple[int, int]
 
 @dataclass(frozen=True)
 class Kept:
-    """Gates of a netlist in which wires replace the registers with don't-care values.
+    """The gates of a netlist after wires have replaced the registers that can hold don't-care values.
 
     `first` and `second` are the nets of the free inputs for the first and the second circuit. The net `is_second`
     selects the second circuit. `nets` is the number of nets.
@@ -52,8 +52,7 @@ def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[
 def _in_loops(rows: list[Row]) -> set[int]:
     """Return the nets that are in a loop of gates, or on a path between two loops.
 
-    The function repeatedly removes gates without a driver or without a load, until only gates in or between loops
-    remain.
+    The function removes gates without a driver or a load until only gates in loops or between loops remain.
     """
     driver = {row[4]: i for i, row in enumerate(rows)}
     sources = [{driver[net] for net in row[1:4] if net in driver} for row in rows]

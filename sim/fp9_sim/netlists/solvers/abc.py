@@ -76,7 +76,7 @@ def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
 
 
 def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal, Literal], timeout: float) -> Verdict:
-    """Decide with ABC whether a literal is 0 in every clock cycle of every input sequence.
+    """Decide with ABC whether a literal of an AND graph is 0 in every clock cycle of every input sequence.
 
     `following` maps the literal of each register to the literal of its next value. All registers start at 0. The proof
     uses property-directed reachability (Bradley 2011), which ends with a checked inductive invariant. The

@@ -33,7 +33,7 @@ write_blif wrong.blif
 def alike(unit: str, proof: str) -> Obligation:
     """Return a proof obligation that ABC tries to decide before other solvers. Yosys' SAT solver finds counterexamples.
 
-    The obligation is that the output `ok` of module `proof` is 1 for all inputs, as in `solver.combinational`.
+    The proof module's output `ok` must be 1 for all inputs, as in `solver.combinational`.
     """
     plain = combinational(unit, proof)
     return _Alike(plain.script, plain.files)

@@ -46,7 +46,8 @@ def never(
 
     In the first attempt, the nodes in `free` have arbitrary values. If the literal can be 1 in the first attempt, a
     second attempt includes the logic that drives the nodes in `free`. Among the bits of numbers, the nodes in `among`
-    are split first. The counterexample maps input names to 0 or 1, and omits inputs without effect on the literal.
+    are split first. The counterexample gives an input name the value 0 or 1, and omits inputs that do not affect the
+    literal.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)
@@ -129,8 +130,8 @@ def selecting(
 ) -> tuple[int | None, bool]:
     """Return the node at which a case is split, and whether the node is a control signal.
 
-    The split node selects in many multiplexers. Control signals come first, then nodes in `among`, then other bits of
-    numbers, and always early stages before late stages. If the graph has no multiplexer, return an input node or None.
+    The split node selects in many multiplexers. Control signals come first, then the nodes in `among`, then other bits
+    of numbers. Among equals, early stages come first. If the graph has no multiplexer, return an input node or None.
     """
     levels, selects, sums = _multiplexers(graph, literal)
     nodes = [node for node in selects if node in stands]
@@ -150,7 +151,7 @@ def selecting(
 
 
 def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], dict[int, list[int]], set[int]]:
-    """Return each node's level, the levels of the multiplexers that each node selects, and the XOR nodes."""
+    """Return the level of each node, the multiplexer levels of each select node, and the XOR nodes of an AND graph."""
     levels: dict[int, int] = {}
     selects: dict[int, list[int]] = {}
     sums: set[int] = set()
@@ -169,8 +170,8 @@ def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], di
 def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:
     """Return the select nodes of a multiplexer whose final OR combines the AND nodes `operands`.
 
-    Return an empty set if the nodes form no multiplexer. In a multiplexer, one AND node reads the select node, and the
-    other AND node reads the inverted select node. In an XOR gate, both inputs count as select nodes.
+    Return an empty set if the nodes form no multiplexer. One AND node of a multiplexer reads the select node directly,
+    and the other AND node reads its inverse. In an XOR gate, both inputs count as select nodes.
     """
     if not operands or not all(operand & 1 and operand // 2 not in inputs for operand in operands):
         return set()

@@ -1,9 +1,9 @@
 """Proofs about additions of many terms, by ABC's binary decision diagrams.
 
-SAT solvers do not finish on sums of many terms, because sums in different orders share no internal nodes. A decision
-diagram of a sum stays small if its variables are ordered by bit weight. In a diagram ordered by bit weight, only
-carries connect the variables of one bit weight to the variables of the next. Signs and other single bits are the last
-variables of the diagram.
+SAT solvers do not finish on sums of many terms, because sums in different orders share no internal nodes. The decision
+diagram of a sum stays small if bits of equal weight are neighbours in the variable order. In a diagram ordered by bit
+weight, only carries connect the variables of one bit weight to the variables of the next. Signs and other single bits
+are the last variables of the diagram.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ _NODES = 50_000_000
 def by_diagrams(unit: str, proof: str) -> Obligation:
     """Return a proof obligation that is decided with decision diagrams if a SAT solver does not decide quickly.
 
-    The obligation is that the output `ok` of module `proof` is 1 for all inputs, as in `solver.combinational`. Yosys'
-    SAT solver finds counterexamples.
+    The proof module's output `ok` must be 1 for all inputs, as in `solver.combinational`. Yosys' SAT solver finds
+    counterexamples.
     """
     plain = combinational(unit, proof)
     return _ByDiagrams(plain.script, plain.files)

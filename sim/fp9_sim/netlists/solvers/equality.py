@@ -1,16 +1,16 @@
 """Equivalence checking of a mutant and the original circuit, by several methods.
 
-Both circuits are in one netlist, and a select input chooses between them. Five methods run in a fixed order until one
-of them decides. First, a SAT solver decides most mutants at once. Second, ABC tries SAT for all inputs together, SAT
-for two sets of inputs, and merging of equal internal nodes. Third, simulation finds the nets at which the effect of the
-mutation ends. The effect ends at a net if the net has the same values in both circuits, but an input of the gate that
-drives the net differs. The circuits are equivalent if the nets at which the effect ends are equal in both circuits for
-all inputs, which SAT proves. A counterexample becomes a new simulation pattern. Fourth, the proof is repeated with
-arbitrary values at the nodes of a minimum cut. Fifth, a proof by case split covers the logic after the mutation (module
-`cases`).
+Both circuits are in one netlist, and a select input chooses between them. The five methods run in a fixed order until
+one method decides whether the circuits are equivalent. First, a SAT solver decides most mutants at once. Second, ABC
+tries three proofs: SAT for all inputs together, SAT for two sets of inputs, and merging of equal nodes. Third,
+simulation finds the nets at which the effect of the mutation ends. The effect ends at a net if the net has the same
+values in both circuits, but an input of the gate that drives the net differs. The circuits are equivalent if SAT proves
+that the nets at which the effect ends are equal for all inputs. A counterexample becomes a new simulation pattern.
+Fourth, the proof is repeated on a smaller circuit, in which the nodes of a minimum cut become free inputs. Fifth, the
+logic that depends on the mutated gate is proven equivalent by case split (module `cases`).
 
 The first of the two sets of inputs holds the inputs for which a difference propagates far, such as special operands. In
-the first set of inputs, some input bits are constant (module `reach`), so the circuits become simpler. The second set
+the first set, the module `reach` fixes some input bits to constants, which makes both circuits simpler. The second set
 holds all other inputs, for which SAT only has to prove that the effect of the mutation ends early.
 
 Two circuits count as equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof
@@ -65,8 +65,8 @@ The first limit is for a bit that affects nothing, the second limit for register
 class Comparison:
     """Equivalence checks of mutants, in one netlist with the unit's ports and the input `select`.
 
-    Value 0 of `select` is the original circuit, and other values are mutants. `operations` maps input ports to columns
-    of values, which are simulated first.
+    At the input `select`, value 0 chooses the original circuit, and every other value chooses a mutant. `operations`
+    maps input ports to columns of values, which are simulated first.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -77,9 +77,9 @@ class Comparison:
         """Decide whether mutant `number` is equivalent to the original circuit.
 
         `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by case split may take up to
-        `timeout` seconds in addition. Bias values that the unit does not accept are excluded. A counterexample maps the
-        unit's inputs and the inputs of module `pair` to values. A counterexample that starts from reset maps the inputs
-        of each operation, such as `a@0`, to values.
+        `timeout` seconds in addition. Bias values that the unit does not accept are excluded. A counterexample gives a
+        value to every input of the unit, and to every input that module `pair` adds. A counterexample that starts from
+        reset maps the inputs of each operation, such as `a@0`, to values.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)
@@ -230,7 +230,7 @@ class Comparison:
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _in_two_parts(self, number: int, timeout: float) -> Verdict:
-        """Decide whether the compared nets agree, first for one set of inputs and then for all other inputs.
+        """Decide whether the compared nets are equal for one set of inputs, and then for all other inputs.
 
         The first set holds the inputs for which the effect of the mutation propagates far. The second set holds all
         other inputs.

@@ -44,7 +44,7 @@ class Pair:
     `operations` maps input ports to columns of values, which become the first simulation patterns. `patterns` has a row
     for each input bit and a bit for each simulation pattern. `literals` maps input nets to literals of the AND graph
     `graph`. `right` maps all nets of the original circuit to literals. `state` holds the nets (D, Q) of every state
-    register. `ignored` holds the register bits that may differ between the circuits.
+    register. A comparison of two circuits ignores the register bits in `ignored`.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -128,7 +128,7 @@ class Pair:
         return {name: sum(next(bits) << i for i in range(len(nets))) for name, nets in self.inputs.items()}
 
     def learn(self, inputs: Mapping[str, int]) -> None:
-        """Add a simulation pattern, and fill its 64-bit word with copies of the pattern that have some inverted bits.
+        """Add a simulation pattern and several random variants of it, in which some input bits are inverted.
 
         Bits of bias ports are never inverted.
         """
@@ -174,7 +174,7 @@ class Pair:
         return graph.both(differs, self._changed(wrong))
 
     def _changed(self, wrong: Mapping[int, Literal]) -> Literal:
-        """Return a literal that is 1 if the mutated gate's output is wrong although the gate's inputs are right."""
+        """Return a literal that is 1 if the mutated gate has correct inputs but a wrong output."""
         changed, right = 0, self.right
         for *_, a, b, s, y in self.gates:
             taken = [(right.get(net, 0), wrong.get(net, 0)) for net in (a, b, s)]
@@ -186,7 +186,7 @@ class Pair:
     def never(self, differs: Literal, timeout: float, free: Collection[int] = ()) -> Verdict:
         """Decide whether a literal is 0 for all inputs that the unit accepts.
 
-        The nodes in `free` may have arbitrary values.
+        In the proof, the nodes in `free` may have any value.
         """
         graph = self.graph
         if differs == 0:
@@ -199,7 +199,7 @@ class Pair:
 
 
 def _outside(ports: tuple[Port, ...]) -> str:
-    """Return a Verilog condition that is true if a bias port has a value that the unit does not accept."""
+    """Return a Verilog condition that is true if the value of a bias port is out of range."""
     low, high = HFP8_BIASES.start, HFP8_BIASES.stop - 1
     biases = [port.name for port in ports if port.name.endswith("_bias")]
     return " || ".join(["1'b0", *(f"$signed({name}) < {low} || $signed({name}) > {high}" for name in biases)])

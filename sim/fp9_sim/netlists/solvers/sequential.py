@@ -4,7 +4,8 @@ Only reachable states count. The simulation of operation sequences finds the net
 ends. The effect ends at a net if the net is equal in every clock cycle, but an input of the gate that drives the net
 differs. ABC proves with inductive invariants that the nets at which the effect ends are equal in every clock cycle.
 After a successful proof, all logic that is driven by the proven nets is equal in both circuits. The proof duplicates
-only the registers whose values can differ. A counterexample sequence is added to the stimulus of the simulation.
+only registers whose values can differ between the two circuits. A counterexample sequence is added to the stimulus of
+the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |
@@ -75,7 +76,7 @@ class Sequences:
     def _steps(self, number: int, sequences: _Sequences) -> Iterator[Planes]:
         """Yield a bit plane for every net, once per clock cycle.
 
-        A bit of a plane is 1 if the net differs between the circuits.
+        A bit of a bit plane is 1 if the net has different values in the original circuit and in the mutant.
         """
         d, q = np.array(self._registers, dtype=np.int64).reshape(-1, 2).T
         rows, ones = np.array(self._gates, dtype=np.int64), ~np.uint64(0)

@@ -39,15 +39,15 @@ class CoverGroup:
         return identifier(self.prefix, item)
 
     def index(self, point: str, bin_: Bin) -> int:
-        """Return the index of a bin of a cover point, or -1 if the cover point has no such bin."""
+        """Return the index of a bin within a cover point, or -1 if the cover point has no such bin."""
         bins = self._group.points[point]
         return bins.index(bin_) if bin_ in bins else -1
 
     def set(self, point: str, expression: str, vocabulary: Sequence[Bin] | None = None) -> list[str]:
         """Return the statement that sets the bin of a cover point, or no statement if the group lacks the point.
 
-        With `vocabulary`, the expression is an index into the vocabulary. Without `vocabulary`, the expression is the
-        value of a numeric bin.
+        If `vocabulary` is given, `expression` is the index of a bin in `vocabulary`. Without `vocabulary`, `expression`
+        is the value of a numeric bin.
         """
         if not self.has(point):
             return []

@@ -140,7 +140,8 @@ class Numbers:
     def dropped(self, fmt: Format, ulp: int, longest: int) -> str:
         """Return the name of a function for the number of bits that rounding to a format drops.
 
-        The function takes the length in bits of a magnitude in units of 2^`ulp`, which is at most `longest`.
+        The argument of the SystemVerilog function is the bit length of a magnitude in units of 2^`ulp`. The bit length
+        is at most `longest`.
         """
         name = f"dropped_{_tag(fmt)}{'_m' if ulp < 0 else '_'}{abs(ulp)}"
         bits = {length: fmt.quantum(length - 1 + ulp) - ulp for length in range(1, longest + 1)}
@@ -160,7 +161,7 @@ def _tag(fmt: Format) -> str:
 
 
 def _limits(fmt: Format) -> tuple[int, int] | None:
-    """Return the bounds of a format's alignment exponents, or None if every exponent is its own alignment exponent."""
+    """Return the lowest and highest exponent that a format uses for alignment, or None if there are no limits."""
     exponents = [alignment_exponent(fmt, e) for e in range(-400, 400)]
     return None if exponents[0] == -400 else (exponents[0], exponents[-1])
 

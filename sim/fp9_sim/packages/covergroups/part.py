@@ -28,7 +28,10 @@ class Part:
     """Type and value after reset of each variable that keeps its value between operations."""
 
     def kept(self, name: str, kind: str, start: str) -> str:
-        """Return the name of a variable that keeps its value between operations. `start` is its value after reset."""
+        """Declare a SystemVerilog variable that keeps its value from operation to operation, and return its name.
+
+        `start` is its value after reset.
+        """
         variable = identifier(self.prefix, "kept", name)
         self.state[variable] = kind, start
         return variable
@@ -49,7 +52,7 @@ class Part:
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """Return the data ports of the unit: the inputs, then the outputs."""
+        """Return the data ports of the unit, inputs before outputs."""
         return *self.unit.inputs, *self.unit.outputs
 
     def moved(self, formats: Sequence[Format], bias: str) -> list[str]:

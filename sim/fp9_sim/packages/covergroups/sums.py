@@ -104,7 +104,7 @@ class Added:
         return any(port.name in ("a_bias", "b_bias") for port in self.part.unit.inputs)
 
     def step(self) -> Iterator[str]:
-        """Yield statements that set the bins of the addend, the formats, the scales and the exact sum."""
+        """Yield statements that set the bins of an operation: addend class, formats, scales and exact sum."""
         s, group = self.sum, self.group
         yield from group.set("c", "addend.kind", CLASSES)
         yield from self.formats()
@@ -115,7 +115,7 @@ class Added:
         yield "end"
 
     def formats(self) -> Iterator[str]:
-        """Yield statements that set the bins of the operand formats."""
+        """Yield statements that set the bins for the formats of the operands."""
         s, group, ports = self.sum, self.group, {port.name for port in self.part.unit.inputs}
         for side, formats in (("a", s.a), ("b", s.b)):
             select = choice(f"{side}_format", formats) if f"{side}_format" in ports else "0"
@@ -197,7 +197,7 @@ class Added:
             yield self.group.hit
 
     def _terms(self) -> Iterator[tuple[int, str, str, str]]:
-        """Yield the number, the exponent, the exact value and the condition of each term that the window aligns."""
+        """For each aligned term, yield an index and three expressions: exponent, exact value, test for nonzero."""
         group = self.sum.engine.step.group
         if group is None:
             for lane in range(len(self.lanes)):

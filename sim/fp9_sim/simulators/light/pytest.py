@@ -9,6 +9,6 @@ class Failed(Exception):
 
 
 class raises:
-    """Replacement for `pytest.raises`, because cocotb reads its attribute `Exception`."""
+    """Stand-in for `pytest.raises` with an attribute `Exception`, which cocotb reads."""
 
     Exception = Failed

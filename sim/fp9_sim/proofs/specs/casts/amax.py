@@ -1,6 +1,6 @@
 """Specification of a running maximum of magnitudes.
 
-The running maximum must equal one magnitude and must be at least as large as all others.
+The maximum must equal one of the magnitudes, and no magnitude may be larger than the maximum.
 """
 
 from __future__ import annotations

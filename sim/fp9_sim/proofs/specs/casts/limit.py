@@ -1,10 +1,10 @@
 """Specification of quantisers with a tensor scale: comparisons of products, no quotients.
 
-A block's scale is at least S if amax reaches a limit that depends on S. The limit for a scale S is the smallest
-quotient that rounds to S, times the scale rule's divisor, times the tensor scale. A quantised element is at least E if
-the number reaches a limit that depends on E. The limit for an element E is the midpoint below E, times the block scale
-and the tensor scale. Both sides of a comparison are integers. In a comparison, the difference of the exponents is
-clamped, without changing the result.
+The block scale is at least S if the block's largest magnitude (amax) reaches the limit of S. The limit for a scale S is
+the smallest quotient that rounds to S, times the scale rule's divisor, times the tensor scale. A quantised element is
+at least E if the number reaches a limit that depends on E. The limit for an element E is the midpoint below E, times
+the block scale and the tensor scale. Both sides of a comparison are integers. In a comparison, the difference of the
+exponents is clamped, without changing the result.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ def limit_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _element_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a proof case of the first element for each significand of the block scale.
+    """Yield proof cases for a block's first element, one case for each significand of the block scale.
 
     A proof case for one significand covers all exponents of the block scale. The proof cases of the other elements
     compare each element with the first element.
@@ -77,7 +77,7 @@ def _element(unit: Quantiser, condition: str, significand: int, field: str, late
 
 
 def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[str]:
-    """Return Verilog lines that compute two integers: `left` from a magnitude, and `right` from the tensor scale.
+    """Return Verilog for two integers to compare: `left` from a source magnitude, and `right` from the tensor scale.
 
     A specification compares `left` with multiples of `right`, up to `most` times `right`. `left` is the magnitude's
     significand, shifted left by an exponent difference. The exponent difference is clamped to a range, without changing

@@ -24,7 +24,7 @@ from fp9_sim.proofs.specs.casts.cast import broken, expected, magnitude, table_o
 
 
 def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a proof case for each scale rule and position of amax, and a case for each element.
+    """Yield proof cases for each scale rule and each position of the largest magnitude, and one for each element.
 
     The first proof case of each scale rule and the first case of the elements have a control.
     """
@@ -48,7 +48,7 @@ def element_cases(unit: Quantiser) -> Iterator[Case]:
 def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
     """Return Verilog for `step`, the scale code for the largest magnitude `m`, and the Verilog of a control.
 
-    The control has one magnitude threshold that is one source ulp too high.
+    In the control, one threshold of the magnitude is one source ulp too high, so a solver must refute the control.
     """
     firsts = _first_magnitudes(unit, rule)
     return _step(unit, firsts), _step(unit, [*firsts[:-1], firsts[-1] + 1])

@@ -118,7 +118,7 @@ def _handshake(unit: Quantiser, most: int) -> str:
 def _block_wires(unit: Quantiser) -> list[str]:
     """Return Verilog for the wire `waiting`: the number of operations of a complete block that have not left the unit.
 
-    The wire `in_order` is 1 if the next block has not taken more operations than the complete block has delivered.
+    The wire `in_order` is 1 if the next block has taken at most as many operations as the complete block has delivered.
     """
     count = unit.group
     return [
@@ -228,9 +228,9 @@ def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str)
 
 
 def oblige_behind(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation about the quantiser's stages after the block, for all numbers and scales.
+    """Return the proof obligation about the pipeline stages that follow a quantiser's block registers.
 
-    The stages must satisfy the specification and pass the block's scale unchanged.
+    The pipeline stages must satisfy the specification, and must not change the scale of the block.
     """
     rest, top_bit = behind_block(unit), unit.source.bits - 2
     finite = " && ".join(f"{x}[{top_bit}:0] <= {unit.source.max_code}" for x in unit.lane_names("x"))

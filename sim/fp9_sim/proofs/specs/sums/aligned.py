@@ -128,7 +128,7 @@ def _exponents(unit: Dot) -> range:
 
 
 def _is_sum(unit: Dot) -> str:
-    """Return a Verilog condition: the sum of the products is zero, or is normalised with an exponent in range."""
+    """Return a Verilog condition: the products' sum is NaN, or 0, or normalised with an exponent in range."""
     within, number, net = _exponents(unit), f"$signed({_SUM}_exponent)", f"{_SUM}_significand"
     exponent = f"{number} >= {within[0]} && {number} <= {within[-1]}"
     return f"{_PRODUCTS}.nan || {net} == 0 || {net}[{_sum_bits(unit) - 1}] && {exponent}"

@@ -1,4 +1,4 @@
-"""Proof that a unit with an accumulator equals a simpler unit, step by step.
+"""Proof that a unit with an accumulator equals a simpler unit, one computation step at a time.
 
 The simpler unit has the same specification, without pipeline stages and without an accumulator. Both circuits have the
 same computation steps. ABC cannot prove the equality of two complete wide sums, but quickly proves the equality of two
@@ -35,7 +35,7 @@ def is_offered(unit: Dot) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:
-    """Return a lemma for each step of the simpler circuit, and lemmas about the selection of accumulator operations."""
+    """Return lemmas that each computation step equals the same step of a simpler circuit."""
     other = dismantled(step_of(unit), step_verilog(unit))
     named = _names(other) | {bit: f"{ENTER}.{name}" for bit, name in _names(other).items() if _is_addend(name)}
     return (*entering(unit), *(_of_step(other, step, named) for step in _in_order(other)), _leaving(unit, other, named))
@@ -93,7 +93,8 @@ def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma
 def _leaving(unit: Dot, other: Netlist, named: Mapping[int | str, str]) -> Lemma:
     """Return the lemma about the outputs of a unit with an accumulator.
 
-    The outputs equal the simpler circuit's outputs, or follow from the accumulator operation.
+    Each output equals the same output of the simpler circuit, unless the accumulator operation gives the output another
+    value.
     """
     wires = {"value": other.outputs["result"], "raised": other.outputs["flags"]}
     lines = (f"  wire [{len(bits) - 1}:0] {name} = {concatenated(bits, named)};" for name, bits in wires.items())

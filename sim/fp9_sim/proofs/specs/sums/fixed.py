@@ -53,13 +53,13 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 def _rounds_as_exact(unit: Dot) -> bool:
     """Return whether the addition window is wide enough for the window's sum to round like the exact sum.
 
-    An addend above the addition window is moved down to the window's first position. The products' sum is below 2^top,
-    which is at most a quarter ulp of an addend above the addition window. Moving the addend down does not move the sum
-    across a rounding boundary.
+    An addend above the addition window is moved down to the window's first position. The sum of the products is below
+    2^top. For an addend above the addition window, 2^top is at most a quarter ulp. Moving the addend down does not move
+    the sum across a rounding boundary.
 
     The bits that an addend loses below the addition window are less than half an ulp of the products. If the sum
-    differs from the addend, the leading bit of the sum is at or above half an ulp of the products. The significand and
-    guard bit of the sum lie within the addition window.
+    differs from the addend, the leading bit of the sum is at or above half an ulp of the products. The addition window
+    contains the significand and the guard bit of the sum.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2
@@ -141,7 +141,7 @@ def _leads(unit: Dot) -> str:
 
 
 def _is_addend(unit: Dot) -> str:
-    """Return a Verilog condition: the aligned addend has no more significant bits than its format's precision.
+    """Return a Verilog condition: the aligned addend has at most as many significant bits as its format.
 
     The condition covers addends that lose bits below the addition window and addends in the window's first position.
     """
@@ -287,7 +287,7 @@ def _normalised(unit: Dot) -> ConeLemma:
 
 
 def _of_normal(unit: Dot) -> tuple[str, ...]:
-    """Return the Verilog conditions on the normalised sum that the lemma about rounding assumes.
+    """Return the Verilog conditions that the lemma about rounding assumes for the normalised sum.
 
     The conditions state the position of the leading bit, and exclude combinations of bits that cannot occur.
     """

@@ -1,4 +1,4 @@
-"""Lemmas that specify a Kulisch accumulator: products, register and rounding.
+"""Lemmas that specify a Kulisch accumulator: products, fixed-point register and rounding.
 
 By induction over operations, the lemmas show that the register holds the exact sum of all products since the last LOAD
 or CLEAR. The register's sum is exact modulo the range of the register.

@@ -95,12 +95,12 @@ def is_nan(fmt: FixedFormat, code: str) -> str:
 def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[str]:
     """Yield Verilog for the exact sum of two terms with significands of `bits` bits.
 
-    `bits` must be at least the precision of the result format. The Verilog drives the wires `significand`, `exponent`,
-    `guard`, `rest`, `zero` and `negative`. The wire `negative` is the sign of a nonzero sum.
+    The number `bits` must be at least the precision of the sum's result format. The Verilog drives the wires
+    `significand`, `exponent`, `guard`, `rest`, `zero` and `negative`. The wire `negative` is the sign of a nonzero sum.
 
-    A term far below the other term is shifted up, but stays below every bit that rounding reads. The sum stays between
-    the same two neighbouring rounding boundaries, because the larger term is a multiple of the last bit that rounding
-    reads.
+    If one term is far below the other, the Verilog moves the lower term up, but keeps it below all bits that affect
+    rounding. The sum stays between the same two neighbouring rounding boundaries, because the larger term is a multiple
+    of the last bit that rounding reads.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1

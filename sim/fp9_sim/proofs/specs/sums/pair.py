@@ -58,7 +58,7 @@ def _terms(unit: Dot) -> Iterator[str]:
     """Yield Verilog that orders the two products and the addend by exponent.
 
     The term `first` has the largest exponent, the term `low` is the smaller product, and `second` is the remaining
-    term. A zero has the exponent 0, which is below the exponent of every nonzero product.
+    term. The Verilog gives a zero the exponent 0, which is below the exponent of every nonzero product.
     """
     fmt = unit.engine.result.format
     for name in products_of(unit).names:
@@ -79,7 +79,7 @@ def _terms(unit: Dot) -> Iterator[str]:
 def _cut(unit: Dot) -> Iterator[str]:
     """Yield Verilog that truncates the terms `second` and `low` to the addition window.
 
-    The wires `second_lost` and `low_lost` say whether the terms lost bits, and serve as sticky bits.
+    The wires `second_lost` and `low_lost` are 1 if truncation removed nonzero bits, and serve as sticky bits.
     """
     window, p = window_bits(unit.engine.result.format), unit.engine.result.format.precision
     for name in ("second", "low"):

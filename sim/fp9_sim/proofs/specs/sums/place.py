@@ -44,11 +44,11 @@ class Places:
         return f"(multiply.{product}_sign ^ {self.sign})"
 
     def row(self, product: str) -> str:
-        """Return a Verilog expression for a product's fixed-point word without the inversion of negative products."""
+        """Return a Verilog expression for the fixed-point word of a product before any inversion."""
         return f"(place.{product}_placed ^ {{{self.bits}{{{self.negative(product)}}}}})"
 
     def fact(self, product: str) -> str:
-        """Return a Verilog condition: a product's fixed-point word has at most `longest` bits."""
+        """Return a Verilog condition: only the low `longest` bits of a product's fixed-point word can be 1."""
         net = f"multiply.{product}"
         return f"{net}_inf || {net}_nan || {self.row(product)} >> {self.longest} == 0"
 
@@ -68,8 +68,8 @@ class Places:
     def _facts(self, product: str) -> tuple[str, str]:
         """Return two Verilog conditions on the significand and exponent of a product.
 
-        The first returned condition says that the product fits into `longest` bits. The second returned condition says
-        that all bits of the product below the fixed-point word are 0.
+        The first Verilog condition says that the product fits into the low `longest` bits of the fixed-point word. The
+        second Verilog condition says that no 1 bit of the product lies below the last bit of the fixed-point word.
         """
         net, of = f"multiply.{product}", self.products
         number = of.number(f"{net}_exponent")

@@ -1,7 +1,7 @@
 """Lemmas that specify exact products, with tables of the fields of each operand code.
 
 The fields of an operand are sign, exponent, significand and class. A significand is an integer whose leading bit may be
-0. A subnormal operand has the lowest exponent of its format.
+0. The exponent of a subnormal operand is the lowest exponent of the operand's format.
 """
 
 from __future__ import annotations
@@ -25,8 +25,8 @@ STEPS = ("decode", "multiply")
 class Products:
     """The products of a unit. The circuit adds `bias` to the exponent of a product's first bit.
 
-    With `zeros`, the circuit has a net that marks each zero product. Without `zeros`, a zero product is recognised by a
-    significand of 0.
+    With `zeros`, the circuit has a net that marks each zero product. If `zeros` is false, a product counts as zero if
+    its significand is 0.
     """
 
     unit: Dot
@@ -50,7 +50,10 @@ class Products:
         return range(sum(map(min, sides)) + first, sum(map(max, sides)) + first + 1)
 
     def number(self, net: str) -> str:
-        """Return the exponent net as a Verilog number. The number is signed if an exponent can be negative."""
+        """Return the exponent net as a Verilog number.
+
+        A net that can hold a negative exponent is read as a signed number.
+        """
         return f"$signed({net})" if self.exponents.start < 1 else f"$signed({{1'b0, {net}}})"
 
     def zero(self, product: str) -> str:
@@ -58,7 +61,7 @@ class Products:
         return f"multiply.{product}_zero" if self.zeros else f"multiply.{product}_significand == 0"
 
     def facts(self, product: str) -> tuple[str, str]:
-        """Return two Verilog conditions: a zero product has the significand 0, and the exponent is in range."""
+        """Return two Verilog conditions: zero products have significand 0, and product exponents are in range."""
         net, zero = f"multiply.{product}", self.zero(product)
         number, special = self.number(f"{net}_exponent"), f"{zero} || {net}_inf || {net}_nan"
         within = f"{number} >= {self.exponents.start} && {number} <= {self.exponents[-1]}"

@@ -54,7 +54,10 @@ def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: st
 
 
 def _cut_at(last: str, name: str, width: int, precision: int, up: str) -> tuple[str, ...]:
-    """Return Verilog for `upper`, the magnitude rounded to a multiple of 2^`last`. All wire names start with `name`."""
+    """Return Verilog for the wire `upper`, the magnitude of a number rounded to a multiple of 2^`last`.
+
+    All wire names start with `name`.
+    """
     wide = width + precision
     names = ("kept", "guard", "rest")
     for word in names:

@@ -1,9 +1,9 @@
 """Specification of a multiply-add: one exact product, a wide integer sum, one rounding.
 
 A proof case fixes the formats of both operands, and whether magnitudes are added or subtracted. If product and addend
-are far apart, the smaller of the two only affects the sticky bit. A distance between product and addend above a limit
-is reduced to the limit, without changing the result. Zeros, infinities and NaN have a separate proof case, which
-follows IEEE 754-2019 6.1 to 6.3 and 7.2.
+are far apart, the smaller of the two only affects the sticky bit. If product and addend are farther apart than a limit,
+the limit replaces the distance, and the result stays the same. Zeros, infinities and NaN have a separate proof case,
+which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
 
 The result is FP32, rounded to nearest even. A sum of an 8-bit product and an FP32 addend does not overflow. Sums below
 the normal range of FP32 are exact.
@@ -100,7 +100,7 @@ def _specification(a: Format, b: Format, result: FixedFormat, condition: str, br
     """Return the specification of a multiply-add for finite nonzero operands: add exactly, then round.
 
     The wide integer extends so far below the product that lower addend bits only affect the sticky bit. If `broken` is
-    true, the specification is a control with a deliberate error: ties are rounded away from zero.
+    true, the specification wrongly rounds ties away from zero, so a solver must refute the proof.
     """
     p, bits = result.fraction_bits, result.bits
     below, above = 2 * p + 4, PRODUCT_BITS + 4

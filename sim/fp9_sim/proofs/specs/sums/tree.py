@@ -1,9 +1,10 @@
 """Lemmas that specify a sum of many terms, computed by a tree of carry-save adders.
 
-The terms are in ones' complement, so each term equals its number modulo 2^width - 1. A carry-save adder replaces three
-numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves for any three numbers that a carry-save
-adder preserves the sum. The last two numbers of an adder tree therefore have the sum of all terms. The conclusion about
-the complete adder tree is a mathematical argument; no solver checks the sum of all terms.
+A negative term is stored as its ones' complement, so each stored term equals the signed term modulo 2^width - 1. A
+carry-save adder replaces three numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves for any
+three numbers that a carry-save adder preserves the sum. The last two numbers of an adder tree therefore have the sum of
+all terms. The conclusion about the complete adder tree is a mathematical argument; no solver checks the sum of all
+terms.
 
 Another lemma shows that the final addition gives magnitude and sign, if the sum is below half the modulus. The last
 lemma compares the circuit's adders with the same adders in the specification. ABC proves the equality of the adders one
@@ -20,10 +21,10 @@ _CARRIES = "x & y | z & (x | y)"
 
 
 def tree_lemmas(steps: tuple[str, ...], terms: Mapping[str, str], bits: int, inf: str, minus: str) -> Iterator[Lemma]:
-    """Yield the lemmas about the nets `add.sum` (`bits` bits) and `add.sign`.
+    """Yield lemmas that specify the sum of all terms: the net `add.sum` of `bits` bits, and the sign `add.sign`.
 
-    `terms` maps the net of each term to the net of the term's sign. If the Verilog condition `inf` holds, the sign of
-    the sum is `minus`.
+    `terms` maps the net of each term to the net that holds the sign of the same term. If the Verilog condition `inf`
+    holds, the sign of the sum is `minus`.
     """
     width = bits + 1
     found = f"whole[{width - 1}:0] + whole[{width}]"

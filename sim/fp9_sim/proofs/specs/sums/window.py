@@ -3,7 +3,7 @@
 The products are specified by tables of exact operand values. The addition window starts at the largest exponent of all
 nonzero terms, as the accumulator model states. Each term is truncated at the last bit of the addition window. The
 truncated terms are integers, which are added exactly for any number of terms. The sum of the truncated terms is rounded
-once. The first lemmas treat NaN, infinities and zeros.
+once. The first lemmas specify the results for operands that are NaN, infinity or zero.
 """
 
 from __future__ import annotations
@@ -39,7 +39,8 @@ def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
     The lemmas need an addition window that contains all terms and truncates toward zero, and a unit without scales. The
-    addition window must hold all bits that rounding reads. No pipeline register may lie within a computation step.
+    addition window must contain all bits on which rounding depends. No pipeline register may lie within a computation
+    step.
     """
     engine = unit.engine
     plain = (
@@ -84,7 +85,7 @@ def _addend(unit: Dot) -> str:
 
 
 def entering(unit: Dot) -> Iterator[Lemma]:
-    """Yield the lemma about the addend of an accumulator operation: port `c` or the accumulator."""
+    """Yield the lemma about the addend of an accumulator: port `c` for LOAD, the accumulator for ACCUMULATE."""
     if unit.has_state:
         loads, net = f"op == {int(MacOp.LOAD)}", _addend(unit)
         says = f"!({loads} || op == {int(MacOp.ACCUMULATE)}) || {net} == ({loads} ? c : {ACCUMULATOR})"
@@ -141,16 +142,15 @@ _SPECIAL = "align.nan || align.inf"
 
 
 def _is_below(unit: Dot) -> str:
-    """Return a Verilog condition: the addition window is low enough to contain a product."""
+    """Return a Verilog condition: the addition window is low enough for products to have bits in the window."""
     return f"{_products(unit).number('align.exponent')} < {_products(unit).exponents[-1] + _window_bits(unit)}"
 
 
 def _hangs(unit: Dot, nothing: str) -> str:
-    """Return a Verilog condition: the addition window's exponent is at least the smallest exponent that a term can
-    have.
+    """Return a Verilog condition: the addition window's exponent is at least the smallest exponent of any term.
 
-    The smallest exponent belongs to an addend, to a product, or to a zero if the accumulator model gives zeros an
-    exponent. The returned condition is always true where the Verilog condition `nothing` is true.
+    A zero term has an exponent only if the accumulator model gives zeros an exponent. The returned condition is always
+    true where the Verilog condition `nothing` is true.
     """
     without = max(_products(unit).exponents.start, _zero(unit))
     lowest = min(without, _LOWEST_ADDEND)
@@ -165,7 +165,7 @@ def _of_term(unit: Dot, term: str) -> str:
     """Return a Verilog condition on a term after alignment to the addition window.
 
     For the addend, the Verilog condition says that the addend's first bit in the addition window is 0. For a product,
-    the Verilog condition says that the product is 0 if the addition window lies too high to contain a product.
+    the condition says that the product is 0 if the whole addition window lies above the product.
     """
     if term == "addend":
         return f"{_SPECIAL} || !align.addend[{_window_bits(unit) - 1}]"
@@ -324,7 +324,7 @@ def _rounded(unit: Dot) -> Lemma:
 
 
 def after(bits: int) -> dict[str, str]:
-    """Return the Verilog conditions on an accumulator's result and flags after an operation."""
+    """Return Verilog conditions on the ports `result` and `flags` after an accumulator operation."""
     adds = f"op == {int(MacOp.ACCUMULATE)} || op == {int(MacOp.LOAD)}"
     kept = f"op == {int(MacOp.HOLD)} ? {ACCUMULATOR} : {bits}'d0"
     return {"result": f"result == ({adds} ? value : {kept})", "flags": f"flags == ({adds} ? raised : 0)"}
