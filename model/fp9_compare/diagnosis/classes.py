@@ -1,4 +1,4 @@
-"""Formats, numbers and number classes (such as NaN) of the codes on a port of a unit."""
+"""Decoding of the codes on a unit's ports, and classes of the numbers, such as NaN or subnormal."""
 
 from __future__ import annotations
 
@@ -27,7 +27,7 @@ def operands_of(unit: Unit) -> list[Port]:
 
 
 def flag_ports(unit: Unit) -> list[tuple[Port, Port]]:
-    """Return pairs of ports: an output of exception flags, and the result output that raised the flags."""
+    """Return each output port with exception flags, together with the port of the result that the flags describe."""
     flags = [port for port in unit.outputs if port.doc == FLAGS_PORT.doc]
     return list(zip(flags, results_of(unit), strict=False))
 
@@ -45,7 +45,7 @@ operands_beside: Hook[[Port], list[Port]] = Hook(
 
 
 def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
-    """Yield each format that a port uses, and a mask (n,) of the operations that use the format."""
+    """Yield each format of a port, with a mask (n,) of the operations in which the port has this format."""
     size = len(next(iter(inputs.values())))
     if port.select is None:
         yield port.formats[0], np.ones(size, dtype=np.bool_)
@@ -58,9 +58,9 @@ def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
 
 
 def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
-    """Return the numbers on a port, with the correct class (zero, subnormal, infinity, NaN) of each number.
+    """Decode the codes on a port. The numbers have the correct class (zero, subnormal, infinity or NaN).
 
-    The exponent bias on a bias port is ignored, because the class of a number does not depend on the bias.
+    The value of a bias port is ignored, because the exponent bias does not change the class.
     """
     values = np.empty(len(codes), dtype=np.float64)
     for fmt, here in formats_on(port, inputs):
@@ -97,11 +97,9 @@ def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def coded(port: Port, inputs: Columns, code_of: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Call the function `code_of` with the format of each operation.
+    """Return `code_of(format)` for the format of each operation.
 
-    Return the codes (n,) and a mask (n,) of the valid codes.
-
-    A code is valid if `code_of` does not return None.
+    Returns the codes (n,), and a mask (n,) of the operations for which `code_of` does not return None.
     """
     size = len(next(iter(inputs.values())))
     codes, there = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)

@@ -1,4 +1,4 @@
-"""Groups of unexplained operations, by the number classes of operands and results."""
+"""Groups of operations with wrong results, by the number classes (such as NaN) of their operands."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _WORDS = ("zero", "subnormal", "normal", "infinity", "NaN")
 
 @dataclass(frozen=True)
 class Cluster:
-    """Group of unexplained operations whose operands and results have the same number classes (such as NaN).
+    """Group of wrong operations whose operands and expected results have the same number classes (such as NaN).
 
-    `simplest` is the index of the operation whose operands have the fewest set bits.
+    `simplest` is the index of an example: the operation whose operands have the fewest bits set to 1.
     """
 
     says: str
@@ -27,10 +27,9 @@ class Cluster:
 
 
 def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
-    """Group the operations in the mask `unexplained`, and return the groups, largest group first.
+    """Group wrong operations by number classes, largest group first. `unexplained` is a mask of these operations.
 
-    An operand that has the same value in every operation is not named in the group's description. The simplest
-    operation of a group has the fewest set bits in its operands. Ties go to the smallest codes.
+    An operand that never changes is not part of a group's description.
     """
     chosen = np.flatnonzero(unexplained)
     inputs = {name: np.asarray(column)[chosen] for name, column in made.inputs.items()}
@@ -52,7 +51,7 @@ def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
 
 
 def _classes(port: Port, codes: Any, inputs: Columns) -> Any:
-    """Return the number class of each code, as an index in `_WORDS`."""
+    """Return the number class of each code (0 for zero, 1 for subnormal, 2 for normal, 3 for infinity, 4 for NaN)."""
     values = np.abs(numbers(port, codes, inputs))
     smallest, _ = limits(port, inputs)
     return np.select([np.isnan(values), np.isinf(values), values == 0, values < smallest], [4, 3, 0, 1], 2)

@@ -1,7 +1,7 @@
-"""Specifications of library casts, library decoding functions, and sums in narrow formats.
+"""Specifications of casts and decoding functions of Python libraries, and of sums in narrow formats.
 
-The specifications of library functions have ports and golden results, like the specifications of hardware units. The
-test suites and the search for differences can also check library functions.
+The specifications have ports and golden results, as specifications of hardware units do. A library function is
+therefore checked in the same way as a hardware unit.
 """
 
 from __future__ import annotations
@@ -26,8 +26,7 @@ _FP32 = fixed_format("fp32")
 class Conversion(Unit):
     """Specification of a library's cast from a 16-bit or 32-bit float to any format.
 
-    The specified cast uses one rounding mode and one overflow policy, and raises no flags. A cast to a format without
-    NaN turns NaN into zero.
+    A cast to a format without NaN turns NaN into zero. The cast raises no flags.
     """
 
     kind: ClassVar[str] = "conversion"
@@ -66,12 +65,12 @@ class Reading(Unit):
 
 @dataclass(frozen=True)
 class Narrowed(Unit):
-    """Specification of an exact sum of products that is rounded once to a format of at most 8 bits.
+    """Specification of a unit that adds products exactly, and rounds the sum once to at most 8 bits.
 
-    The specification describes FP8 multipliers and adders. The inner unit rounds the sum to odd, in a format with at
-    least two more significand bits than the target. Rounding the inner result to the target format gives the same
-    number as rounding the exact sum once (Boldo and Melquiond). The inner unit gives the `invalid` flag. The last
-    rounding, to the target format, raises all flags but the invalid flag.
+    The specification describes FP8 multipliers and adders. The field `inner` is a unit that rounds the sum to odd, with
+    at least two more significand bits than the target format. A second rounding, to the target format, then gives the
+    correctly rounded sum (Boldo and Melquiond). The first rounding determines the invalid flag, and the second rounding
+    determines all other flags.
     """
 
     kind: ClassVar[str] = "narrowed"

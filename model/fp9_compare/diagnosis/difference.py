@@ -1,4 +1,4 @@
-"""Possible differences of an implementation from its specification, and their effects."""
+"""Differences of an implementation from its specification, and the results that they cause."""
 
 from __future__ import annotations
 
@@ -15,10 +15,10 @@ from fp9.units import Columns, Port, Results, Unit
 
 
 class Topic(IntEnum):
-    """Subject of a difference from the specification.
+    """Part of a computation in which an implementation differs from its specification.
 
-    Several differences from a specification are applied in the order of their topics, such as format before rounding.
-    Two differences from a specification have different topics, except for flags.
+    Several differences are applied in this order, such as FORMAT before ROUNDING. A combination has at most one
+    difference of each topic, but any number of FLAGS.
     """
 
     SELECT = 0
@@ -49,12 +49,11 @@ def _same_results(unit: Unit, inputs: Columns, results: Results) -> Results:
 
 @dataclass(frozen=True)
 class Difference:
-    """Possible difference from a specification: a changed specification, changed operands, or changed results.
+    """Possible difference of an implementation from its specification, such as another rounding mode.
 
-    `says` describes the difference to the user. `spec` returns the changed specification. `operands` takes the
-    specification after all earlier differences, and returns changed operands. `results` takes the specification after
-    all differences, the changed operands, and the results before the difference is applied. With `any_nan`, every NaN
-    code counts as equal to the expected NaN code.
+    `says` describes the difference to the user. Three functions model the difference: `spec` changes the specification,
+    `operands` changes the operands, and `results` changes the results. If `any_nan` is true, a NaN result with any NaN
+    code is correct where a NaN is expected.
     """
 
     topic: Topic
@@ -66,9 +65,9 @@ class Difference:
 
 
 def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]) -> Results:
-    """Return the results of a hardware unit that has the given differences from its specification.
+    """Return the results of an implementation that differs from its specification in the given ways.
 
-    Raises ValueError if the given differences cannot be applied to the specification.
+    Raises ValueError if the specification does not allow the differences.
     """
     ordered = sorted(differences, key=lambda difference: difference.topic)
     other, read = unit, inputs

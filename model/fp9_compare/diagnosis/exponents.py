@@ -1,7 +1,7 @@
-"""Possible differences of the exponent field from the specification.
+"""Ways in which an implementation may compute a wrong exponent field.
 
-In a wrong implementation, a carry from the rounding may not reach the exponent field. A wrong implementation may also
-treat every result with an exponent field of 0 as zero.
+For example, an implementation may ignore a carry from the rounding. An implementation may also return zero for every
+result whose exponent field is 0.
 """
 
 from __future__ import annotations
@@ -24,7 +24,7 @@ _FURTHER_EXPONENTS = 2
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences in the exponent field of a result, for formats with a fixed exponent field."""
+    """Yield ways in which the exponent field of a result may be wrong."""
     targets = targets_of(unit)
     if not targets or not all(isinstance(fmt, FixedFormat) for fmt in targets):
         return
@@ -55,9 +55,9 @@ def _zero_at_zero(signed: bool) -> Callable[[Unit, Columns, Results], Results]:
 
 
 def _wrapped(carries: bool) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that models exponent wrap-around: it keeps only the low bits of a wide exponent.
+    """Return a function that computes a unit's results with an exponent that wraps around on overflow.
 
-    Without `carries`, the exponent is taken from the truncated number, so a carry from the rounding is lost.
+    If `carries` is false, a carry from the rounding does not increment the exponent.
     """
 
     def changed(unit: Any, inputs: Columns, results: Results) -> Results:
@@ -91,7 +91,7 @@ def widened(fmt: Format) -> FixedFormat:
 
 
 def _narrowed(fmt: Format, wide: FixedFormat, codes: Any, exponents: Any) -> Any:
-    """Return codes in the narrow format: fractions from `codes`, and the low exponent bits from `exponents`."""
+    """Convert codes of the format `wide` to the format `fmt` by dropping the high exponent bits."""
     assert isinstance(fmt, FixedFormat), "the caller has checked it"
     field = exponents >> fmt.fraction_bits & ((1 << wide.exponent_bits) - 1)
     kept = field - (wide.bias - fmt.bias) & ((1 << fmt.exponent_bits) - 1)

@@ -1,4 +1,4 @@
-"""Possible differences of exception flags from the specification."""
+"""Ways in which the exception flags of an implementation may differ from the specification."""
 
 from __future__ import annotations
 
@@ -28,7 +28,7 @@ _RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
 
 @dataclass(frozen=True)
 class Operation:
-    """Arrays with one element per operation: operands, result, flags, and limits of the format."""
+    """Arrays that hold, for every operation, the operands, the result, the flags and the limits of the format."""
 
     unit: Unit
     port: Port
@@ -41,20 +41,20 @@ class Operation:
     largest: Any
 
     def raised(self, flag: Flags) -> Any:
-        """Return a mask of the operations whose correct flags include the given flag."""
+        """Return a mask of the operations that must raise the given flag according to the specification."""
         return self.flags & flag.value != 0
 
 
 @dataclass(frozen=True)
 class Situation:
-    """Class of operations: a description, and a function that returns a mask of the operations in the class."""
+    """Class of operations, such as operations with a NaN operand, and a function that finds them."""
 
     words: str
     meets: Callable[[Operation], Any]
 
 
 def _lifted(op: Operation) -> Any:
-    """Return a mask of the subnormal numbers that rounding carries up to the smallest normal number."""
+    """Return a mask of the exact results below the normal range that round to the smallest normal number."""
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     cut = with_rounding(op.unit, Rounding.RTZ)
@@ -100,10 +100,10 @@ def _tiny(op: Operation) -> Any:
 
 
 def _vanishes(op: Operation) -> Any:
-    """Return a mask of the results that rounding changes from a nonzero number to zero.
+    """Return a mask of the operations whose exact result is nonzero but rounds to zero.
 
-    Rounding to odd never changes a nonzero number to zero. To find results that rounding changed to zero, results are
-    compared with the exact number rounded to odd.
+    Round to odd never turns a nonzero number into zero. The operations are therefore computed again with round to odd,
+    which shows whether the exact result is zero.
     """
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
@@ -113,7 +113,7 @@ def _vanishes(op: Operation) -> Any:
 
 
 def _invalid_beside_nan(op: Operation) -> Any:
-    """Return a mask of the fused multiply-adds that multiply zero by infinity and add a NaN.
+    """Return a mask of the operations that multiply zero by infinity and also have a NaN operand.
 
     IEEE 754-2019, 7.2 (c) lets an implementation choose whether a fused multiply-add of (0, infinity, NaN) raises the
     invalid flag.
@@ -153,9 +153,9 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences from the specification: wrongly raised flags, and flags that are not raised.
+    """Yield possible differences in the flags: a flag is wrongly raised, or wrongly not raised.
 
-    Every flag is tried in every situation. The last possible difference is that the flag bits are in reverse order.
+    Every flag is tried for every class of operations. A last possible difference is the reverse order of the flag bits.
     """
     if not flag_ports(unit):
         return

@@ -1,4 +1,4 @@
-"""Possible differences from the specification in formats and format-select inputs."""
+"""Ways in which an implementation may use a wrong number format."""
 
 from __future__ import annotations
 
@@ -16,9 +16,9 @@ _OTHER_BIASES = (-2, -1, 1, 2)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences from the specification: another format, or exchanged codes of a format-select input.
+    """Yield possible differences: another number format, or a format-select input with the inverse meaning.
 
-    The other format has the same width.
+    The other number format has the same width.
     """
     for fmt in formats_of(unit):
         for other in alike(fmt):
@@ -39,8 +39,8 @@ def _exchanged(name: str, unit: Unit, inputs: Columns) -> dict[str, Any]:
 def alike(fmt: Format) -> Iterator[Format]:
     """Yield number formats of the same width that a designer may have implemented by mistake.
 
-    Formats of the catalogue come first, then copies of the expected format with one property changed. If several
-    formats decode every code alike, only the first format is yielded.
+    Known formats come first, then variants of the expected format `fmt` with one property changed. Formats that decode
+    all codes in the same way are yielded only once.
     """
     seen = {_facts(fmt)}
     for other in (*_catalogue(fmt), *_one_fact_changed(fmt)):
@@ -93,7 +93,7 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 
 
 def in_words(expected: Format, seen: Format) -> str:
-    """Return a sentence that describes the properties in which two formats differ."""
+    """Return a text that describes how the implemented format differs from the expected format."""
     facts = [f"its largest number is {seen.max:g}, not {expected.max:g}"] if seen.max != expected.max else []
     if isinstance(expected, FixedFormat) and isinstance(seen, FixedFormat):
         if _fields(expected) != _fields(seen):

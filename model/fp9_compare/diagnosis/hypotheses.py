@@ -11,7 +11,7 @@ from fp9_compare.diagnosis.difference import Difference, changed
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield the possible differences of a unit's results from the specification, likeliest difference first."""
+    """Yield ways in which the results of a unit may differ from its specification, likeliest first."""
     for source in (roundings, sums, specials, exponents, formats):
         for difference in source.differences(unit):
             if _possible(unit, difference):
@@ -19,7 +19,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def flag_differences(unit: Unit) -> Iterator[Difference]:
-    """Yield the possible differences of a unit's flags from the specification.
+    """Yield ways in which the exception flags of a unit may differ from its specification.
 
     The unit's results must already be explained.
     """

@@ -1,4 +1,4 @@
-"""Casts and decoding functions of installed Python libraries, listed for each format."""
+"""List of the casts and decoding functions of the installed Python libraries."""
 
 from __future__ import annotations
 
@@ -25,7 +25,7 @@ from fp9_compare.diagnosis.software import Answer, Function, check_cast, check_d
 class Row:
     """Function of a Python library.
 
-    `direction` is "cast" or "decode". `source` is the input type of the library's cast.
+    `direction` is "cast" or "decode". For a cast, `source` is the format of the input numbers.
     """
 
     library: str
@@ -36,7 +36,7 @@ class Row:
     function: Function
 
     def check(self) -> Answer:
-        """Compare the library's function with fp9, and return a description of its behaviour."""
+        """Check the library function against fp9, and return the result of the check."""
         if self.direction == "decode":
             return check_decode(self.function, self.format)
         return check_cast(self.function, self.format, self.source)
@@ -179,7 +179,7 @@ _QUANTIZATIONS = ("TIES_EVEN", "TIES_AWAY", "TO_ZERO", "TO_POS", "TO_NEG")
 
 
 def _apytypes() -> Iterator[Row]:
-    """Yield APyTypes' casts from FP32, with the rounding modes that fp9 supports.
+    """Yield the casts of APyTypes from FP32, one for each format and each rounding mode that fp9 also has.
 
     APyTypes has only formats in the style of IEEE 754.
     """

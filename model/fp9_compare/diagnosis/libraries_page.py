@@ -1,4 +1,4 @@
-"""Record of the checks of all installed libraries, and the page built from the record.
+"""Checks all installed libraries, and writes a record and a documentation page of the results.
 
 The command `python -m fp9_compare.diagnosis.libraries_page records/third-party/libraries.json` writes the record.
 """
@@ -41,9 +41,9 @@ installed versions.
 
 
 def records_of(answers: dict[str, list[tuple[Row, Answer]]]) -> list[Record]:
-    """Return one record for each library function, from the results of the checks.
+    """Convert the results of the checks to records, one for each behaviour of a library function.
 
-    Source formats for which a library function behaves in the same way are listed in one record.
+    One record lists all source formats for which the library function behaves in the same way.
     """
     alike: dict[tuple[str, str, str, str, str], list[tuple[str, Answer]]] = {}
     for name, rows in answers.items():

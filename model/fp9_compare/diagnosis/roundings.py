@@ -1,4 +1,4 @@
-"""Possible differences from the specification in scale rule, rounding and overflow."""
+"""Ways in which an implementation may round, scale or overflow differently from its specification."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences from the specification in scale rule, rounding mode and overflow policy.
+    """Yield possible differences in the scaling rule, the rounding mode and the overflow policy.
 
-    The last possible difference is double rounding.
+    Double rounding is tried last.
     """
     yield from _rules(unit)
     yield from _roundings(unit)
@@ -77,7 +77,7 @@ def _name(fmt: Format) -> str:
 
 
 def beyond(fmt: Format) -> str:
-    """Return the result of an overflow without saturation as a word: "infinity" or "NaN"."""
+    """Return the word "infinity" or "NaN", which describes the result of an overflow in the given format."""
     return "infinity" if fmt.has_inf else "NaN"
 
 
@@ -91,7 +91,7 @@ _OVERFLOW_WORDS: dict[Overflow, Callable[[Unit], str]] = {
 
 
 def _rounded_twice(unit: Cast | Conversion) -> Iterator[Difference]:
-    """Yield differences with double rounding: to a narrower source format first, and then to the target format."""
+    """Yield possible double roundings: the cast first rounds to FP16 or BF16, and then to the target format."""
     if any(mode.reads_source for mode in roundings_of(unit)):
         return
     for name in ("fp16", "bf16"):

@@ -29,10 +29,9 @@ _PER_EXPONENT = 64
 
 @dataclass(frozen=True)
 class Answer:
-    """Behaviour of a library function: its differences from the specification, and the number of checked operations.
+    """Result of comparing a library function with its specification.
 
-    `base` describes the specification with which the library function was compared. `first` holds sentences about the
-    first results that differ from the specification.
+    `base` describes the specification. `first` describes the first few wrong results of the library function.
     """
 
     direction: str
@@ -52,9 +51,10 @@ class Answer:
 def check_cast(function: Function, target: Format, source: str = "fp32", overflow: Overflow | None = None) -> Answer:
     """Check a library's cast, and return a description of its behaviour.
 
-    `source` names the input format. The check covers every number of an FP16 or BF16 source, or a stratified sample of
-    FP32 numbers. `overflow` is the overflow policy of the specification. The default is the overflow policy that leaves
-    the fewest results unexplained. Raises ValueError for results that are neither codes nor numbers of the format.
+    `source` names the input format. If the input is FP16 or BF16, all numbers are checked. If the input is FP32, a
+    stratified sample is checked. `overflow` is the expected overflow policy. By default, the function tries several
+    policies, and uses the policy that explains most results. Raises ValueError if the library returns neither codes nor
+    numbers of the format.
     """
     fmt = fixed_format(source)
     codes = _strata(target) if fmt.bits > 16 else np.arange(1 << fmt.bits, dtype=fmt.dtype)
@@ -136,11 +136,10 @@ def _codes_of(results: Any, target: Format) -> NDArray[Any]:
 
 
 def _strata(target: Format) -> NDArray[np.uint32]:
-    """Return stimulus for a cast from FP32, as bit patterns.
+    """Return input numbers that test a cast from FP32, as bit patterns.
 
-    The stimulus includes the format's numbers, the midpoints between them, the overflow threshold, and the FP32
-    neighbours of all these numbers. The stimulus ends with random FP32 numbers of every exponent and sign, zeros,
-    infinities and NaN.
+    The inputs include all numbers of the format, the midpoints between them, the overflow threshold, and FP32 numbers
+    close to these. The inputs also include zeros, infinities, NaN, and random FP32 numbers of every exponent and sign.
     """
     magnitudes = np.array(sorted({abs(float(x)) for x in _numbers(target)}))
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2

@@ -1,4 +1,4 @@
-"""Possible differences from the specification in subnormals, zeros, infinities and NaN."""
+"""Ways in which an implementation may treat subnormals, zeros, infinities or NaN wrongly."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts i
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences from the specification: flushed subnormals, and other zeros, infinities or NaN."""
+    """Yield possible differences in the treatment of subnormals, zeros, infinities and NaN."""
     if any(isinstance(fmt, FixedFormat) and fmt.subnormals for fmt in formats_of(unit)):
         yield from _flushes(unit)
     yield from _zero_signs(unit)
@@ -45,7 +45,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 def _flushed(port: Port, codes: Any, inputs: Columns, signed: bool = True) -> Any:
     """Replace every subnormal number by zero.
 
-    The zero keeps the sign of the flushed number if `signed` is true, otherwise the zero is +0.
+    If `signed` is true, a negative subnormal number becomes -0, otherwise +0.
     """
     left = np.array(codes)
     values = np.abs(numbers(port, codes, inputs))
@@ -69,7 +69,7 @@ def _flushed_operands(unit: Unit, inputs: Columns) -> Columns:
 
 
 def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
-    """Replace a result by zero if the truncated exact value is subnormal, even if rounding gives a normal number."""
+    """Replace a result by zero if the exact result is below the normal range, before any rounding."""
     given = {port.name: inputs[port.name] for port in with_rounding(unit, Rounding.RTZ).inputs}
     cut = evaluate(with_rounding(unit, Rounding.RTZ), given)
     changed: Results = {}
@@ -81,7 +81,7 @@ def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
 
 
 def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
-    """Round results with an unbounded exponent. Replace a result below the smallest normal number by zero."""
+    """Replace a result by zero if it is below the normal range when rounded with an unbounded exponent."""
     wide = {fmt: widened(fmt) for fmt in targets_of(unit)}
     unbounded = evaluate(with_targets(unit, wide), {port.name: inputs[port.name] for port in unit.inputs})
     changed: Results = {}
@@ -155,10 +155,9 @@ def _instead(
     negative: Callable[[Unit, Port, Columns, Results], Any],
     code_of: Callable[[Format, bool], int | None],
 ) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that replaces selected results of a unit by the code that `code_of(format, sign)` returns.
-    `where` selects the results.
+    """Return a function that replaces some results of a unit by another code. `where` selects these results.
 
-    `negative` returns the signs.
+    `code_of` returns the other code for a format and a sign. `negative` returns the sign of each result.
     """
 
     def changed(unit: Unit, inputs: Columns, results: Results) -> Results:
@@ -189,7 +188,7 @@ def _result_is(test: Callable[[Any], Any]) -> Callable[[Unit, Port, Columns, Res
 
 
 def _zero_beside_special(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """Return a mask of the operations that multiply zero by an infinity or NaN. The addend is ignored."""
+    """Return a mask of the operations with a zero factor and an infinite or NaN factor."""
     factors = [p for p in operands_beside(unit, port) if not p.name.startswith("c")]
     values = np.stack([numbers(p, inputs[p.name], inputs) for p in factors])
     return (values == 0).any(axis=0) & ~np.isfinite(values).all(axis=0)
@@ -278,9 +277,9 @@ MOST_NANS = 4
 
 
 def _other_codes(fmt: Format, nan: Callable[[Unit, Port, Columns, Results], Any]) -> Iterator[Difference]:
-    """Yield differences with another NaN code.
+    """Yield possible differences: the unit returns another NaN code than expected.
 
-    In a format of at most 8 bits, every other NaN code is tried. In a wider format, only the NaN code with all fraction
+    For a format of at most 8 bits, all NaN codes are tried. For a wider format, only the NaN code with all fraction
     bits set is tried.
     """
     if not isinstance(fmt, FixedFormat) or fmt.nan_code(False) is None:

@@ -18,7 +18,7 @@ from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 def replaced(unit: Any, **fields: Any) -> Any:
     """Return a copy of a unit specification with changed field values.
 
-    Raises ValueError if the unit specification refuses the values.
+    Raises ValueError for invalid field values.
     """
     return dataclasses.replace(unit, **fields)
 
@@ -26,7 +26,7 @@ def replaced(unit: Any, **fields: Any) -> Any:
 def custom(engine: Engine, **fields: Any) -> Engine:
     """Return a copy of an accumulator model with changed field values. The name of the copy is "custom".
 
-    Raises ValueError if the accumulator model refuses the values.
+    Raises ValueError for field values that are invalid in an accumulator model.
     """
     return engine.changed(name="custom", **fields)
 
@@ -35,15 +35,15 @@ def custom(engine: Engine, **fields: Any) -> Engine:
 
 
 def formats_of(unit: Unit) -> tuple[Format, ...]:
-    """Return the formats of all ports of a unit without duplicates, in the order of the ports."""
+    """Return all formats that occur on the ports of a unit, without duplicates."""
     ports = (*unit.inputs, *unit.outputs)
     return tuple(dict.fromkeys(fmt for port in ports for fmt in port.formats))
 
 
 def with_format(unit: Any, old: Format, new: Format) -> Any:
-    """Return a unit specification with the format `new` instead of `old`.
+    """Return a copy of a unit specification in which the format `old` is replaced by `new`.
 
-    Raises ValueError if the unit specification refuses the format.
+    Raises ValueError if the unit cannot have the format `new`.
     """
 
     def other(value: Any) -> Any:
@@ -119,7 +119,7 @@ with_rounding: Hook[[Rounding], Any] = Hook(
 
 
 def with_block(unit: Quantiser, **fields: Any) -> Quantiser:
-    """Return a copy of a quantiser unit with changed fields in its block format."""
+    """Return a copy of a quantiser specification whose block format has changed field values."""
     return dataclasses.replace(unit, block=dataclasses.replace(unit.block, **fields))
 
 
@@ -167,9 +167,9 @@ engine_of: Hook[[], Engine | None] = Hook(
 
 
 def with_engine(unit: Any, **fields: Any) -> Any:
-    """Return a copy of a unit with changed fields in its accumulator model.
+    """Return a copy of a unit specification whose accumulator model has changed field values.
 
-    Raises ValueError if the accumulator model refuses the values.
+    Raises ValueError for field values that are invalid in an accumulator model.
     """
     return replaced(unit, engine=custom(unit.engine, **fields))
 

@@ -1,4 +1,4 @@
-"""Possible differences of sums from the specification, such as another order of addition."""
+"""Ways in which an implementation may add differently from its specification."""
 
 from __future__ import annotations
 
@@ -29,9 +29,9 @@ _GUARD_BITS = range(0, 5)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences of sums from the specification: accumulator parameters, then the order of addition.
+    """Yield ways to add that a unit may use by mistake, such as a narrower window or another order.
 
-    Other orders of addition are tried only for hardware units without state.
+    Other orders of addition are not tried for units that keep a running sum.
     """
     yield from early(unit)
     engine = engine_of(unit)
@@ -104,7 +104,7 @@ Step = Callable[[Any, Any, Any], Any]
 
 
 def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that adds products in a given order, and rounds after each step."""
+    """Return a function that computes a unit's results with another order of addition."""
 
     def results(unit: Any, inputs: Columns, golden: Results) -> Results:
         plain = unit.engine.changed("step", products=1, chunk=None, promotion=None, interleave=None, **_EXACT)
@@ -129,9 +129,9 @@ def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Co
 
 
 def _rounded(step: Step, a: Any, b: Any) -> Any:
-    """Return a rounded product.
+    """Return the rounded product of a and b.
 
-    The addend of each rounded step is -0, because adding -0 keeps the sign of a zero product.
+    The product is computed as a * b + (-0), because adding -0 preserves the sign of a zero product.
     """
     return step(a, b, np.full(len(a), -0.0))
 
@@ -168,9 +168,9 @@ def _tree(step: Step, a: Any, b: Any, c: Any) -> Any:
 
 
 def _too_early(unit: Narrowed) -> Iterator[Difference]:
-    """Yield differences with an adder that rounds the sum before normalisation.
+    """Yield differences of a wrong adder, which rounds the sum before normalisation.
 
-    The adder rounds at the position of the larger operand's last bit.
+    The wrong adder rounds at the last significand bit of the larger operand.
     """
     if unit.inner.products == 1 or not isinstance(unit.target, FixedFormat):
         return
@@ -189,9 +189,10 @@ early: Hook[[], Iterator[Difference]] = Hook(
 
 
 def _rounded_early(guard: int | None, unit: Narrowed, inputs: Columns, golden: Results) -> Results:
-    """Return the sums of an adder that rounds at the position of the largest operand's last bit.
+    """Return the sums of a wrong adder, which rounds at the last significand bit of the largest operand.
 
-    Operands keep `guard` bits below the rounding position. If `guard` is None, the operands keep all bits.
+    Before the addition, each operand is truncated `guard` bits below this bit. If `guard` is None, the operands are not
+    truncated.
     """
     a, b = factor_values(unit.inner, inputs)
     terms = np.column_stack([a * b, decode_to(inputs["c"], unit.inner.engine.output, np.float64)])

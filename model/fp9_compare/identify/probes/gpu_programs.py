@@ -1,4 +1,4 @@
-"""Programs that compute selected sums on a user's GPU and print the results."""
+"""Generator of programs that compute probe sums on a user's GPU and print the results."""
 
 from __future__ import annotations
 
@@ -20,9 +20,9 @@ MOST = 1000
 
 
 class _Operand(NamedTuple):
-    """Operand format of a GPU instruction: bytes and C type of its codes, and the names in PTX and PyTorch.
+    """Operand format of a GPU instruction: the size and the C type of a code, and the format's names.
 
-    `results` names the result formats. `shift` is the number of unused low bits in the word of a code.
+    `results` names the result formats of the instruction. `shift` is the number of unused low bits in a code.
     """
 
     bytes: int
@@ -34,7 +34,7 @@ class _Operand(NamedTuple):
 
     @property
     def step(self) -> int:
-        """Return the number of products that one GPU instruction adds."""
+        """Return the number of products that one GPU instruction adds to each element of the result."""
         return 32 // self.bytes
 
 
@@ -230,7 +230,7 @@ def _common(interface: Interface, seed: int, step: int, addends: bool = True) ->
 
 
 def _without_addends(vectors: Vectors) -> Vectors:
-    """Return the operand vectors without duplicates, and with every addend replaced by +0."""
+    """Replace every addend by +0, and remove duplicate sums."""
     keys = [(a.tobytes(), b.tobytes()) for a, b in zip(vectors.a, vectors.b, strict=True)]
     kept = vectors.take(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()))
     return replace(kept, c=np.zeros(len(kept)))

@@ -174,9 +174,9 @@ def structured(interface: Interface) -> Vectors:
 
 
 def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Return the indices of a sample of the probe sums.
+    """Return the indices of every `share`-th probe sum of each family.
 
-    The sample has every `share`-th sum of each large family, and more sums of each small family.
+    For a small family, more sums are returned.
     """
     found: list[int] = []
     for purpose in dict.fromkeys(vectors.purposes):
@@ -191,9 +191,8 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
     """Return random sums of several types.
 
-    The random sums have few or many terms; some sums have cancellation. The operands of a sum have random magnitudes,
-    from a wide or a narrow range. The addends are zeros, or random numbers with exponents near or far from the
-    products' exponents.
+    Some sums have few nonzero products, and in some sums products cancel. The magnitudes of the operands vary much in
+    some sums and little in others. An addend is zero or a random number.
     """
     pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))
@@ -209,7 +208,7 @@ def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors
 
 
 def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.random.Generator) -> Any:
-    """Return codes of random numbers. Every row of random operands has a different range of magnitudes."""
+    """Return codes of random numbers. Each row has numbers from another random range of magnitudes."""
     positive = numbers[numbers[:, 0] > 0]
     negative = {-x: code for x, code in numbers if x < 0}
     signs = np.array([[code, negative.get(x, code)] for x, code in positive], dtype=np.uint32)
@@ -222,7 +221,7 @@ def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.rando
 
 
 def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> None:
-    """In half of the operand rows, replace random products by the negatives of other products in the row."""
+    """Change half of the sums so that pairs of products cancel."""
     against, count = negated(interface.a), (len(a) + 1) // 2
     places = rng.permuted(np.tile(np.arange(interface.depth), (count, 1)), axis=1)
     half = interface.depth // 2
