@@ -250,7 +250,8 @@ class Array(Held):
     def view(self, package: str = "ml_dtypes") -> Any:
         """Return the codes, without scales, as an array of ml_dtypes or en_dtypes, or as a torch tensor.
 
-        The result shares the memory of the array. Raises ValueError if the package has no dtype for the format.
+        The ml_dtypes, en_dtypes or torch array that is returned shares the memory of this array. Raises ValueError if
+        the package has no dtype for the format.
         """
         return as_dtype(self.codes, self.format, package)
 

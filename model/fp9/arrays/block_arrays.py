@@ -98,11 +98,11 @@ class BlockArray(Array):
         return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Exchange axes of both the elements and the scales by a NumPy function, and return the new array."""
+        """Apply a NumPy function that exchanges axes to the elements and to the scales. Return the new array."""
         return self._permuted(change)
 
     def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:
-        """Exchange axes of both the elements and the scales by the function `change`, and return the new array.
+        """Apply the axis-exchanging function `change` to the elements and to the scales. Return the new array.
 
         To find the permutation of axes, the method applies `change` to a small array whose axes have distinct lengths.
         """

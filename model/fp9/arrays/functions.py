@@ -42,9 +42,9 @@ class Held(NDArrayOperatorsMixin):
         raise NotImplementedError
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Move the codes by the function `change`, and return the resulting array.
+        """Apply the function `change` to the array of codes, and return the result as an array of the same format.
 
-        `change` must not alter codes.
+        `change` may move codes, but must not alter them.
         """
         raise NotImplementedError
 

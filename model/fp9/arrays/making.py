@@ -66,10 +66,10 @@ def quantise(
       rounded once.
     - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block lie along
       `axis` and share a scale.
-    - `per`: which numbers share a scale, if the format is a format of single numbers. With "tensor", the default, all
-      numbers share a scale. With "row", the numbers along the last axis share a scale. With "column", the numbers along
-      the last axis but one share a scale. If `per` is an integer, blocks of `per` numbers along `axis` share a scale,
-      and the last block may be shorter.
+    - `per`: which numbers share a scale. Block formats do not use this argument. With `per="tensor"`, the
+      default, all numbers of the array share a scale. With `per="row"`, all numbers along the last axis share a
+      scale. With `per="column"`, all numbers along the second-last axis share a scale. If `per` is an integer, blocks
+      of `per` numbers along `axis` share a scale, and the last block may be shorter.
     - `rule`: the scale rule of blocks. For a format of single numbers, a scale is the lowest power of two at which no
       number saturates.
     - `rounding`: the rounding mode of the elements, by default the format's rounding mode. `fp9.encode` describes

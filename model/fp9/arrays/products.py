@@ -50,9 +50,9 @@ def matmul(
     plain codes, or if `out` is given. With `flags`, the function also returns exception flags, a uint8 array of
     `fp9.Flags` bits.
 
-    `engine` is the name of an accumulator preset or device, or an `Engine`. The default is the accumulator that the
-    arrays state. If the arrays state none, the default is the accumulator of the context manager `fp9.accumulator`, or
-    else `fma_fp32`.
+    `engine` is the name of an accumulator preset or device, or an `Engine`. By default, `matmul` uses the attribute
+    `accumulator` of the operands. If the operands have none, `matmul` uses the accumulator that the context manager
+    `fp9.accumulator` has set, or else `fma_fp32`.
 
     All other arguments are those of `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c` and
     of the scales broadcast to the leading axes of the result. `scale_a` is one exponent, or has the shape (..., M), or
@@ -91,11 +91,12 @@ def dot(
     - `engine`: the accumulator model, with the same values and default as in `matmul`.
     - `scale_a`, `scale_b`: exponents k of scales 2**k, from -127 to 127. Give one exponent, or one per vector. With
       `block`, the last axis of the scales has one exponent for every `block` products of a vector. The accumulator
-      model's field `scaling` states where the scales are applied.
+      model's field `scaling` states whether scales multiply products or sums.
     - `scale_format`: the format of the scales if the scales are codes (e8m0, ue4m3, ue5m3 or e6m2). A NaN scale makes
       the result NaN.
-    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis of `random_bits` has an
-      integer for every rounding (`Engine.steps`), and another integer if the whole sum is scaled.
+    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis of `random_bits` holds one
+      integer for every rounding (see `Engine.steps`). If a scale multiplies the whole sum, one more integer is
+      needed.
     - `rng`: a seed or a NumPy Generator for stochastic rounding, instead of `random_bits`.
 
     >>> import fp9

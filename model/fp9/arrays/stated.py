@@ -1,4 +1,4 @@
-"""Choice of the accumulator for array products, by a context manager or by an array."""
+"""Selection of the accumulator for `a @ b`: by a context manager or by an array's attribute."""
 
 from __future__ import annotations
 

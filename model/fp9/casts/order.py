@@ -1,9 +1,9 @@
-"""Compare, sort and classify codes, and find their neighbours and spacing, in every format.
+"""Functions that compare, sort and classify codes, and find neighbouring numbers.
 
-All functions work on signed ordinals of codes. Zero has the ordinal 0. The k-th positive number has the ordinal k, and
-the k-th negative number has -k. The ordinal of infinity follows the ordinal of the largest number. In a fixed-field
-format, the ordinal's magnitude is the code without sign and padding bits. For a format without fixed fields, a table
-gives the ordinal of each code.
+All functions first convert codes to signed integers, called ordinals. Zero has the ordinal 0. The k-th smallest
+positive number has the ordinal k. Its negative has the ordinal -k. The ordinal of infinity is one more than the
+ordinal of the largest finite number. In a fixed-field format, the ordinal's magnitude is the code without sign and
+padding bits. For a format without fixed fields, a table gives the ordinal of each code.
 """
 
 from __future__ import annotations
@@ -68,8 +68,9 @@ def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
 def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray[Any]:
     """Return the neighbour of each code in the direction of `toward`. The two arrays broadcast against each other.
 
-    As in `numpy.nextafter`, equal operands give `toward`, and a NaN operand gives NaN. The successor of the largest
-    number is infinity. In a format without infinity, the successor of the largest number is the largest number.
+    As in `numpy.nextafter`, the result is `toward` if both operands are equal, and NaN if an operand is NaN. The
+    successor of the largest number is infinity. In a format without infinity, the successor of the largest number is
+    the largest number.
     """
     found = format(fmt)
     start, end = np.broadcast_arrays(as_codes(codes, found), as_codes(toward, found))
@@ -154,10 +155,10 @@ def _codes_at(ordinals: NDArray[np.int64], negative_zero: NDArray[np.bool_], fmt
 def _tables(
     fmt: Format,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Return four look-up tables for a format without fixed fields.
+    """Return four tables that convert between codes and signed ordinals, for a format without fixed fields.
 
-    The first two tables give a code's ordinal and sign. The last two tables give, for an ordinal, the code of the
-    positive and of the negative number.
+    The first table maps each code to an ordinal. The second table tells whether a code is negative. The third table
+    maps ordinals to codes of positive numbers, and the fourth table to codes of negative numbers.
     """
     every = range(1 << fmt.bits)
     magnitudes = {fmt.value_of(int(code)): i for i, code in enumerate(fmt.ordered_magnitudes(), start=not fmt.has_zero)}

@@ -68,9 +68,9 @@ def random_bits_of(
     rule:
 
     - `nvidia_rs`: four elements share a 32-bit word, so the last axis of `given` is a quarter as long as the source's
-      last axis. In memory order (f, e, b, a in PTX), the first element uses word[15:0] and the third element uses
-      word[31:16]. The second element uses word[15:0] with its bits reversed, and the fourth element word[31:16] with
-      its bits reversed.
+      last axis. In memory, the first element uses word[15:0] and the third element uses word[31:16]. PTX calls the
+      four elements f, e, b and a. The second element uses word[15:0] with its bits reversed, and the fourth element
+      word[31:16] with its bits reversed.
     - `amd_sr`: every element has a 32-bit seed. The cast uses the top 23 - p seed bits for a target with p fraction
       bits.
     - `intel_bias`: every element has 8 random bits.
@@ -101,7 +101,7 @@ def random_bits_of(
 
 
 def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> ArrayLike | np.random.Generator:
-    """Return the integers `given`, or a random generator made from `rng`.
+    """Return the array `given` if random integers are given, and otherwise a random generator for the seed `rng`.
 
     `what` is the name of the rounding mode in error messages. Raises ValueError if both or neither of `given` and `rng`
     are given. Raises TypeError if `given` is a generator.

@@ -76,7 +76,10 @@ class Request:
 
 
 def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.uint32]:
-    """Scale the numbers of a slice, and return float32 bit patterns, rounded to odd."""
+    """Multiply a slice of the source array by the cast's scale.
+
+    Round to odd in float32, and return the bit patterns.
+    """
     from fp9.kernels.round32 import narrow_to_odd  # slow to load
 
     patterns = np.empty(source.size, dtype=np.uint32)
@@ -85,7 +88,7 @@ def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, par
 
 
 def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.float64]:
-    """Scale the numbers of a slice, and return float64 numbers."""
+    """Return a slice of the source array as float64 numbers, multiplied by the powers of two in the cast's scale."""
     numbers = widen(source)
     if request.scale is None:
         assert supplied.scales is not None, "without a common scale, every element has a scale"

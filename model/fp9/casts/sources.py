@@ -26,8 +26,8 @@ MAX_SCALE = 4096
 def as_numbers(x: ArrayLike) -> NDArray[Any]:
     """Return `x` as an array of float64, float32, float16, bfloat16 or integers, without rounding.
 
-    The result shares the memory of a torch tensor. Raises TypeError for other types, and for Python integers that
-    need more than 64 bits.
+    If `x` is a torch tensor, the result shares its memory. Raises TypeError for other types, and for Python integers
+    that need more than 64 bits.
     """
     try:
         source = tensor_numbers(x)
@@ -147,8 +147,8 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
 def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
     """Return a function that computes hybrid rounding's thresholds from source elements, and the thresholds' width.
 
-    The threshold of an FP32 source is its 14 lowest bits. The threshold of an FP16 or BF16 source is its lowest bit
-    followed by a 1 (HiF8 section 3.2, CANN `Cast`). Raises TypeError for other source types.
+    The threshold of an FP32 source is its 14 lowest bits. The threshold of an FP16 or BF16 source has two bits: the
+    source's lowest bit and a 1 (HiF8 section 3.2, CANN `Cast`). Raises TypeError for other source types.
     """
     if dtype.name == "bfloat16" and hybrid.bf16_via_fp32:
         return (lambda part: np.zeros(part.size, dtype=np.int64)), _threshold_width("float32")

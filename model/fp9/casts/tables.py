@@ -110,8 +110,8 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
 def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
     """Return the codes that vector kernels write for zero, overflow, infinity and NaN, for both signs.
 
-    If a code depends on the sign, `takes_sign` is added to the code, and the kernel then inserts the source's sign bit.
-    Returns None if the codes of the two signs differ in more than the sign bit.
+    If a code differs between the signs, the function sets the marker bit `takes_sign` in the code. The kernel then
+    inserts the source's sign bit. Returns None if the codes of the two signs differ in more than the sign bit.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)

@@ -42,8 +42,8 @@ def cmodel(
     C++17, OpenCL C, CUDA and HIP. The program UNIT_bench.c checks the C header against the golden vectors in a .vec
     file. The files UNIT_dpi.c and UNIT_dpi.sv import the model into SystemVerilog by DPI-C.
 
-    With --formats, the header fp9_NAME.h has conversions, classes and neighbours of formats, and dot products of
-    --engines.
+    With --formats, the header fp9_NAME.h has C functions that convert and classify codes and find neighbouring
+    numbers. With --engines, the header also has dot products.
 
     \b
       fp9 cmodel fma_fp32_ocp cast_fp32 -o build/cmodel

@@ -17,7 +17,7 @@ from fp9.units.toml import names_in
 def files(unit: Unit) -> dict[str, str]:
     """Return a unit's C files by name: the golden model's header, a test bench for vectors, and the DPI-C import.
 
-    If the unit computes the results of several operations together, there is no DPI-C import. Raises ValueError for a
+    A unit that computes several operations in one call has no DPI-C import. Raises ValueError for a
     unit without a C model.
     """
     made = {f"fp9_{unit.name}.h": unit_header(unit), f"{unit.name}_bench.c": bench(unit)}

@@ -136,7 +136,7 @@ def _lane(unit: Cast) -> str:
 def _threshold(unit: Cast) -> list[str]:
     """Return the C statements that compute the threshold of hybrid rounding.
 
-    The threshold consists of the last bits of the source, followed by bits of value 1.
+    The threshold is a bit string: the lowest bits of the source, and then one or more 1 bits.
     """
     taken, ones = HiFloat8.threshold_bits(unit.source)
     value = f"(x & 0x{(1 << taken) - 1:X}) << {ones} | 0x{(1 << ones) - 1:X}" if ones else f"x & 0x{(1 << taken) - 1:X}"

@@ -28,7 +28,7 @@ class EngineText:
 
 
 class Operands(NamedTuple):
-    """How a C function gets the operands of a dot product: the function's parameters, and a C expression per element.
+    """C parameters that pass the operands of a dot product, and C expressions that read an element of an operand.
 
     The Python function `element` takes an operand ("a" or "b") and an element index, and returns a C expression.
     """
@@ -50,10 +50,10 @@ def engine_text(
 ) -> EngineText:
     """Return the C functions of an accumulator model for the given operand formats and scale formats.
 
-    `given` states how the C function gets the operands of a dot product. `observer` is the name of a C function that is
-    called after each rounding of a step or of a total. The observer function is called as `observer(joins, terms,
-    count, addend, code)`. Raises ValueError for an accumulator model with zero_bypass or random bits, and if no format
-    can be an operand format.
+    `given` defines the C parameters that pass the operands of a dot product. `observer` is the name of a C function
+    that is called after each rounding of a step or of a total. The observer function is called as `observer(joins,
+    terms, count, addend, code)`. Raises ValueError for an accumulator model with zero_bypass or random bits, and if
+    no format can be an operand format.
     """
     operands = [fmt for fmt in operands if takes(engine, fmt)]
     _check(engine, operands)
@@ -95,7 +95,7 @@ def takes(engine: Engine, fmt: Format) -> bool:
 
 
 def _of_terms(engine: Engine) -> Engine:
-    """Return an accumulator model whose steps add one term for each group of products."""
+    """Return an equal accumulator model that counts each group of products as one product."""
     if engine.step.group is None:
         return engine
     return engine.changed(products=engine.step.products // engine.step.group, group=None)
@@ -178,7 +178,7 @@ def _observed(name: str, engine: Engine, observer: str) -> dict[str, object]:
 
 
 def _place(engine: Engine) -> str:
-    """Return a C expression for the index of a step's term i within the chunk."""
+    """Return a C expression for a term's index in the chunk, where i is the term's index in the step."""
     run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None:
         return "k + i"

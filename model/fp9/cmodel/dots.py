@@ -107,7 +107,7 @@ def count_of(unit: Dot) -> int:
 def term_lines(unit: Dot) -> list[str]:
     """Return the C statements that write an operation's products to the array `term`.
 
-    If the accumulator model scales products, each product is multiplied by its scales.
+    If the accumulator model scales products, the C statements multiply each product by the scales of its operands.
     """
     # A unit with an accumulator takes products in port order. A unit for a whole chunk distributes them to its steps.
     order = list(range(unit.products)) if unit.has_state else unit.engine.order(unit.products)

@@ -37,7 +37,7 @@ class Layout(NamedTuple):
 def layout_of(fmt: Format) -> Layout:
     """Return the C initialiser of the layout of a format with fixed fields.
 
-    HiFloat8 has no layout, because it has separate C functions.
+    The function does not support HiFloat8, whose C functions are separate.
     """
     fraction_bits, lowest, subnormals = _grid(fmt)
     nan, infinity = fmt.nan_code(False), fmt.inf_code(False)

@@ -2,8 +2,8 @@
 
 The two kernels return the same bits. The kernel `fp9_sums` computes each sum with the dot product of the C header, for
 every accumulator model. The kernel `fp9_tiles` computes tiles of sums with integers, for accumulators that align the
-addend with the products. Sums that overflow or have special operands are only marked by `fp9_tiles`. `fp9_sums` then
-computes the marked sums.
+addend with the products. `fp9_tiles` does not compute a sum that overflows or has an infinity or NaN as operand.
+`fp9_tiles` marks this sum, and `fp9_sums` then computes it.
 """
 
 from __future__ import annotations
@@ -36,7 +36,7 @@ class Kernels:
     both kernels are (a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b). A block of `fp9_tiles` has `THREADS`
     threads and computes `TILE` x `TILE` sums. `redo` (m, n), uint8, marks the sums that `fp9_tiles` does not compute.
     Each thread of `fp9_sums` computes one sum. If `redo` is a null pointer, the kernel `fp9_sums` computes all sums.
-    Otherwise, `fp9_sums` computes only the marked sums.
+    Otherwise, `fp9_sums` computes only the sums that `redo` marks.
     """
 
     source: str

@@ -29,8 +29,8 @@ def signed(port: str, width: int) -> str:
 def reader(name: str, formats: Sequence[Format], bias_port: bool, bypass: bool = False) -> str:
     """Return the C function `NAME(code, format, bias)`, which decodes a code.
 
-    The C argument `format` is an index into `formats`. With `bypass`, the merged NaN-Inf code gets the significand 1,
-    so that `fp9_bypassed_product` recognises the code.
+    The C argument `format` is an index into `formats`. With `bypass`, the C function decodes the merged NaN-Inf code
+    to a NaN with significand 1. `fp9_bypassed_product` recognises NaN-Inf by this significand.
     """
     cases = []
     for number, fmt in enumerate(formats):

@@ -72,7 +72,7 @@ def nan_codes(engine: Engine) -> tuple[str, str]:
 
 
 def layout(engine: Engine) -> str:
-    """Return the C name of the layout of an exact accumulator's result format.
+    """Return the C identifier of the format to which an exact accumulator rounds.
 
     Raises ValueError for a result format without fixed fields, such as HiFloat8.
     """

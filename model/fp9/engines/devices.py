@@ -38,9 +38,9 @@ class Instruction:
 
     @property
     def suffix(self) -> str:
-        """Return the words for operands and result that follow an instruction's name, such as " 16bit fp16".
+        """Return the words that state an instruction's operand and result formats, such as " 16bit fp16".
 
-        In a name, FP8 operands and an FP32 result have no word.
+        FP8 operands and FP32 results are the defaults, and have no word in the name.
         """
         words = (self.operands.word, FP8.word), (self.result, FP32)
         return "".join(f" {word}" for word, usual in words if word != usual)

@@ -284,7 +284,7 @@ class Engine:
 
     @property
     def joining(self) -> Engine:
-        """Return the accumulator model that adds a chunk's sum to the total: an exact sum with one rounding."""
+        """Return the accumulator model that adds a chunk's sum to the total, with a single rounding."""
         result = replace(self.result, format=self.output, rounding=self.output_rounding)
         nan = NanPolicy(self.nan.code, self.nan.invalid_code)
         return Engine(f"{self.name}: join", result, nan=nan)
@@ -293,7 +293,7 @@ class Engine:
     def is_fused(self) -> bool:
         """Return whether every step is fused: an exact sum of its terms, which is rounded once.
 
-        An accumulator model with chunks or with `zero_bypass` does not count as fused.
+        The result is false for an accumulator model with chunks or with `zero_bypass`.
         """
         return (
             self.window.width is None and not self.step.exact and self.chunk.length is None and not self.nan.zero_bypass
@@ -335,7 +335,7 @@ def _has_subnormals(fmt: Format) -> bool:
 
 
 def alignment_exponent(fmt: Format, exponent: int) -> int:
-    """Return the exponent with which numbers of `fmt` in [2^exponent, 2^(exponent+1)) are aligned.
+    """Return the exponent by which an accumulator aligns a number of `fmt` in [2^exponent, 2^(exponent+1)).
 
     A subnormal number is aligned with the lowest normal exponent of its format. An integer is aligned with the exponent
     of the largest integer of its format.

@@ -202,7 +202,7 @@ class Format(abc.ABC):
 
     @property
     def padded_dtype(self) -> str | None:
-        """Return the name of the host type with the format's bit layout, counting padding bits as fraction bits."""
+        """Return the NumPy dtype with the format's bit layout, where padding bits count as fraction bits."""
         return self.native_dtype
 
     def offers(self, rounding: Rounding) -> bool:
@@ -226,9 +226,9 @@ class Format(abc.ABC):
 
     @property
     def ends_at_zero(self) -> bool:
-        """Return whether a negative number that is cast to an unsigned format follows the overflow policy.
+        """Return whether this unsigned format treats a negative source number as an overflow.
 
-        A cast of a negative number to any other unsigned format gives NaN.
+        In any other unsigned format, a cast of a negative number gives NaN.
         """
         return False
 

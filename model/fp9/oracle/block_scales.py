@@ -94,8 +94,8 @@ def with_sign(code: int, negative: bool, fmt: Format) -> int:
 def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int]]:
     """Return the scale code and the element codes of a block, with the scale rule "four over six".
 
-    The rule maps the largest magnitude to 6 and then to 4, and takes the result with the smaller sum of squared errors.
-    If both sums are equal, the rule selects the mapping to 6.
+    The rule quantises the block twice, with the largest magnitude mapped to 6 and to 4. The rule then selects the
+    result with the smaller sum of squared errors. If both sums are equal, the rule selects the mapping to 6.
     """
     tries = []
     for top in (6, 4):

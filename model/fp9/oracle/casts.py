@@ -134,11 +134,11 @@ def _rounds_up(
 
 
 def _is_odd(below: Fraction, fmt: Format) -> bool:
-    """Return whether the code of the lower neighbour is odd, without padding bits.
+    """Return whether the code of the lower neighbour is odd. Padding bits of the code are ignored.
 
-    Above the largest number, codes continue as if the exponent range were unbounded. In most formats, the lowest bit of
-    a code is the last bit of the significand. In a format without fraction bits, the lowest bit is the last bit of the
-    exponent.
+    A number above the largest number of the format has the code that an unbounded exponent range would give. In most
+    formats, the lowest bit of a code is the last bit of the significand. In a format without fraction bits, the
+    lowest bit is the last bit of the exponent.
     """
     if below > fmt.max_magnitude:
         exponent = floor_log2(below)

@@ -1,9 +1,9 @@
 """Tables that define HiFloat8's hybrid rounding by comparing bit fields (HiF8 section 3.2).
 
-In some binades, hybrid rounding is stochastic: a magnitude is rounded up if a field F is at least a threshold T. The
-field F holds the highest bits that rounding drops. The threshold T is made from the lowest bits of the source. Near 1,
-far below the smallest number, and where overflow is certain, hybrid rounding is to nearest, ties away from zero. A
-threshold table defines the results of the rounding to nearest.
+In some binades, hybrid rounding is stochastic: a magnitude is rounded up if F is at least a threshold T. F is the
+number in the highest of the significand bits that rounding drops. The threshold T is made from the lowest bits of the
+source. Near 1, far below the smallest number, and where overflow is certain, hybrid rounding is to nearest, ties away
+from zero. A threshold table defines the results of the rounding to nearest.
 """
 
 from __future__ import annotations
@@ -68,7 +68,10 @@ class HybridTable:
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Return the ranges [first, end) of source patterns with stochastic rounding. Adjacent binades are merged."""
+        """Return the ranges [first, end) of source patterns in which hybrid rounding is stochastic.
+
+        Ranges of adjacent binades are merged.
+        """
         joined: list[tuple[int, int]] = []
         for binade in self.binades:
             if joined and joined[-1][1] == binade.first:

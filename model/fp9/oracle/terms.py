@@ -17,8 +17,8 @@ from fp9.oracle.casts import Exact, RandomBits, encode, exact
 class Term:
     """Term of a sum (a product or an addend), with its exact value and its alignment exponent.
 
-    The alignment exponent is defined only for finite nonzero terms. `quiet` is true if an operand was NaN. If an
-    operand was NaN, a NaN result does not raise `INVALID`.
+    The alignment exponent is defined only for finite nonzero terms. `quiet` is true if an operand was NaN. A NaN
+    result that comes from a NaN operand does not raise `INVALID`.
     """
 
     value: Exact

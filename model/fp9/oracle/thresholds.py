@@ -33,7 +33,7 @@ class ThresholdTable:
 
     A pattern is a source code without the sign bit.
 
-    - `steps`: the rows of the table in rising order, starting at pattern 0.
+    - `steps`: the rows of the table in rising order of source patterns. The first row starts at pattern 0.
     - `exact`: the finite source patterns that the target format represents exactly.
     - `tiny_below`: a limit for underflow. Inexact sources below the limit raise underflow.
     - `overflow_from`: the smallest pattern that overflows. Larger finite patterns also overflow.
@@ -143,9 +143,9 @@ def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) ->
 def _rank_thresholds(
     source: FixedFormat, target: Format, rounding: Rounding, negative: bool
 ) -> tuple[tuple[int, ...], int]:
-    """Return, for every target number, the first source pattern that rounds to this number or to a larger one.
+    """Return, for each target number, the smallest source pattern that rounds to it or to a larger number.
 
-    The second result is the first source pattern that overflows.
+    The second result is the smallest source pattern that overflows.
     """
     ranks = {int(code): rank for rank, code in enumerate(target.ordered_magnitudes())}
     sign, policy = (source.sign_mask if negative else 0), CastPolicy(rounding)

@@ -22,7 +22,8 @@ class Scaling:
     """Kind of operand scales, such as one scale per tensor, or one scale per block.
 
     `format` is the format of scale codes, or None for FP32 scales. `block` is the number of products along K with the
-    same scale. `shapes(m, n, k)` returns the shapes that the scales of a (m, k) and b (k, n) may have, as pairs.
+    same scale. `shapes(m, n, k)` returns pairs of shapes: a shape for the scales of a (m, k), and a shape for the
+    scales of b (k, n).
     """
 
     name: str

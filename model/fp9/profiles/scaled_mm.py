@@ -39,11 +39,11 @@ def scaled_mm(
 
     The arguments are the arguments of `torch._scaled_mm`. The kind of scales follows from the shapes of the scales:
 
-    - A single number for `a` and for `b`: one scale per tensor.
+    - Two single numbers: one scale per tensor.
     - Shapes (M, 1) and (1, N): one scale per row of `a` and per column of `b`.
-    - Shapes (M, K/128) and (K/128, N/128) or (K/128, N): FP32 scales of blocks.
-    - Shapes (M, K/32) and (K/32, N): MX scales, in e8m0.
-    - Shapes (M, K/16) and (K/16, N): NVFP4 scales, in ue4m3 or e4m3.
+    - Shape (M, K/128), with (K/128, N/128) or (K/128, N): FP32 scales of blocks.
+    - Shapes (M, K/32) and (K/32, N): scales of MX blocks, in the format e8m0.
+    - Shapes (M, K/16) and (K/16, N): scales of NVFP4 blocks, in the format ue4m3 or e4m3.
 
     `scale_result` applies only to 8-bit results. By default, `out_dtype` is the format of the operand `a`. `profile`
     names the GPU and the library. The caller must give the choices that the library makes at run time:
@@ -138,7 +138,7 @@ def _order(found: Profile, call: Call, order: str | None) -> Any:
 def _scales(found: Profile, scale_a: Any, scale_b: Any, sizes: tuple[int, int, int]) -> tuple[Scaling, tuple[Any, Any]]:
     """Return the kind of scales that matches the shapes, and the scales as FP32 numbers or as codes.
 
-    If several kinds of scales match the shapes, a kind that the profile knows is preferred.
+    If several kinds of scales match the shapes, the function prefers a kind that the profile lists.
     """
     known = {call.scaling for call in found.calls}
     formats = [carried(scale) for scale in (scale_a, scale_b)]
@@ -186,7 +186,7 @@ def sums(
     profile: str | Profile,
     **choices: Any,
 ) -> NDArray[np.float32]:
-    """Return the FP32 sums of a x b without scales, computed as in a product with one scale per tensor."""
+    """Return the matrix product a x b in FP32, before the library multiplies by the scales of the two tensors."""
     found, wanted = _profile(profile), _Choices(**choices)
     x, y = as_operand("a", a, wanted.format_a), as_operand("b", b, wanted.format_b)
     return _sums(found, _call(found, SCALINGS["tensor"]), x, y, (None, None), use_fast_accum, wanted)

@@ -35,11 +35,11 @@ _SLACK = 1 + 2.0**-30
 
 @dataclass(frozen=True)
 class _Weights:
-    """Summed relative errors of the roundings in a dot product.
+    """Error limits of the roundings in a dot product, from which the error bound is computed.
 
     `path` is the largest sum of relative errors over all roundings that affect one product. `total` is the sum over all
-    roundings. `growth` is the factor by which errors can increase magnitudes. `tiny` is the absolute error of all
-    roundings of subnormal and other small numbers.
+    roundings. `growth` is the largest factor by which rounding errors can increase a sum of magnitudes. `tiny` is the
+    total absolute error of all roundings of very small numbers, such as subnormal numbers.
     """
 
     path: float
@@ -159,13 +159,13 @@ def _lost(engine: Engine, p: NDArray[Any], largest: NDArray[Any]) -> NDArray[Any
 
 
 def _kept_bits(engine: Engine) -> int:
-    """Return the number of fraction bits that all roundings keep of the largest term."""
+    """Return how many fraction bits of the largest term are kept by every rounding and alignment."""
     bits = [engine.result.format.fraction_bits, engine.output.fraction_bits]
     return min(bits if engine.window.width is None else [*bits, engine.window.width])
 
 
 def _lowest_sum(engine: Engine) -> float:
-    """Return the smallest magnitude that a sum can have without being replaced by zero."""
+    """Return the smallest nonzero magnitude of a sum that the accumulator model does not flush to zero."""
     result, output = engine.result, engine.output
     flushes = result.flush or result.flush_addend
     return max(fmt.smallest_normal if flushes or fmt.flushes else fmt.smallest for fmt in (result.format, output))
@@ -176,7 +176,7 @@ def _bound(
 ) -> NDArray[Any]:
     """Return the error bound for the sum of finite products p (..., k).
 
-    `powers` holds the powers of two by which the products are aligned. All products are multiples of `lowest`.
+    `powers` holds, for each product, the power of two that aligns the product. All products are multiples of `lowest`.
     """
     positive, negative = np.where(p > 0, p, 0.0).sum(-1), -np.where(p < 0, p, 0.0).sum(-1)
     terms = np.maximum(np.abs(p), powers).sum(-1) if engine.window.width is not None else positive + negative

@@ -74,7 +74,7 @@ class Unit(Clocking, abc.ABC):
     @property
     @abc.abstractmethod
     def inputs(self) -> tuple[Port, ...]:
-        """Return the data inputs in order. Clock, reset and handshake inputs are not included."""
+        """Return the data inputs in port order, without the clock, reset and handshake inputs."""
 
     @property
     @abc.abstractmethod
@@ -130,8 +130,8 @@ class Unit(Clocking, abc.ABC):
     def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
         """Return a mask of the operations that do not depend on earlier operations, shape (n,).
 
-        `inputs` holds the input columns of n operations, and the first operation follows a reset. For a unit without
-        state, the mask is true for all operations.
+        `inputs` holds one array of n values for each input port. The unit is reset before the first operation. For a
+        unit without state, the mask is true for all operations.
         """
         return np.ones(len(inputs[self.inputs[0].name]), dtype=np.bool_)
 

@@ -33,8 +33,8 @@ class Fpu(Unit):
     """Specification of a dual-format FPU with three kinds of operations in one datapath (HFP8 section 4, ISSCC21).
 
     The FPU has a multiply-add with two products of 8-bit operands, a multiply-add of 16-bit operands, and casts. The
-    field `engine` defines the addition of two products. The 16-bit multiply-add uses the result format and the rounding
-    of the engine. Without `casts`, the unit has only the operations FMMA and FMA.
+    field `engine` is the accumulator model that adds two products to the addend. The 16-bit multiply-add uses the
+    result format and the rounding of the engine. Without `casts`, the unit has only the operations FMMA and FMA.
     """
 
     kind: ClassVar[str] = "fpu"

@@ -180,8 +180,9 @@ class MultiFpu(Unit):
     `invalid`. Other NaN results are canonical and positive. In formats with the special codes of IEEE 754, a NaN is
     signalling if its first fraction bit is 0.
 
-    With `lanes`, the port `vector` selects an operation on the whole word or an operation in each 8-bit lane. The flags
-    then combine the flags of all lanes. A format select value beyond the narrow formats means the last narrow format.
+    With `lanes`, the port `vector` selects an operation on the whole word or an operation in each 8-bit lane. In a
+    vector operation, a flag is set if any lane raises the flag. A format select value beyond the narrow formats means
+    the last narrow format.
 
     With `half_lanes`, a 32-bit word also has two 16-bit lanes for formats of at most 16 bits. If a unit has lanes of
     both widths, the port `vector` is 1 for 8-bit lanes and 2 for 16-bit lanes.

@@ -31,9 +31,9 @@ def operand_ports(
 ) -> tuple[Port, ...]:
     """Return the ports of an operand: the codes of all lanes, the format-select port and the bias port.
 
-    If there are several lanes, the port names of the codes end in the lane number, counted from 0. All lanes share the
-    format-select port and the bias port. The format-select port exists only if there are several formats, and the bias
-    port only with `bias_port`.
+    In a unit with several lanes, the name of each code port ends in the lane number, counted from 0. All lanes share
+    the format-select port and the bias port. The format-select port exists only if there are several formats, and the
+    bias port only with `bias_port`.
     """
     select = f"{operand}_format" if len(formats) > 1 else None
     width = max(f.bits for f in formats)

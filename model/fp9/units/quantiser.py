@@ -143,9 +143,7 @@ class Quantiser(Unit):
         )
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of a port for all numbers in an operation.
-
-        Each port name ends in the index of the number, counted from 0.
+        """Return the names of the ports that carry the numbers of a block, such as `x0`, `x1`, ... for the port `x`.
         """
         return tuple(f"{port}{place}" for place in range(self.width))
 

@@ -1,7 +1,7 @@
 """Functions that return a unit of one kind (sum, cast or quantiser), and None for other kinds.
 
-Code for several kinds of units calls the view functions instead of checking classes. To support a new kind of unit, add
-a row to the function's table.
+Code for several kinds of units calls the view functions instead of checking classes. To support a new kind of unit,
+add a row to the table of each view function.
 """
 
 from __future__ import annotations

@@ -24,9 +24,10 @@ class Divisor(Enum):
 class ScaleRule:
     """Scale rule: divides a block's largest magnitude (amax) by a divisor, and rounds the quotient.
 
-    - `amax_first`: whether the scale rule first rounds amax to the precision of the elements, ties up.
-    - `tries`: divisors that the scale rule tries in turn, instead of the largest element. The scale rule selects the
-      divisor with the smallest sum of squared errors. If the sums are equal, the rule selects the first divisor.
+    - `amax_first`: whether the scale rule first rounds amax to the precision of the elements. Ties round up.
+    - `tries`: divisors that the scale rule tries one after another. Without `tries`, the divisor is the largest
+      element. The scale rule selects the divisor with the smallest sum of squared errors. If the sums are equal, the
+      rule selects the first divisor.
     - `reciprocals`: whether scales and elements are computed by multiplication with a reciprocal in bfloat16.
     """
 
