@@ -182,8 +182,8 @@ def encode_numbers(
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Return the codes and exception flags of source numbers that `as_numbers` has checked.
 
-    If `flags` is false, the array of flags is empty. `scale` is one exponent for all elements, or an array from
-    `as_scale` with one exponent per element.
+    If `flags` is false, the function returns an empty array instead of exception flags. `scale` is one exponent for
+    all elements, or an array from `as_scale` with one exponent per element.
     """
     random = None if random_bits is None else RandomBits(random_bits.reshape(-1), random_width)
     one, each = (scale, None) if isinstance(scale, int) else (None, scale)

@@ -1,8 +1,8 @@
 """Counts of overflows, underflows, zeros and special values during a cast.
 
 Zeros, overflows and the largest magnitude are counted from the source numbers. Zero results and subnormal results are
-counted from the codes. If a section of the array has an infinity, a NaN or an uncertain overflow, its elements are
-counted one by one. An overflow is uncertain if it depends on the random bits of stochastic rounding.
+counted from the codes. The elements of an array section are counted one by one if the section has an infinity, a NaN
+or an uncertain overflow. An overflow is uncertain if it depends on the random bits of stochastic rounding.
 """
 
 from __future__ import annotations
@@ -94,7 +94,7 @@ class Tally:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Encode a slice of the flattened source array by an encoding plan, and count its statistics."""
+        """Encode a slice of the flattened source array by an encoding plan, and add its statistics to the counter."""
         found = None
         if plan.counted is None or self._limits is None:
             plan.encode(supplied, part, source, codes, flags)
@@ -164,11 +164,10 @@ def _magnitudes(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 
 
 class _SourceLimits(NamedTuple):
-    """Limits of a source type as bit patterns: the magnitude mask, infinity, and the overflow limit of each sign.
+    """Bit patterns of a source type: its magnitude mask, its infinity, and the overflow limits of both signs.
 
-    Magnitudes below the overflow limit never overflow. If `is_sharp` is true, all magnitudes from the overflow limit
-    upwards overflow. If `is_sharp` is false, random bits decide whether a magnitude from the overflow limit upwards
-    overflows.
+    Magnitudes below the overflow limit never overflow. If `is_sharp` is true, all other magnitudes overflow. If
+    `is_sharp` is false, random bits decide whether a magnitude that reaches the overflow limit overflows.
     """
 
     mask: Any
@@ -207,7 +206,7 @@ def _overflow(request: Request, dtype: np.dtype[Any]) -> Callable[[int], bool]:
 
 
 class _CodeLimits(NamedTuple):
-    """Limits of a target format as codes: the magnitude mask, the first nonzero code, and the first normal code."""
+    """Codes of a target format: its magnitude mask, its smallest nonzero code, and its smallest normal code."""
 
     mask: Any
     nonzero: Any
@@ -224,7 +223,7 @@ def _limits(sources: _SourceLimits, results: _CodeLimits) -> Limits:
 
 @functools.lru_cache(maxsize=64)
 def _code_limits(fmt: Format) -> _CodeLimits | None:
-    """Return the limits of a format as codes, or None if zero and subnormal numbers do not have the lowest codes."""
+    """Return the limit codes of a format. Return None unless zero and the subnormal numbers have the lowest codes."""
     integer, sign = fmt.dtype.type, 1 << (fmt.bits - 1)
     if fmt.bits > 16:
         normal = fmt.code_of(Fraction(fmt.smallest_normal))

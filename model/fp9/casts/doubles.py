@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 
 
 def by_doubles(request: Request) -> Plan | None:
-    """Return a plan that encodes float64 patterns with a vector kernel, or None if the kernel is unsuitable.
+    """Return an encoding plan with a vector kernel for float64 patterns, or None if no kernel supports the cast.
 
     The kernel supports signed formats with fixed fields, and rounding modes that need neither random bits nor source
     bits.
@@ -73,9 +73,9 @@ _MOST_BITS = BINARY64.precision - 1
 
 
 def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:
-    """Return, as a float64 pattern, the magnitude below which inexact results of one sign underflow.
+    """Return the underflow limit for source numbers of one sign, as a float64 bit pattern.
 
-    Inexact results of smaller magnitudes underflow.
+    If a source magnitude is below the limit and the result is inexact, the cast raises underflow.
     """
     from fp9.kernels import round64 as kernels  # slow to load
 

@@ -36,7 +36,7 @@ _LOWEST = -100
 def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
     """Return an encoding plan that looks up each 16-bit source pattern in a table.
 
-    Returns None for small arrays, for casts with a scale per element, and for rounding modes that use random bits.
+    Returns None if the array is small, if each element has its own scale, or if the rounding mode uses random bits.
     """
     if size < TABLE_PAYS or request.scale is None or request.random_width:
         return None
@@ -115,7 +115,7 @@ def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> 
 def _flagged_table(
     fmt: Format, policy: CastPolicy, hybrid: Hybrid, scale: int, dtype: np.dtype[Any]
 ) -> NDArray[np.uint32]:
-    """Return a table of code + 2^16 * flags for each 16-bit source pattern, uint32 of shape (65536,)."""
+    """Return a table, uint32 of shape (65536,), with code + 2^16 * flags for each 16-bit source pattern."""
     codes, flags = np.empty(_HALVES, dtype=fmt.dtype), np.empty(_HALVES, dtype=np.uint8)
     whole = slice(0, _HALVES)
     universal(Request(fmt, policy, hybrid, scale, flags=True), dtype).encode(

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 def around(encode: Encode, request: Request, dtype: np.dtype[Any]) -> Encode:
     """Return an encode function that also flushes subnormal sources or copies NaN payloads, as the policy requires.
 
-    If the policy requires neither flushing nor payloads, `encode` is returned unchanged.
+    If the policy neither flushes subnormal sources nor copies NaN payloads, the function returns `encode`.
     """
     policy, fmt = request.policy, request.fmt
     flushes, keeps = policy.flush_source, policy.payload is not Payload.LOST

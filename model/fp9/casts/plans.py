@@ -109,9 +109,10 @@ def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
 
 
 def odd_is_safe(grid: Grid) -> bool:
-    """Return whether the source may be rounded to odd in float32 first, without a change of the cast's result.
+    """Return whether a cast gives the same result if the source is first rounded to odd in float32.
 
-    Float32's significand must have at least two bits more than the target's significand and the random bits together.
+    Float32's significand must be at least two bits wider than the sum of two widths: the target's significand and the
+    random bits.
     """
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits
@@ -151,8 +152,8 @@ def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
 def grid_of(request: Request, scale: int, top: int) -> Grid | None:
     """Return the target format's constants for the float32 kernels, for source numbers that are multiplied by 2**scale.
 
-    Returns None if the scaled format needs exponent fields outside float32's fields 1..`top`. One float32 binade must
-    remain above the format's range, so that the kernels can detect overflow.
+    Returns None if the target format needs an exponent field below 1 or above `top` in float32. The kernels detect
+    overflow by a float32 exponent above the format's range, so one must be free.
     """
     from fp9.kernels.round32 import Grid  # slow to load
 

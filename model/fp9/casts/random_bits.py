@@ -26,8 +26,7 @@ _WORD = 32
 
 
 class Stochastic(Enum):
-    """Hardware instructions for stochastic rounding. The instructions assign random bits to elements in different
-    ways."""
+    """Hardware instructions for stochastic rounding. They differ in which random bits they use for each element."""
 
     NVIDIA_RS = "nvidia_rs"
     AMD_SR = "amd_sr"
@@ -38,7 +37,7 @@ class Stochastic(Enum):
 class RandomBits:
     """Random integers of `width` bits for stochastic rounding.
 
-    The first axis of `values` has one entry for each source element or row. A single entry serves all elements.
+    `values` has one entry for each source element, or for each row of the source, or one entry for all elements.
     """
 
     values: NDArray[Any]

@@ -1,4 +1,4 @@
-"""Settings of a cast, and an encoding plan on float64 patterns that supports every cast.
+"""Settings and arguments of a cast, and an encoding plan that supports every cast.
 
 `Request` holds the settings that are shared by many calls of `encode`, so that a plan is built only once. `Supplied`
 holds the arguments that differ between calls of `encode`.
@@ -45,7 +45,7 @@ Counted = Callable[["NDArray[Any]", "NDArray[Any]", "Limits"], "Found"]
 class Plan(NamedTuple):
     """Encoding plan: a function that encodes a slice of the source array, and the preferred length of a slice.
 
-    `encode` has the arguments (supplied, slice, source[slice], codes[slice], flags[slice]).
+    `encode` is called as `encode(supplied, slice, source[slice], codes[slice], flags[slice])`.
     """
 
     encode: Encode
@@ -60,7 +60,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """Settings of a cast. If `scale` is None, every element has its own scale exponent."""
+    """Settings of a cast. `scale` is the exponent of a common scale, or None if each element has its own scale."""
 
     fmt: Format
     policy: CastPolicy
@@ -119,7 +119,7 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
 
 
 def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | np.uint8]:
-    """Replace source numbers that are below the range of an unsigned format or of a format without zero.
+    """Replace source numbers that are too low for an unsigned target format or a target format without zero.
 
     Return numbers and flags. A negative number becomes NaN. In a format without zero, a positive number below the
     smallest number becomes the smallest number, and zero becomes NaN.

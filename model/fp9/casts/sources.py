@@ -44,7 +44,7 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
 def widen(source: NDArray[Any]) -> NDArray[np.float64]:
     """Return source numbers as float64.
 
-    An integer with too many bits for float64 is rounded to odd. A second rounding, to a narrower format, then gives the
+    An integer that float64 cannot represent is rounded to odd. A second rounding, to a narrower format, then gives the
     same result as one rounding of the exact integer.
     """
     if source.dtype.kind not in "iu" or source.dtype.itemsize < 8:
@@ -61,8 +61,8 @@ def widen(source: NDArray[Any]) -> NDArray[np.float64]:
 def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> NDArray[np.float64]:
     """Return numbers * 2^exponents as float64, without rounding.
 
-    A product outside float64's normal range becomes the largest or the smallest normal number with the same sign. The
-    replacement is cast to the same code as the exact product, because every target format has a far smaller range.
+    A product outside float64's normal range becomes the largest or the smallest normal number with the same sign. A
+    cast gives the same code for the clipped product, because the range of every target format is far smaller.
     """
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)
@@ -95,8 +95,8 @@ def check_switches(**given: object) -> None:
 def check_integer(name: str, value: object, least: int, most: int | None = None, extra: str = "") -> None:
     """Check that the argument `name` is an integer from `least` to `most`.
 
-    Raises TypeError for a value of another type, and ValueError for an integer out of range. The error messages end
-    with `extra`, which names other accepted values.
+    Raises TypeError for a value of another type, and ValueError for an integer out of range. `extra` is a text at the
+    end of the error messages, which lists other accepted values.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} of type {type(value).__name__} given; give an integer{extra}")

@@ -1,4 +1,4 @@
-"""Rounding tables: a target format and a cast policy as arrays for kernels.
+"""Tables and constants that describe a target format and a cast policy to the kernels.
 
 A rounding table has one row per binade of float64. The kernel looks up the row of a magnitude's binade. The magnitude's
 significand is a 53-bit integer:
@@ -7,7 +7,7 @@ significand is a 53-bit integer:
 
 The ordinal of a magnitude is its index in the rising list of the format's magnitudes, with 0 for zero. The code of an
 e8m13 number is its ordinal, followed by padding bits. A second table maps the ordinals of hif8 to codes. In all other
-signed formats, the code of a positive number is its ordinal.
+signed formats, the code of a positive number equals the ordinal of the number.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ class Rows(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Scalars of a rounding table. In a pair of values, the first value is for positive source numbers, and the second
-    for negative source numbers.
+    """Scalars of a rounding table.
 
-    Scalars and arrays are in separate tuples, because Numba counts references for each tuple with an array.
+    Some fields are pairs: the first value applies to positive source numbers, and the second to negative source
+    numbers. Scalars and arrays are in separate tuples, because Numba counts references for each tuple with an array.
     """
 
     max_ordinal: int
@@ -67,7 +67,7 @@ class Target(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def rounding_rows(fmt: Format) -> Rows:
-    """Return the arrays of a format's rounding table."""
+    """Return the two arrays that tell the kernels how to round to a format."""
     order = None if _counts_by_code(fmt) else fmt.ordered_magnitudes()
     highest = floor_log2(fmt.max_magnitude)
     above = (0, _max_ordinal(fmt) + 1)
@@ -160,17 +160,18 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
 
 @functools.lru_cache(maxsize=256)
 def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
-    """Return a table of the numbers of all codes, as an array of `dtype`.
+    """Return a look-up table that maps each code of the format to its number, as an array of `dtype`.
 
-    The array has the shape (2**bits,). For a format wider than `TABLE_BITS`, the table has a single entry, NaN.
+    The array has the shape (2**bits,). If the format has more than `TABLE_BITS` bits, the table has only the dummy
+    entry NaN.
     """
     return fmt.table.astype(dtype) if fmt.bits <= TABLE_BITS else np.array([np.nan], dtype=dtype)
 
 
 def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
-    """Return float32 if all numbers of the format, times 2**scale, are exact in float32.
+    """Return float32 if float32 can represent all numbers of the format times 2**scale.
 
-    Otherwise, return float64. Otherwise return float64. `scales` is the pair of the lowest and the highest scale.
+    Otherwise, return float64. `scales` is the pair of the lowest and the highest scale.
     """
     low, high = scales
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) + low

@@ -54,7 +54,7 @@ def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
 
 
 def _number(unit: Unit, port: Port) -> Callable[[str], str]:
-    """Return a function that writes a C expression for the number on a port.
+    """Return a function that returns a C expression, which decodes a code on a port to a number.
 
     For ports without a format, or with a bias port, the expression is `fp9_plain()`.
     """

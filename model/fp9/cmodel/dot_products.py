@@ -30,7 +30,8 @@ class EngineText:
 class Operands(NamedTuple):
     """C parameters that pass the operands of a dot product, and C expressions that read an element of an operand.
 
-    The Python function `element` takes an operand ("a" or "b") and an element index, and returns a C expression.
+    The Python function `element` returns the C expression for an element, given the operand ("a" or "b") and the
+    element's index.
     """
 
     parameters: str
@@ -165,7 +166,7 @@ def _product(given: Operands, index: str) -> str:
 
 
 def _observed(name: str, engine: Engine, observer: str) -> dict[str, object]:
-    """Return the C calls of the observer function, or an empty text if there is no observer."""
+    """Return C statements that call the observer function, or empty texts if no observer function is given."""
     if not observer:
         return {"observed": "", "observed_join": ""}
     addend = "addend"

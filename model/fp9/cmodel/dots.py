@@ -1,4 +1,4 @@
-"""C models of the units `Mul`, `Fma` and `Dot`, and functions that the `Mac` model also uses."""
+"""C models of the units `Mul`, `Fma` and `Dot`. The C model of `Mac` uses parts of this module."""
 
 from __future__ import annotations
 
@@ -41,7 +41,10 @@ _MUL = """\
 
 
 def dot(unit: Dot) -> ModelText:
-    """Return the C model of a `Dot`, which computes one step, or a chunk whose sum is then added to c."""
+    """Return the C model of a `Dot` unit.
+
+    One call computes an accumulation step, or a whole chunk that is then added to c.
+    """
     engine, name = unit.engine, unit.name
     lines = [
         *term_lines(unit),

@@ -10,9 +10,9 @@ from fp9.formats import FixedFormat, Format, HiFloat8, Kind, PowerOfTwo, ScaledI
 
 
 class Layout(NamedTuple):
-    """Constants of a format, in the order of the fields of the C struct `fp9_layout`.
+    """Constants of a format that initialise the C struct `fp9_layout`, in the order of the struct's fields.
 
-    For a special code that the format does not have, the value is -1.
+    If the format has no infinity or no NaN, the constant for its code is -1.
     """
 
     bits: int

@@ -21,8 +21,8 @@ _FP32 = fixed_format("fp32")
 def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), name: str = "formats") -> str:
     """Return the text of `fp9_NAME.h`, a C header with functions for formats and accumulator models (engines).
 
-    The accumulator models take operands in the given formats. Raises ValueError if no format is given, and for
-    accumulator parameters that the C model does not support.
+    The C functions of the accumulator models accept operands in the given formats. Raises ValueError if no format is
+    given, or if an accumulator model has parameters that the C code does not support.
     """
     if not formats:
         raise ValueError("no formats given; give those of the operands, such as e4m3")
@@ -52,7 +52,7 @@ def _quoted(rows: Sequence[Format | Engine]) -> str:
 
 
 def operand_formats(formats: Sequence[Format]) -> list[Format]:
-    """Return the formats that accumulator models accept as operand formats."""
+    """Return those of the given formats in which the C functions accept operands."""
     return [fmt for fmt in formats if fmt.signed and _fits(fmt)]
 
 
@@ -65,7 +65,7 @@ def _fits(fmt: Format) -> bool:
 
 
 def scale_formats(formats: Sequence[Format]) -> list[Format]:
-    """Return the formats that accumulator models accept as scale formats."""
+    """Return those of the given formats in which the C functions accept scale codes."""
     return [fmt for fmt in formats if not fmt.signed and not fmt.has_inf and fmt.bits <= 8]
 
 

@@ -1,9 +1,9 @@
-"""Generator of CUDA kernels for matrix products of codes, with an accumulator model.
+"""Generator of CUDA kernels that multiply matrices of codes with the roundings of an accumulator model.
 
-The two kernels return the same bits. The kernel `fp9_sums` computes each sum with the dot product of the C header, for
-every accumulator model. The kernel `fp9_tiles` computes tiles of sums with integers, for accumulators that align the
-addend with the products. `fp9_tiles` does not compute a sum that overflows or has an infinity or NaN as operand.
-`fp9_tiles` marks this sum, and `fp9_sums` then computes it.
+The two kernels return the same bits. The kernel `fp9_sums` supports every accumulator model, and computes each sum by
+the C function for dot products. The kernel `fp9_tiles` computes tiles of sums with integers, for accumulators that
+align the addend with the products. `fp9_tiles` does not compute a sum that overflows or has an infinity or NaN as
+operand. `fp9_tiles` marks this sum, and `fp9_sums` then computes it.
 """
 
 from __future__ import annotations
@@ -33,10 +33,10 @@ class Kernels:
     """CUDA source with the kernel `fp9_sums` and, if `tiled` is true, also the kernel `fp9_tiles`.
 
     Both kernels take codes a (m, k) and b (k, n) with strides in elements, and write codes d (m, n). The parameters of
-    both kernels are (a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b). A block of `fp9_tiles` has `THREADS`
-    threads and computes `TILE` x `TILE` sums. `redo` (m, n), uint8, marks the sums that `fp9_tiles` does not compute.
-    Each thread of `fp9_sums` computes one sum. If `redo` is a null pointer, the kernel `fp9_sums` computes all sums.
-    Otherwise, `fp9_sums` computes only the sums that `redo` marks.
+    both kernels are (a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b). A CUDA thread block of `fp9_tiles`
+    has `THREADS` threads and computes `TILE` x `TILE` sums. `redo` (m, n), uint8, marks the sums that `fp9_tiles`
+    does not compute. Each thread of `fp9_sums` computes one sum. If `redo` is a null pointer, the kernel `fp9_sums`
+    computes all sums. Otherwise, `fp9_sums` computes only the sums that `redo` marks.
     """
 
     source: str

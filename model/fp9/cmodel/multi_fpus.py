@@ -1,7 +1,7 @@
 """C model of the multi-format floating-point unit (`MultiFpu`).
 
-The generated C code has one function, which computes an operation on the whole word or in one lane. The C function of
-an operation adds all terms exactly, in words of 64 bits, and rounds once. C code that is the same for all
+The generated C code has one function, which computes an operation on the whole word or in one lane. The C function
+adds all terms of an operation exactly, in 64-bit words, and rounds the sum once. C code that is the same for all
 units is in `parts/fpu.h`.
 """
 
@@ -41,7 +41,7 @@ def multi_fpu(unit: MultiFpu) -> ModelText:
 
 
 def _formats(unit: MultiFpu) -> str:
-    """Return the C functions that read an operand and that round a number to a format."""
+    """Return C functions that decode a code of a selected format, and that round to a selected format."""
     rounded = any(op in ROUNDED for op in unit.operations)
     fixed = "" if unit.wide_overflow else filled(_WIDE, {"narrow": NARROW_BITS})
     fixed += "" if all(fmt.has_nan for fmt in unit.formats) else _FINITE
@@ -97,7 +97,10 @@ def _sum(unit: MultiFpu) -> str:
 
 
 def _selected(unit: MultiFpu, ports: Container[str]) -> Iterator[str]:
-    """Yield C statements that read the select ports. A select value above the last choice selects the last choice."""
+    """Yield C statements that read the ports which select formats, rounding modes and policies.
+
+    If a select port's value is too large, the C statements use the last choice.
+    """
     counts: list[tuple[str, str, Callable[[MultiFpu], int]]] = [("op", "op", lambda lane: len(lane.operations))]
     for name in (*unit.operands, "result"):
         counts.append((f"{name}_format", unit.format_port(name), lambda lane: len(lane.formats)))
@@ -135,7 +138,7 @@ def _threshold(unit: MultiFpu) -> str:
 
 
 def _operation(unit: MultiFpu) -> str:
-    """Return the C function that computes an operation, on the whole word or in one lane."""
+    """Return the C function that computes one operation, either of the whole word or of a single lane."""
     keeping = [f"op == {unit.name}_{op.value}" for op in unit.operations if op in (*SIGN_INJECTIONS, *EXTREMA)]
     rounded = any(op in ROUNDED for op in unit.operations)
     ports = {port.name for port in unit.inputs}

@@ -58,7 +58,7 @@ def _extra_bias(fmt: Format) -> int:
 
 
 def select(operand: str, ports: Sequence[Port]) -> str:
-    """Return the C arguments `format` and `bias` for a call of a decoding function."""
+    """Return C text with the last two arguments of an operand's decoding function: format index and bias."""
     names = {port.name for port in ports}
     chosen = f"in->{operand}_format" if f"{operand}_format" in names else "0"
     bias = signed(f"in->{operand}_bias", BIAS_BITS) if f"{operand}_bias" in names else "0"
@@ -66,7 +66,7 @@ def select(operand: str, ports: Sequence[Port]) -> str:
 
 
 def extra_parts(formats: Sequence[Format], bias_port: bool, bypass: bool) -> list[str]:
-    """Return the names of the shared C source files with which the given formats are decoded."""
+    """Return the names of additional shared C files that a bias port or `bypass` makes necessary."""
     return ["moved"] * (bias_port and any(fmt.programmable_bias for fmt in formats)) + ["bypass"] * bypass
 
 

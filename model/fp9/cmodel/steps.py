@@ -26,8 +26,8 @@ class Step:
 def step(name: str, engine: Engine, products: Weights, count: int, grouped: bool = False) -> Step:
     """Return the C function `NAME_step` for at most `count` terms in the exponent range `products`.
 
-    The C function takes the terms and the addend as numbers, returns the code of the result, and sets flags. With
-    `grouped`, each term of the C function is the sum of a group of products.
+    The C function takes the terms and the addend as numbers, returns the code of the result, and sets flags. If
+    `grouped` is true, the C function adds one term for each group of products: the sum of the group.
     """
     words = _words(name, engine) | {"count": count}
     if engine.window.width is None:
@@ -65,7 +65,7 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def nan_codes(engine: Engine) -> tuple[str, str]:
-    """Return an accumulator model's two NaN codes as C literals: for a NaN operand, and for an invalid operation."""
+    """Return an engine's NaN codes as two C literals: for NaN operands, and for invalid operations."""
     own = engine.result.format.nan_code(False) if engine.nan.code is None else engine.nan.code
     assert own is not None, "an engine's result has a NaN"
     return f"0x{own:X}", f"0x{own if engine.nan.invalid_code is None else engine.nan.invalid_code:X}"

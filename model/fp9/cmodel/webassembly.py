@@ -91,7 +91,7 @@ def digest(text: str) -> str:
 def module(text: str) -> bytes:
     """Return the WebAssembly module that Clang or Zig compiles from C source.
 
-    A custom section of the module holds the digest of the C source. Raises FileNotFoundError if no compiler is
+    A custom section of the WebAssembly module holds a hash of the C source. Raises FileNotFoundError if no compiler is
     installed.
     """
     with tempfile.TemporaryDirectory() as folder:

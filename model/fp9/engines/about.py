@@ -1,4 +1,4 @@
-"""Descriptions of the accumulator presets and of the hardware that they model."""
+"""Descriptions of the accumulator presets: the modelled hardware and the sources of the parameters."""
 
 from __future__ import annotations
 
@@ -82,9 +82,9 @@ class Accumulator:
 
     @property
     def aligned_bits(self) -> int | None:
-        """Return the number of fraction bits that the window keeps below the largest exponent of a step.
+        """Return how many fraction bits alignment keeps below the largest exponent of a step's terms.
 
-        Return None for an accumulator whose steps are exact.
+        Return None if alignment drops no bits.
         """
         return self.engine.window.width
 
@@ -95,7 +95,10 @@ class Accumulator:
 
     @property
     def rounding(self) -> str:
-        """Return the rounding mode of a step, and for a model with chunks also the rounding mode of the total."""
+        """Return the rounding mode of a step.
+
+        For an accumulator with chunks, also return the rounding mode of the total.
+        """
         own, total = self.engine.result.rounding.value, self.engine.output_rounding.value
         return own if self.engine.chunk.length is None else f"{own}, then {total}"
 

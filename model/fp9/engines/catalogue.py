@@ -23,7 +23,7 @@ _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
 
 
 def _mma(name: str, result: FixedFormat) -> Engine:
-    """Return the accumulator model of FP8 products on NVIDIA's FP16 tensor core.
+    """Return a model of the NVIDIA tensor core that multiplies FP8 operands on its FP16 hardware.
 
     The tensor core adds 32 products in two steps of 16 products. Products 0 and 1 belong to the first step, products 2
     and 3 to the second step, products 4 and 5 to the first, and so on.
@@ -37,7 +37,7 @@ def _mma(name: str, result: FixedFormat) -> Engine:
 def _rvbna(products: int) -> Engine:
     """Return the accumulator model of RISC-V's bulk normalised dot product, with a window of 23 + log2(products) bits.
 
-    Every step is a chunk. The results of the step and of the total are rounded to odd.
+    Every step is a chunk. Both the step and the addition to the total round to odd.
     """
     window = _FP32.fraction_bits + (products - 1).bit_length()
     name = f"rvbna{products}"

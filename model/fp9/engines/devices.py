@@ -15,7 +15,7 @@ FP32, FP16 = "fp32", "fp16"
 class Operands:
     """Operand formats of an instruction.
 
-    `word` stands for the operand formats in a device's name, such as 16bit in "h100 wgmma 16bit".
+    `word` is the word for the operand formats in an instruction's name, such as 16bit in "h100 wgmma 16bit".
     """
 
     word: str
@@ -160,10 +160,10 @@ def _candidates() -> dict[str, dict[str, str]]:
 
 
 def _ways(device: Device, instruction: Instruction, product: str) -> Iterator[str]:
-    """Yield all names of a device's instruction, with and without the words that may be left out.
+    """Yield all names of a device's instruction: the full name, such as "h100 wgmma 16bit", and shorter forms.
 
-    The words for FP8 operands and for an FP32 result may be left out. For a device without FP8 instructions, the
-    operand word of its first instruction may also be left out.
+    A name may omit the words for FP8 operands and for an FP32 result. If the device has no FP8 instruction, a name
+    may also omit the word for the operands of the device's first instruction.
     """
     implied = {FP8.word, device.instructions[0].operands.word if product else FP8.word}
     operands = [instruction.operands.word] + ([""] if instruction.operands.word in implied else [])
@@ -189,7 +189,7 @@ DEVICE_NAMES = _synonyms()
 
 
 def devices_of(engine: str) -> list[str]:
-    """Return the names of the devices that have the accumulator model, such as "h100 wgmma"."""
+    """Return the names of the devices that the given accumulator preset models, such as "h100 wgmma"."""
     return [
         f"{product} {instruction.name}"
         for device, instruction in _instructions_of(engine)
@@ -198,7 +198,7 @@ def devices_of(engine: str) -> list[str]:
 
 
 def operands_of(engine: str) -> list[str]:
-    """Return the operand formats of all instructions that have the accumulator model."""
+    """Return the operand formats of all matrix instructions that the given accumulator preset models."""
     return list(
         dict.fromkeys(fmt for _, instruction in _instructions_of(engine) for fmt in instruction.operands.formats)
     )

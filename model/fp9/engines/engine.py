@@ -243,8 +243,8 @@ class Engine:
     def addend_format(self) -> FixedFormat:
         """Return the format of the addend's codes.
 
-        The addend of a sum has the format of the total. If the total is FP32 with padding bits, the addend is FP32
-        instead.
+        The addend usually has the output format. If the output format is FP32 with padding bits, the addend is plain
+        FP32.
         """
         return _FP32 if self.output.padded_dtype == _FP32.native_dtype else self.output
 
@@ -261,9 +261,9 @@ class Engine:
 
     @property
     def nans_of_steps(self) -> tuple[int | None, int | None]:
-        """Return the NaN codes of a step's result: for a NaN operand, and for an invalid operation.
+        """Return the two NaN codes of a step's result: the code for NaN operands, and the code for invalid operations.
 
-        With chunks, return (None, None), because the NaN codes then apply to the total only.
+        For an accumulator with chunks, return (None, None), because only the total uses the engine's NaN codes.
         """
         return (self.nan.code, self.nan.invalid_code) if self.chunk.length is None else (None, None)
 
@@ -273,7 +273,7 @@ class Engine:
         return (self.chunk.length or 0) // self.step.products
 
     def order(self, depth: int) -> list[int]:
-        """Return the indices of `depth` products, in the order in which the steps add them.
+        """Return the indices of the products of a dot product of length `depth`, in the order in which they are added.
 
         The last chunk may be incomplete; its steps then add fewer products.
         """
@@ -309,7 +309,7 @@ class Engine:
     def steps(self, depth: int) -> int:
         """Return the number of roundings in a sum of `depth` products.
 
-        Every step rounds once. Adding a chunk's sum to the total is also a rounding.
+        Every step rounds once. The addition of a chunk's sum to the total counts as one rounding.
         """
         if self.step.exact:
             return 1
@@ -324,8 +324,8 @@ class Engine:
 def is_accumulator(fmt: Format) -> bool:
     """Return whether an accumulator can have the format as its result format.
 
-    An accumulator format has fixed fields. The highest codes of an accumulator's result format must be NaN and
-    infinity, or NaN-Inf.
+    An accumulator format has fixed fields. In an accumulator's result format, the highest codes must be NaN and
+    infinity, or a single merged NaN-Inf code.
     """
     return isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.MERGED)
 

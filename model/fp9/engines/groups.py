@@ -14,7 +14,7 @@ from fp9.formats.rounding import Overflow, Rounding, choice
 
 
 class Truncation(Enum):
-    """What happens to the bits that alignment shifts out of an accumulator's window."""
+    """Treatment of the low bits that an accumulator shifts out when it aligns terms."""
 
     ZERO = "zero"
     """drop the bits of the magnitude, which rounds toward zero"""
@@ -25,7 +25,7 @@ class Truncation(Enum):
 
 
 class Addend(Enum):
-    """Whether and how the addend C is aligned with the products, in an accumulator with a window."""
+    """How an accumulator aligns the addend C with the products before it drops low bits."""
 
     INSIDE = "inside"
     """align C with the products. The largest exponent of C and the products determines the window"""
@@ -36,7 +36,7 @@ class Addend(Enum):
 
 
 class Scaling(Enum):
-    """Stage of a dot product at which the operands' scales are applied."""
+    """What the scales of a dot product multiply: every product, or the sum of every chunk."""
 
     PRODUCTS = "products"
     """multiply every product by its scales before alignment"""
@@ -153,7 +153,7 @@ class Chunk:
 
 @dataclass(frozen=True)
 class NanPolicy:
-    """NaN codes of an accumulator's results, and the rules that make a sum NaN."""
+    """Codes of an accumulator's NaN results, and rules for when a sum is NaN."""
 
     code: int | None = None
     """R = code if S is NaN. Without a code, R is the canonical NaN of the total's format."""

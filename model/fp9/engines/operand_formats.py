@@ -1,4 +1,4 @@
-"""Check of operand formats: whether accumulators accept a format."""
+"""Checks whether accumulator models accept a format for their operands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPERAND_EXPONENTS = (-149, 128)
 def check_exponents(where: str, fmt: Format, role: str = " as operand") -> None:
     """Raise ValueError if an operand format has numbers outside `OPERAND_EXPONENTS`.
 
-    The error message begins with the text `where`. The text `role` follows the word "given" in the error message.
+    The error message begins with the text `where`. The error message has the text `role` after the word "given".
     """
     if not _is_operand(fmt):
         lowest, highest = OPERAND_EXPONENTS

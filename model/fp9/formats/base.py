@@ -58,7 +58,10 @@ class Format(abc.ABC):
 
     @abc.abstractmethod
     def is_negative(self, code: int) -> bool:
-        """Return whether a code is negative. Return False for a code whose sign bit has no meaning."""
+        """Return whether a code is negative.
+
+        Return False for codes such as an unsigned zero or NaN, whose sign bit has no meaning.
+        """
 
     # --- how the numbers are spaced ------------------------------------------------------------------------------
 
@@ -67,7 +70,7 @@ class Format(abc.ABC):
         """Return log2 of the ulp of magnitudes in [2^exponent, 2^(exponent+1)), for any exponent.
 
         Above the largest number, the ulp grows as if the exponent range were unbounded, because overflow is decided
-        after rounding. Below the smallest number, the ulp equals the ulp of the smallest binade.
+        after rounding. For magnitudes below the smallest number, return the ulp of the lowest binade.
         """
 
     @property
@@ -80,7 +83,7 @@ class Format(abc.ABC):
     def min_normal_exponent(self) -> int:
         """Return the smallest normal exponent.
 
-        A result with an exponent below the smallest normal exponent is tiny (IEEE 754-2019 section 7.5).
+        A nonzero result is tiny if its exponent is smaller (IEEE 754-2019 section 7.5).
         """
 
     @property

@@ -144,7 +144,7 @@ def fixed_format(name: str | Format | object) -> FixedFormat:
 
 
 def dtype_name(dtype: object) -> str | None:
-    """Return the name of a dtype or scalar type of NumPy, ml_dtypes, en_dtypes or torch, or None for other objects."""
+    """Return the name of a dtype or scalar type, or None for any other object."""
     kind = type(dtype)
     if kind.__module__ == "torch" and kind.__name__ == "dtype":
         return str(dtype).removeprefix("torch.")

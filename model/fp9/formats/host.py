@@ -24,7 +24,7 @@ class HostFloat:
 
     @property
     def top_field(self) -> int:
-        """Return the exponent field that infinities and NaN have."""
+        """Return the value of the exponent field in infinities and NaNs."""
         return (1 << self.exponent_bits) - 1
 
     @property

@@ -121,7 +121,7 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def state_output(self) -> str | None:
-        """Return the name of the output port that shows the unit's internal state.
+        """Return the name of the output that equals the value in the unit's state register.
 
         Return None for a unit without state.
         """
@@ -144,8 +144,8 @@ class Unit(Clocking, abc.ABC):
     def group(self) -> int:
         """Return the number of consecutive operations in a group.
 
-        The operations of a group share a result, as the operations of a quantiser block do. A sequence of operations
-        must consist of whole groups.
+        The operations of a group share a result, as the operations of a quantiser block do. If the unit computes
+        operations in groups, the number of operations must be a multiple of the group size.
         """
         return 1
 
@@ -157,7 +157,7 @@ class Unit(Clocking, abc.ABC):
         return {}
 
     def describe(self) -> list[str]:
-        """Return the specification as lines `field: value`, for the headers of generated files and for manifests.
+        """Return the specification as text with a line `field: value` per field, for headers of generated files.
 
         Equal specifications give equal lines.
         """
@@ -175,14 +175,14 @@ def _text(value: object) -> str:
 
 
 def value_words(value: object) -> str:
-    """Return the text of a field's value for error messages. Several values are separated by commas."""
+    """Return a field's value as text for an error message. Several values are separated by commas."""
     if isinstance(value, tuple):
         return ", ".join(value_words(each) for each in value)
     return str(value).lower() if isinstance(value, bool) else _text(value)
 
 
 def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple[Format, ...]:
-    """Return the formats that the value of a specification's field names.
+    """Return the formats that a specification's field lists by name.
 
     Raises ValueError if the field names no format, or the same format twice.
     """
@@ -222,9 +222,9 @@ def check_name(name: str) -> None:
 def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
     """Check the fields that all units have: the name, the number of stages and the register options.
 
-    `beside` is the name of a field that requires at least `lowest` stages. Raises ValueError for an invalid module
-    name, and for fewer than `lowest` or more than `MAX_STAGES` stages. Raises ValueError also if a unit without
-    registers has a register option.
+    `beside` is the name of the field because of which the unit needs at least `lowest` stages. Raises ValueError for
+    an invalid module name, and for fewer than `lowest` or more than `MAX_STAGES` stages. Raises ValueError also if a
+    unit without registers has a register option.
     """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:

@@ -120,7 +120,10 @@ class Cast(Unit):
         return CastPolicy(offered, overflow, nan_sign=self.nan_sign, nan=nan)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of a port in all lanes. If there are several lanes, the names end in the lane's number."""
+        """Return the names of a port in all lanes.
+
+        In a unit with several lanes, each port name ends in the lane number.
+        """
         return (port,) if self.lanes == 1 else tuple(f"{port}{lane}" for lane in range(self.lanes))
 
     @property

@@ -21,9 +21,9 @@ class Decoder(Unit):
     """Decode a code into sign, exponent, significand, and the flags zero, inf and nan.
 
     A finite code has the value (-1)^sign * significand * 2^(exponent - 3). The significand is normalised to 8..15. The
-    significand of zero is 0. If int8 is among the formats, the value is (-1)^sign * significand * 2^(exponent - 6),
-    with significands 64..127. If all formats have fewer than 8 bits, the output `significand` has the width of their
-    longest significand.
+    significand of zero is 0. If int8 is among the formats, the significand is normalised to 64..127. The value of a
+    code is then (-1)^sign * significand * 2^(exponent - 6). If all formats have fewer than 8 bits, the output
+    `significand` has the width of their longest significand.
 
     For a zero, an infinity or a NaN, the output `exponent` is undefined. For an infinity or a NaN, the output
     `significand` is undefined. For a NaN, the output `sign` is undefined.
@@ -75,7 +75,7 @@ class Upcast(Unit):
     """Convert a code to a 16-bit or 32-bit float.
 
     The conversion is exact unless the result overflows. An overflow gives infinity, or the NaN-Inf code if the result
-    format has one. The flags are those of a cast with the overflow policy `inf`.
+    format has one. The unit raises the same flags as a cast with the overflow policy `inf`.
     """
 
     kind: ClassVar[str] = "upcast"

@@ -1,4 +1,4 @@
-"""Widths of fixed-point numbers that can hold exact dot products (numerics.md, sums)."""
+"""Computation of the width that a fixed-point accumulator needs for exact dot products (numerics.md, sums)."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class ProductRange:
 
 
 def product_range(a: Sequence[Format], b: Sequence[Format], bias_port: bool = False) -> ProductRange:
-    """Return the range of all products of an operand in a format of `a` and an operand in a format of `b`.
+    """Return the range of the products a * b, for operands in the formats `a` and `b`.
 
     With `bias_port`, the range includes all extra biases of hfp8_143.
     """

@@ -19,8 +19,8 @@ class Entry:
     """Field of a unit specification for a form: the field's value as text, and the names that the field accepts.
 
     The text is empty if the field has no value. `offered` is empty for numbers. A field for formats or accumulator
-    models also accepts names with parameters, but `offered` does not list such names. `several` is true if the field
-    accepts a list of values.
+    models also accepts names with parameters, but `offered` does not list such names. `several` is true if the user
+    may enter a list of values for the field.
     """
 
     name: str

@@ -32,8 +32,8 @@ class FpuOp(IntEnum):
 class Fpu(Unit):
     """Specification of a dual-format FPU with three kinds of operations in one datapath (HFP8 section 4, ISSCC21).
 
-    The FPU has a multiply-add with two products of 8-bit operands, a multiply-add of 16-bit operands, and casts. The
-    field `engine` is the accumulator model that adds two products to the addend. The 16-bit multiply-add uses the
+    The FPU multiplies and adds two pairs of 8-bit operands, or one pair of 16-bit operands. The FPU also has casts.
+    The field `engine` is the accumulator model that adds two products to the addend. The 16-bit multiply-add uses the
     result format and the rounding of the engine. Without `casts`, the unit has only the operations FMMA and FMA.
     """
 

@@ -20,11 +20,12 @@ HOOKS: dict[str, Hook[..., Any]] = {}
 
 
 class Hook(Generic[P, R]):
-    """Table of functions, with one function for each kind of unit.
+    """Table of the functions that perform one task for the different kinds of units.
 
-    A call of the hook calls the function for the unit's class or the nearest base class. `otherwise` is the function
-    for all kinds of units that are not in the table. Without `otherwise`, a call for a kind of unit that is not in the
-    table raises ValueError. If `every_kind` is true, every kind of unit must be in the table.
+    When the hook is called with a unit, the hook calls the function for the unit's class or for the nearest base
+    class. `otherwise` is the function for all kinds of units that are not in the table. Without `otherwise`, a call
+    for a kind of unit that is not in the table raises ValueError. If `every_kind` is true, every kind of unit must be
+    in the table.
     """
 
     def __init__(

@@ -54,7 +54,7 @@ class Mul(Unit):
 
     @property
     def engine(self) -> Engine:
-        """Return the accumulator model of the product, with the unit's rounding mode and overflow policy."""
+        """Return an accumulator model with the unit's result format, rounding mode and overflow policy."""
         name = f"{self.kind}_{self.result.name}"
         return Engine(name, Result(self.result, self.rounding, overflow=self.overflow))
 

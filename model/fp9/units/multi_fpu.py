@@ -168,31 +168,32 @@ class MultiFpu(Unit):
     With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An integer
     operand occupies the low bits of port a. An integer result is extended to the word with its sign or with zeros.
 
-    The group `dot` sums products of narrow operands exactly. The ports `a_format` and `b_format` then select narrow
-    formats, and larger select values mean the last narrow format. The operation `dot4` needs a word of 32 bits.
+    The operations of the group `dot` add products of operands in narrow formats exactly, and round once. The ports
+    `a_format` and `b_format` then select narrow formats, and larger select values mean the last narrow format. The
+    operation `dot4` needs a word of 32 bits.
 
     The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. The
     result of a division by zero is infinity, or the value by which the overflow policy replaces infinity.
 
     The field `overflow` lists overflow policies for narrow results, and the port `overflow` selects a policy. Wider
-    results overflow as IEEE 754-2019 section 7.4 specifies. With `wide_overflow`, the selected policy also applies to
-    wider results. Results in formats without NaN saturate. A NaN result in a format without NaN becomes 0 and raises
-    `invalid`. Other NaN results are canonical and positive. In formats with the special codes of IEEE 754, a NaN is
-    signalling if its first fraction bit is 0.
+    results overflow as IEEE 754-2019 section 7.4 specifies. With `wide_overflow`, the port `overflow` also selects
+    the policy for wider results. Results in formats without NaN saturate. A NaN result in a format without NaN
+    becomes 0 and raises `invalid`. Other NaN results are canonical and positive. In formats with the special codes of
+    IEEE 754, a NaN is signalling if its first fraction bit is 0.
 
     With `lanes`, the port `vector` selects an operation on the whole word or an operation in each 8-bit lane. In a
-    vector operation, a flag is set if any lane raises the flag. A format select value beyond the narrow formats means
-    the last narrow format.
+    vector operation, a flag is set if any lane raises the flag.
 
     With `half_lanes`, a 32-bit word also has two 16-bit lanes for formats of at most 16 bits. If a unit has lanes of
     both widths, the port `vector` is 1 for 8-bit lanes and 2 for 16-bit lanes.
 
-    With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above the code are 1. All bits above
-    a narrow result are then 1 (RISC-V unprivileged specification, NaN boxing of narrower values).
+    With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above the code are 1. With
+    `nan_boxing`, all bits above a narrow result are 1, as in RISC-V.
 
-    The rounding `sr` adds the port `random` with `random_bits` bits, or such a port for each lane. The rounder adds
-    random bits below the last bit of the result. The rounding `hybrid` applies to conversions from FP32, FP16 or BF16
-    to HiFloat8. In all other operations, `hybrid` means `rna`.
+    For the rounding mode `sr`, the unit has a port `random` of `random_bits` bits. A unit with lanes has a port for
+    each lane. For stochastic rounding, the unit adds random bits to the bits below the last bit of the result. The
+    rounding `hybrid` applies to conversions from FP32, FP16 or BF16 to HiFloat8. In all other operations, `hybrid`
+    means `rna`.
 
     With `scale`, the operation `convert` multiplies its operand by 2^scale exactly before the single rounding. The port
     `scale` is a signed number. NaN and infinities are not scaled.
@@ -200,7 +201,8 @@ class MultiFpu(Unit):
     The field `tag` is the number of bits that pass unchanged from the port `tag` to the port `result_tag`.
 
     With `tiny_before_rounding`, an inexact result raises `underflow` if its exact value is below the normal numbers.
-    Otherwise, the value rounded with unbounded exponent decides (IEEE 754-2019 section 7.5).
+    Otherwise, the unit rounds the exact value as if the exponent range were unbounded, and checks the rounded value
+    (IEEE 754-2019 section 7.5).
     """
 
     kind: ClassVar[str] = "multi_fpu"
@@ -356,14 +358,14 @@ class MultiFpu(Unit):
 
     @property
     def hybrid_sources(self) -> tuple[FixedFormat, ...]:
-        """Return the source formats from whose operands hybrid rounding takes a threshold."""
+        """Return the formats from which the unit can convert with hybrid rounding."""
         offered = self.formats if Rounding.HYBRID in self.roundings else ()
         return tuple(
             fmt for fmt in offered if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS and fmt.native_dtype
         )
 
     def reads_source(self, op: MultiFpuOp, source: Format, target: Format) -> bool:
-        """Return whether hybrid rounding takes a threshold from operand a in an operation."""
+        """Return whether an operation supports hybrid rounding, whose threshold is read from operand a."""
         return op is _O.CONVERT and source in self.hybrid_sources and target.offers(Rounding.HYBRID)
 
     @property
@@ -409,7 +411,7 @@ class MultiFpu(Unit):
 
     @cached_property
     def narrow_unit(self) -> MultiFpu:
-        """Return a unit with only the narrow formats and without NaN boxing.
+        """Return a copy of the unit that has only formats of at most 8 bits, and no NaN boxing.
 
         The golden model uses this unit to decode the operands of dot products.
         """
@@ -427,7 +429,7 @@ class MultiFpu(Unit):
         return self.overflow if self.narrow or self.wide_overflow else ()
 
     def fixed_overflow(self, target: Format) -> Overflow | None:
-        """Return the only overflow policy of a result format, or None if the port `overflow` selects the policy."""
+        """Return the overflow policy of a result format, or None if the port `overflow` selects the policy."""
         if not target.has_nan:
             return Overflow.SATURATE
         return Overflow.DIRECTED if target.bits > NARROW_BITS and not self.wide_overflow else None
@@ -435,7 +437,7 @@ class MultiFpu(Unit):
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
         """Return the cast policy for results in the format `target`.
 
-        The rounding `rna` replaces a rounding that the target format does not offer.
+        If the target format does not support the selected rounding mode, the policy uses `rna` instead.
         """
         offered = rounding if target.offers(rounding) else Rounding.RNA
         fixed = self.fixed_overflow(target) or overflow

@@ -48,7 +48,7 @@ def operand_ports(
 
 
 def check_operands(unit: str, field: str, formats: tuple[Format, ...], most: int = OPERAND_BITS) -> None:
-    """Raise ValueError if an operand format is unsigned, has more than `most` bits, or has too large exponents."""
+    """Raise ValueError if an operand format is unsigned, is wider than `most` bits, or has too large exponents."""
     for f in formats:
         if not f.signed or f.bits > most:
             raise ValueError(f"{unit}: {field}={f.name} given; give signed formats of at most {most} bits")
@@ -71,8 +71,8 @@ def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
 def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
     """Return the values of all codes in each format, float64 of shape (formats, codes).
 
-    The widest format determines the number of codes. For narrower formats, the values repeat, because the upper bits of
-    a code are ignored.
+    All rows have the length of the widest format's row. In the row of a narrower format, the values repeat, because
+    the decoder ignores the upper bits of a code.
     """
     codes = 1 << max(f.bits for f in formats)
     return np.stack([np.resize(f.table, codes) for f in formats])
@@ -88,7 +88,10 @@ def significand_bits(formats: Sequence[Format]) -> int:
 
 
 def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
-    """Return the formats. With `bias_port`, replace hfp8_143 by one format for each extra bias."""
+    """Return the formats.
+
+    With `bias_port`, replace hfp8_143 by one format for each exponent bias that the port can select.
+    """
     return [
         variant
         for f in formats
@@ -106,13 +109,13 @@ def largest_code(fmt: Format) -> Fraction:
 
 
 def exponent_range(formats: Sequence[Format], bias_port: bool) -> tuple[int, int]:
-    """Return the lowest and the highest exponent of all nonzero finite numbers in the formats."""
+    """Return the exponents of the smallest nonzero and the largest finite magnitude in the given formats."""
     every = with_every_bias(formats, bias_port)
     exponents = [floor_log2(magnitude) for f in every for magnitude in (f.value_of(f.smallest_code), largest_code(f))]
     return min(exponents), max(exponents)
 
 
 def exponent_width(formats: tuple[Format, ...], bias_port: bool) -> int:
-    """Return the width in bits of a two's complement exponent that can represent the exponents of all numbers."""
+    """Return the width of a two's complement field that can hold the exponent of every number in the given formats."""
     low, high = exponent_range(formats, bias_port)
     return 1 + max((-low - 1).bit_length() if low < 0 else 0, high.bit_length())

@@ -23,7 +23,7 @@ TENSOR_SCALE = fixed_format("fp32")
 
 
 def _has_limits(block: BlockFormat) -> bool:
-    """Return whether the quantiser can compute the elements by comparing magnitudes with limits.
+    """Return whether the quantiser can find each element by comparing the source magnitude with rounding thresholds.
 
     The scale format must be an unsigned float with a zero. The element format must have at most 4 bits and neither
     infinity nor NaN.
@@ -35,7 +35,7 @@ def _has_limits(block: BlockFormat) -> bool:
 
 
 class FiniteCast(Cast):
-    """Cast unit for finite numbers only. The targets of the cast unit need no NaN, and may have fewer than 8 bits."""
+    """Cast unit for finite numbers only. Target formats may lack a NaN, and may have fewer than 8 bits."""
 
     finite_only: ClassVar[bool] = True
 
@@ -47,20 +47,21 @@ class FiniteCast(Cast):
 
 @dataclass(frozen=True)
 class Quantiser(Unit):
-    """Convert a block of 16-bit or 32-bit floats to a scale and elements. Every block selects one of the scale rules.
+    """Convert a block of 16-bit or 32-bit floats to a scale and elements.
 
-    The scale is the block's largest magnitude divided by the rule's divisor, rounded once. An element is a source
-    number divided by the scale, rounded once and saturated. Special cases:
+    A select port chooses the scale rule of each block. The scale is the block's largest magnitude divided by the
+    rule's divisor, rounded once. An element is a source number divided by the scale, rounded once and saturated.
+    Special cases:
 
     - If the block contains an infinity or a NaN, the scale is NaN and all elements are 0.
     - If the scale is zero, the elements are zeros with the signs of the source numbers.
     - If the block format has a tensor scale, the unit also divides the source numbers by the input `tensor`.
     - If the tensor scale is not a positive normal number, the block's scale is NaN and all elements are 0.
 
-    With `lanes`, a block takes several operations of `lanes` numbers each. The first block starts after reset. The
-    scale rule and the tensor scale of the block's last operation apply to the whole block. A block takes length / lanes
-    clocks, because the results of a block leave the unit while the next block enters. Every result contains the block's
-    scale. The latency of an operation is length / lanes - 1 + `stages` clocks.
+    With `lanes`, each operation reads `lanes` numbers, and a block takes several operations. The first block starts
+    after reset. The scale rule and the tensor scale of the block's last operation apply to the whole block. A block
+    takes length / lanes clocks, because the results of a block leave the unit while the next block enters. Every
+    result contains the block's scale. The latency of an operation is length / lanes - 1 + `stages` clocks.
     """
 
     kind: ClassVar[str] = "quantiser"

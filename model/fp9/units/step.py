@@ -37,9 +37,9 @@ class Dot(Unit):
     once. If the accumulator has chunks, an operation computes all steps of a chunk, and then adds c. The exception
     flags of an operation are the OR of the flags of all its roundings.
 
-    Every operation selects one format for all operands a_i, and one format for all operands b_i. Operands have at most
-    19 bits (FP4 to TF32). If a format has fewer bits than the port, the upper port bits are ignored. The ports of lane
-    i have names that end in i.
+    All operands a_i of an operation have the same format, and all operands b_i have the same format. Operands have at
+    most 19 bits (FP4 to TF32). If the selected format has fewer bits than the port, the unit ignores the upper bits
+    of the port. The names of the ports of lane i end in i.
     """
 
     kind: ClassVar[str] = "dot"
@@ -104,7 +104,7 @@ class Dot(Unit):
 
     @property
     def products_of_scales(self) -> int:
-        """Return the number of products with the same pair of scales."""
+        """Return the number of consecutive products that share a pair of scales."""
         return self.block or self.products
 
     def scale_names(self, operand: str) -> tuple[str, ...]:
@@ -121,7 +121,7 @@ class Dot(Unit):
     def lane_names(self, operand: str) -> tuple[str, ...]:
         """Return the names of an operand's ports, such as a0, a1 and a2.
 
-        With one product, return the name without a number.
+        For a unit with a single product, return only the operand's name, such as a.
         """
         if self.products == 1:
             return (operand,)
@@ -170,26 +170,26 @@ class Mac(Dot):
     """Multiply operands, and add the products to an accumulator register.
 
     The output flags are the exception flags of the current operation. CLEAR and HOLD output no flags. The accumulator
-    is the last pipeline stage. The feedback loop of the accumulator takes one clock, so a dependent operation can enter
-    in every clock. A reset clears the accumulator to +0.
+    is the last pipeline stage. The accumulator is updated in one clock, so a new operation can start in every clock.
+    A reset clears the accumulator to +0.
 
     If the accumulator model has chunks, the second-last stage holds a chunk register and a step counter. The last step
     of a chunk also adds the chunk register to the accumulator, acc = round(chunk + acc), and clears the chunk register.
-    The accumulator has the output format and the rounding mode of the engine. The feedback loops of the accumulator and
-    of the chunk register take one clock each, so the throughput is one operation per clock. The operations LOAD,
-    ACCUMULATE, ..., FOLD give the same bits as `fp9.dot`. The flags of an operation are the OR of the flags of all its
-    roundings. If the chunk register holds no products, FOLD changes nothing. Until the first chunk is added to the
-    accumulator, the unit's result is the addend c, unchanged.
+    The accumulator has the output format and the rounding mode of the engine. The accumulator and the chunk register
+    are updated in one clock each, so a new operation can start in every clock. The operations LOAD, ACCUMULATE, ...,
+    FOLD give the same bits as `fp9.dot`. The flags of an operation are the OR of the flags of all its roundings. FOLD
+    adds an incomplete chunk to the accumulator. If the chunk register holds no products, FOLD changes nothing. Until
+    the first chunk is complete, the unit's result is the unchanged addend c.
 
     If the accumulator model interleaves, step s of a chunk takes the products that `Engine.order` assigns to it. An
     incomplete last chunk must be filled up with products of +0.
 
     If the accumulator model is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. The
-    accumulator holds the exact sum of the products since the last LOAD or CLEAR. The unit then has no addend c, and
-    LOAD starts a new sum with its products. Each operation gives the same result and flags as `fp9.dot` over all
-    products since the last LOAD or CLEAR. Infinities and NaN persist until the next LOAD or CLEAR. A sum outside the
-    accumulator's range wraps around. A sum that has wrapped around is correct again once it is back in the range. The
-    rounding takes additional pipeline stages after the accumulator.
+    accumulator holds the exact sum of the products since the last LOAD or CLEAR. A unit with an exact accumulator has
+    no addend c. Its operation LOAD starts a new sum. Each operation gives the same result and flags as `fp9.dot` over
+    all products since the last LOAD or CLEAR. Infinities and NaN persist until the next LOAD or CLEAR. A sum outside
+    the accumulator's range wraps around. A sum that has wrapped around is correct again once it is back in the range.
+    The rounding takes additional pipeline stages after the accumulator.
     """
 
     kind: ClassVar[str] = "mac"
@@ -218,7 +218,7 @@ class Mac(Dot):
 
     @property
     def operations(self) -> tuple[MacOp, ...]:
-        """Return the operations that the unit supports, in the order of the operation codes."""
+        """Return the operations of the unit, sorted by operation code."""
         return tuple(op for op in MacOp if op is not MacOp.FOLD or self.engine.chunk.length)
 
     @property

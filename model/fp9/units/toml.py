@@ -223,7 +223,7 @@ def _read_group(group: type[object]) -> _Reader:
 
 
 def _read_record(record: type[_Found], value: Mapping[str, object], where: str) -> _Found:
-    """Make a record (a dataclass) from a table of its fields.
+    """Construct a dataclass from a TOML table of its fields.
 
     Raises ValueError if the table has a field that the record does not have.
     """

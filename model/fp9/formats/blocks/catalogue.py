@@ -131,7 +131,9 @@ def block_formats() -> tuple[BlockFormat, ...]:
 
 
 def block_format(name: str | BlockFormat) -> BlockFormat:
-    """Return the block format of a name or synonym (`BLOCK_NAMES`). A `BlockFormat` is returned unchanged.
+    """Return the block format that has the given name or synonym (see `BLOCK_NAMES`).
+
+    A `BlockFormat` is returned unchanged.
 
     >>> block_format("NVFP4").length, block_format("MXFP8 (E5M2)").name
     (16, 'mxfp8_e5m2')
