@@ -144,8 +144,7 @@ class Quantiser(Unit):
         )
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of the ports that carry the numbers of a block, such as `x0`, `x1`, ... for the port `x`.
-        """
+        """Return the names of the ports that carry the numbers of a block, such as `x0`, `x1`, ... for the port `x`."""
         return tuple(f"{port}{place}" for place in range(self.width))
 
     @property
