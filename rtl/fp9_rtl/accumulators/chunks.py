@@ -3,9 +3,10 @@
     products -> (+) -> chunk ---> (+) -> total -> result
                  ^-------'         ^-------'
 
-The two registers are the last two register stages of the unit. The new value of each register depends on the current
-value, in a loop of one clock cycle. The first register adds the products to the open chunk. The second register adds a
-finished chunk to the total. No operation waits for another operation, and all operations keep their order.
+The two registers are the last two register stages of the unit. Each register is updated from its current value in one
+clock cycle, through a feedback loop. The first register accumulates the products of the current chunk. When a chunk is
+complete, the second register adds its sum to the total. The registers never stall an operation to wait for another one,
+and all operations keep their order.
 """
 
 from __future__ import annotations
@@ -22,11 +23,11 @@ from fp9_rtl.sums.chunks import join_steps
 
 
 class ChunkSum(ElasticStage):
-    """Register of the open chunk's sum, which also controls the register of the total after each operation.
+    """Register that accumulates the current chunk, and controls the register of the total.
 
-    If the output `joins` is 1, the chunk's sum is added to the total. If the output `restarts` is 1, the total is first
-    set to `c`. The output `flags` holds the exception flags of the accumulation step within the chunk. Drive the words
-    `first` and `second`, and the fields that select between them.
+    If the output `joins` is 1, the register of the total adds the chunk's sum. If the output `restarts` is 1, the
+    register of the total first loads `c`. The output `flags` holds the exception flags of the latest accumulation
+    within the chunk. After a chunk's sum was added to the total, the next chunk starts from +0.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

@@ -102,7 +102,7 @@ def _register(unit: Mac) -> data.StructLayout:
 
 
 class PlaceProducts(Step):
-    """Add the products of one accumulation step in two's complement. The register later adds the output `carry`."""
+    """Add the products of one operation in two's complement. The register later adds the output `carry`."""
 
     name = "place"
 
@@ -141,9 +141,9 @@ class PlaceProducts(Step):
 
 
 class AddToRegister(Step):
-    """Compute the register's next value from an operation and the input `kept`.
+    """Compute the next value of the accumulator register.
 
-    The input `kept` is the register's current value, or 0 if the operation replaces the sum.
+    The input `kept` is the present value of the register, or 0 if the operation starts a new sum.
     """
 
     name = "add"

@@ -1,13 +1,13 @@
 """Build the datapath of the `cast` unit, from a 16- or 32-bit float to an 8-bit format.
 
 Each number is rounded once. In 8-bit formats, very small numbers have fewer fraction bits. In HiFloat8, very large
-numbers also have fewer fraction bits. The source significand is shifted right until its last kept bit is at a fixed
-position. The fixed position is the same for all target formats. The significand is rounded at the fixed position:
+numbers have fewer fraction bits, too. A right shift moves the source significand so that its last kept bit is at a
+fixed bit position. This position does not depend on the target format. The rounder adds at this position:
 
     1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
 
-After rounding, the leading 1 of a normal number is removed and an exponent field is added. For a subnormal number or
-zero, the kept bits are the complete code without the sign.
+After rounding, the leading 1 of a normal number is removed and an exponent field is added. If the rounded number is
+subnormal or zero, the kept bits already are its code without the sign.
 """
 
 from __future__ import annotations
@@ -66,7 +66,7 @@ def random_bits(unit: Cast) -> int:
 class Unpack(Step):
     """Unpack the source number, and add the scale to its exponent.
 
-    Subnormal numbers are normalised only if a target format can distinguish them from zero.
+    Subnormal source numbers are normalised only if a target format has a code other than zero for them.
     """
 
     name = "unpack"
@@ -118,7 +118,7 @@ class Unpack(Step):
     def _specials(self, fields: data.View[data.StructLayout]) -> tuple[Value, Value]:
         """Return two flags: whether the source number is NaN, and whether the source number is infinite.
 
-        If the source format codes NaN as -0, the magnitude bits of NaN are 0.
+        If the source format encodes NaN as -0, all bits of NaN except the sign are 0.
         """
         source, magnitude = self._source, self.i.x[:-1]
         if source.specials is Specials.IEEE:
@@ -128,9 +128,9 @@ class Unpack(Step):
         return is_nan(source, self.i.x), magnitude == source.inf_code(False) if source.has_inf else Const(0)
 
     def _normalise(self, m: Module, fields: data.View[data.StructLayout], exponent: Value) -> None:
-        """Shift a subnormal number left until its leading 1 leaves the fraction.
+        """If the number is subnormal, shift its fraction left until the leading 1 is shifted out.
 
-        Exponent field 0 stands for the same exponent as exponent field 1.
+        Exponent fields 0 and 1 have the same scale, so the exponent is the same for both.
         """
         normalised, zeros = shift_left_normalising(m, fields.fraction, None, only_last=Const(0))
         with m.If(fields.exponent == 0):
@@ -198,7 +198,7 @@ class Place(Step):
         return target.is_normal(self.i.exponent)
 
     def _all_ones(self, m: Module, places: Signal) -> None:
-        """Drive the output `all_ones`: all kept fraction bits are 1, so that rounding up carries into the exponent."""
+        """Drive `all_ones`, which is 1 if all kept fraction bits are 1, so that rounding up increments the exponent."""
         fraction, window = self.i.fraction, self._window
         ones = Cat(fraction[-1 - bit] | (places >= window - bit) for bit in range(window)).all()
         m.d.comb += self.o.all_ones.eq(ones)
@@ -214,10 +214,9 @@ class Place(Step):
         ]
 
     def _near_normal(self, m: Module, target: CastTarget) -> None:
-        """Drive the bits that detect tininess after rounding.
+        """Drive the bits that show whether a number just below the normal numbers rounds to a normal number.
 
-        The bits show whether a number just below the smallest normal number becomes normal when rounded in full
-        precision.
+        For this test, the number is rounded to the full precision of normal numbers.
         """
         padded = Cat(Const(0, self._tail), self.i.fraction)
         tail_top = len(padded) - target.lowest_fraction_bits

@@ -33,8 +33,8 @@ class Encode(Step):
     | infinity            | largest; NaN if at "-0"  | infinity, NaN without    | invalid unless inf |
     | above the largest   | largest                  | infinity, NaN without    | overflow, inexact  |
 
-    The policy `directed` saturates numbers above the largest number if the rounding is toward zero. With any other
-    rounding mode, the policy `directed` acts like the policy `inf`.
+    The policy `directed` saturates numbers above the largest number if the rounding is toward zero. In all other cases,
+    the policy `directed` gives the same results as the policy `inf`.
     """
 
     name = "encode"
@@ -71,7 +71,7 @@ class Encode(Step):
     ) -> None:
         """Drive the code of the result in one target format.
 
-        Also drive three signals, which say whether the result overflows, is flushed to zero, or is infinite.
+        Drive three more signals, which tell whether the result overflows, is flushed to zero, or is infinite.
         """
         i, fmt = self.i, target.format
         finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)

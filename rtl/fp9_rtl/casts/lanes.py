@@ -28,14 +28,14 @@ def lane_name(number: int) -> str:
 
 
 def beside_lanes(unit: Cast) -> dict[str, int]:
-    """Return the names and widths of the fields that only the running maximum (amax) uses."""
+    """Return the names and widths of the fields that the running maximum (amax) needs, if any."""
     return {"largest": unit.source.bits - 1, "amax_clear": 1} if unit.amax else {}
 
 
 class Spread(Step):
     """Distribute the input ports to the lanes, and find the largest finite magnitude among the operands.
 
-    The search runs in parallel with the first stages of the lanes, so it does not lengthen the critical path.
+    The search for the maximum runs beside the first stages of the casts, and does not lengthen the critical path.
     """
 
     name = "spread"
@@ -104,7 +104,7 @@ class EachLane(Step):
 
 
 class Join(Step):
-    """Drive the result ports from the lanes' results."""
+    """Connect the results and flags of all lanes to the result ports."""
 
     name = "join"
 
@@ -135,11 +135,9 @@ class Join(Step):
 class RunningAmax(ElasticStage):
     """Last register stage of a cast unit with a running maximum (`amax`).
 
-    The stage holds the results and the running maximum.
-
-    The stored maximum changes only in a clock cycle in which an operation enters the register stage. The output maximum
-    includes the operation whose result is at the output. While a result waits, no operation enters the register stage.
-    A reset clears the maximum.
+    The stored maximum is updated only when the stage accepts an operation. The output `amax` is the largest magnitude
+    since the last clear, including the operation at the output. While a result waits, no operation enters the register
+    stage. A reset clears the maximum.
     """
 
     def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:

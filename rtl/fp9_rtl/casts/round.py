@@ -17,10 +17,10 @@ from fp9_rtl.rounding.hybrid import hybrid_up
 class RoundKept(Step):
     """Round the kept bits, adjust the exponent after a carry, and report whether the result is inexact.
 
-    The output `tiny` is 1 if the number, rounded to full precision, is below the normal numbers. The output `away` is 1
-    if the rounding mode never rounds a non-zero number with the operand's sign to zero. The output `toward_zero` is 1
-    if the rounding mode rounds all numbers with the operand's sign toward zero. The output `toward_zero` exists only if
-    the overflow policy needs it.
+    The output `tiny` is 1 if the operand, rounded to the precision of normal numbers, is below the normal numbers. The
+    output `away` is 1 if the rounding mode never rounds a non-zero number of the operand's sign to zero. The output
+    `toward_zero` is 1 if the rounding mode moves all numbers of the operand's sign toward zero. Only units with the
+    overflow policy `directed` have the output `toward_zero`.
     """
 
     name = "round"

@@ -14,10 +14,12 @@ from fp9_rtl.parts.condition import Circuits, Condition
 
 
 class CastTarget(abc.ABC):
-    """A target format of a cast. Exponents are biased as in the source: the true exponent plus `bias`.
+    """A target format of a cast.
 
-    `depth` is the number of bits below the last place on which the rounding depends. `depth` is the number of random
-    bits for stochastic rounding, and otherwise 1.
+    Exponents in the circuit have the bias of the source format: they equal the true exponent plus `bias`.
+
+    `depth` is how many dropped bits affect the rounding. The depth is 1, or the number of random bits in a unit with
+    stochastic rounding.
     """
 
     fraction_bits: int
@@ -42,41 +44,41 @@ class CastTarget(abc.ABC):
 
     @property
     def has_subnormals(self) -> bool:
-        """Return whether the target format has numbers below the smallest normal number."""
+        """Return whether the target format has subnormal or denormal numbers."""
         return True
 
     def is_normal(self, exponent: Value) -> Value:
-        """Return whether a number with the given exponent is normal in the target format."""
+        """Return whether a source number with the given biased exponent is a normal number of the target format."""
         return exponent >= self.lowest + self.bias
 
     @abc.abstractmethod
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
-        """Drive `places` with the number of fraction bits to drop from a number with the given exponent.
+        """Drive `places` with the number of fraction bits that rounding drops at the given biased exponent.
 
-        `window` is the largest number of fraction bits that any target format keeps. At most `window` + 1 + `depth`
-        bits are dropped.
+        `window` is the largest number of fraction bits in any target format of the unit. No number loses more than
+        `window` + 1 + `depth` bits.
         """
 
     def clamped(self, exponent: Value) -> Value:
-        """Return the exponent, limited to the range that `encode` needs."""
+        """Limit the exponent of a rounded number to the range that `encode` accepts."""
         return exponent
 
     def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
-        """Return the last bit of the result code before rounding. The last bit decides ties to even."""
+        """Return the last bit that the result code has before rounding. The last bit decides ties to even."""
         return kept[0]
 
     @abc.abstractmethod
     def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
-        """Return a rounded number's magnitude code, and a flag for a number that is too large for the target format.
+        """Return the code of a rounded number without its sign, and whether the number exceeds the target format.
 
         The kept bits are right-aligned.
         """
 
 
 class FixedTarget(CastTarget):
-    """A target format whose fields have fixed widths.
+    """A target format with a sign, an exponent field and a fraction field of fixed widths.
 
-    Below the normal numbers, each binade has one fraction bit less than the binade above it.
+    In each binade below the normal numbers, a number has one fraction bit less.
     """
 
     def __init__(self, fmt: FixedFormat, bias: int, depth: int) -> None:
@@ -122,7 +124,7 @@ class FixedTarget(CastTarget):
 class HiFloat8Target(CastTarget):
     """The target format HiFloat8, whose precision is highest for numbers near 1.
 
-    The denormal numbers of HiFloat8 are the powers of two 2^(M - offset).
+    HiFloat8's denormal numbers are powers of two: a code with the value M in its lowest bits is 2^(M - offset).
     """
 
     fraction_bits = hif8.DOT_FIELDS[-1].fraction_bits
@@ -198,9 +200,9 @@ CIRCUITS = Circuits(
 
 
 def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:
-    """Return the cast target for a format and for the exponent bias of the source.
+    """Return the cast target of a format. `bias` is the exponent bias of the cast's source format.
 
-    `depth` is the number of dropped bits that decide how a number rounds.
+    `depth` is how many dropped bits affect the rounding.
     """
     if isinstance(fmt, HiFloat8):
         return HiFloat8Target(fmt, bias, depth)

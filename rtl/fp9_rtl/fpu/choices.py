@@ -18,7 +18,7 @@ SUMS = (*ROUNDED, MultiFpuOp.TO_INTEGER)
 def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: MultiFpuOp) -> Value:
     """Return whether the port `op` selects one of the operations `ops`.
 
-    A value beyond the last operation selects the last operation.
+    A port value above the last operation selects the last operation.
     """
     offered = unit.operations
     found = [index for index, op in enumerate(offered) if op in ops]
@@ -29,19 +29,19 @@ def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: Mult
 
 
 def targets(unit: MultiFpu) -> int:
-    """Return the number of rounding targets: all formats, and one target for all integer formats."""
+    """Return the number of rounding targets: one for each format, and one more if there are integer formats."""
     return len(unit.formats) + bool(unit.integers)
 
 
 def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
     """Return the overflow policies that the encoder supports, without duplicates.
 
-    The policies that the user can select come first. The fixed policies of result formats follow.
+    First come the policies that the user can select, then the fixed policies of result formats.
     """
     fixed = filter(None, map(unit.fixed_overflow, unit.formats))
     return tuple(dict.fromkeys((*unit.overflow_choices, *fixed)))
 
 
 def threshold_bits(unit: MultiFpu) -> int:
-    """Return the width of hybrid rounding's threshold, or 0 if the unit has no source format for hybrid rounding."""
+    """Return the width of the threshold of hybrid rounding, or 0 if no format of the unit supports hybrid rounding."""
     return max((sum(HiFloat8.threshold_bits(fmt)) for fmt in unit.hybrid_sources), default=0)

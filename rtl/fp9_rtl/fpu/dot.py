@@ -54,7 +54,7 @@ def dot_operands(m: Module, unit: MultiFpu, ports: View, o: View) -> None:
 
 
 class DotField:
-    """The fixed-point field that holds the sum of all products: lowest weight, highest weight and width."""
+    """The fixed-point number that holds the exact sum of all products: lowest weight, highest weight and width."""
 
     def __init__(self, unit: MultiFpu) -> None:
         self.scale, self.products = Scale(unit.narrow), unit.dot_products

@@ -36,7 +36,7 @@ def _beside(unit: MultiFpu) -> dict[str, int]:
 
 
 def _by_vector(unit: MultiFpu, vector: Value, whole: Value, in_lanes: Sequence[Value]) -> Value:
-    """Return the value for the whole word or the value for lanes, as the port `vector` selects."""
+    """Return `whole`, or a value of `in_lanes`, as the port `vector` selects."""
     *before, last = in_lanes
     for number, value in reversed([*enumerate(before, 1)]):
         last = Mux(vector == number, value, last)
@@ -70,7 +70,7 @@ class Deal(Step):
         return m
 
     def _select(self, name: str, value: Value, width: int) -> Value:
-        """Return a lane's select value, limited to the choices of the lane width that `vector` selects."""
+        """Return the select value of a lane, limited to the choices that lanes of the selected width have."""
         unit, limited = self._unit, []
         for lane_width in unit.lane_widths:
             choices = {port.name: len(port.choices) for port in unit.lane_units[lane_width].inputs}
@@ -82,7 +82,7 @@ class Deal(Step):
 
 
 class Collect(Step):
-    """Output the result and the flags of the first lane, or of all lanes of the width that `vector` selects."""
+    """Output result and flags of the selected lanes: the first lane alone, or all lanes of one width."""
 
     name = "collect"
 

@@ -47,7 +47,7 @@ class Others:
         self._a, self._c, self._o = a, c, o
 
     def drive(self) -> None:
-        """Drive both result words, and the conditions under which the first word is the result."""
+        """Drive the words `first` and `second`, and the fields that select between them."""
         a, c, o = self._a, self._c, self._o
         first, second = Signal(self._unit.word, name="word_of_a"), Signal(self._unit.word, name="word_of_c")
         mask, nan = Signal(CLASS_BITS, name="class_mask"), Signal(self._unit.word, name="canonical_nan")

@@ -1,7 +1,7 @@
 """Rounder of the dual-format FPU. One adder rounds sums to 16 bits and downcasts to 8 bits.
 
-Rounding to nearest with ties away adds half an ulp and drops all bits below the ulp. For a target with fewer fraction
-bits, the adder adds at a higher bit position:
+Rounding to nearest with ties away adds half an ulp and drops all bits below the ulp. For a format with fewer fraction
+bits, the rounding bit is added at a higher position:
 
     exponent|xxxxxxxxx|g      the 16-bit format: the guard bit is added to the last place
     exponent|xx1......|       a target with 2 fraction bits: 1 is added to the first dropped bit
@@ -28,7 +28,8 @@ CODE_BITS = 8
 class RoundFpu(Step):
     """Round once. Then handle overflow, underflow and NaN-Inf as the result format requires.
 
-    The input `downcast` selects the 8-bit target, which saturates. A downcast rounds one number of the 16-bit format.
+    If the input `downcast` is 1, the result is rounded to 8 bits, and saturates on overflow. In a downcast, the input
+    of the rounder is an exact number of the 16-bit format.
     """
 
     name = "round"
@@ -92,9 +93,9 @@ class RoundFpu(Step):
                 ]
 
     def _pack(self, m: Module, rounded: Value, narrow: Value, kept: Value, overflow: Value) -> None:
-        """Drive the result. If `kept` is 1, the magnitude of the result is the rounded magnitude.
+        """Drive the result. If `kept` is 1, the result's magnitude is the rounded magnitude.
 
-        If `kept` is 0, the magnitude is zero, the largest number, or NaN-Inf with all bits 1.
+        If `kept` is 0, the result's magnitude is zero, the largest number, or NaN-Inf with all bits 1.
         """
         i, bits = self.i, self._format.bits - 1
         number, ones, sign = Signal(), Signal(), Signal()

@@ -19,10 +19,10 @@ from fp9_rtl.parts.select import switch
 
 
 def places_above_exponent(formats: Sequence[Format]) -> int:
-    """Return the number of bit positions that an aligned significand has above the bit of weight 2^exponent.
+    """Return how many bits an aligned significand has above the bit with the weight 2^exponent.
 
-    The result is 1 for integer formats, because -128 needs a significand bit of weight 2. For all other formats, the
-    result is 0.
+    For integer formats, return 1, because the significand of -128 needs a bit of weight 2. For floating-point formats,
+    return 0.
     """
     return int(any(isinstance(fmt, ScaledInteger) for fmt in formats))
 
@@ -31,10 +31,10 @@ class OperandDecoder(wiring.Component):
     """Combinational decoder from one code, right-aligned in eight bits, to the fields of an operand.
 
     The input `select` chooses the format if there are several formats. In a unit with a bias port, the input
-    `extra_bias` is the extra bias of hfp8_143. The decoded exponent has an offset that saves adders in later stages.
-    Subnormal numbers are normalised only if a later stage needs normalised numbers. A subnormal number that is not
-    normalised keeps its leading zeros and the lowest exponent of its format. Exponent and significand have no meaning
-    if a special flag is set.
+    `extra_bias` is the value of the bias port, which changes the bias of hfp8_143. The decoded exponent is the true
+    exponent plus a constant, which saves adders in later stages. Subnormal numbers are normalised only if a later stage
+    needs normalised numbers. A subnormal number that is not normalised has leading zeros, and the lowest exponent of
+    its format. For NaN, infinity and zero, the exponent and the significand have no meaning.
     """
 
     code: Signal
@@ -54,9 +54,9 @@ class OperandDecoder(wiring.Component):
 
         The exponent of `operand` is the true exponent plus `offset`. `operand_layout` lists the fields.
 
-        If `aligned` is true and `normalise` is false, `operand` has the exponent at which an accumulator aligns the
-        number. The alignment exponent of a subnormal number is the lowest exponent of its format. All integers of a
-        format have the same alignment exponent. An aligned significand has `places_above_exponent` extra bits in front.
+        If `aligned` is true and `normalise` is false, the exponent is the one at which an accumulator aligns the
+        number. For a subnormal number, this is the lowest exponent of the format. All integers of a format are aligned
+        at the same exponent. An aligned significand begins with `places_above_exponent` extra bits.
         """
         low, high = exponent_range(tuple(formats), bias_port)
         self._fraction_bits = significand_bits(formats) - 1
@@ -88,7 +88,10 @@ class OperandDecoder(wiring.Component):
         return m
 
     def _spread(self, m: Module) -> Value:
-        """Return the code with its sign in the top bit. The code of a narrower format has zeros below the sign."""
+        """Return the code with its sign in the top bit.
+
+        In the code of a narrower format, the bits between sign and exponent field are 0.
+        """
         if all(fmt.bits == len(self.code) for fmt in self._formats):
             return self.code
         spread = Signal(len(self.code))
@@ -149,9 +152,9 @@ class OperandDecoder(wiring.Component):
     ) -> None:
         """Decode an integer like a floating-point number.
 
-        Integers whose top magnitude bit is 1 are normal numbers with one shared exponent. Smaller integers count as
-        subnormal numbers. The integer -128 is the next power of two above the normal numbers. If the significand has an
-        extra bit above the bit of weight 2^exponent, -128 sets the extra bit and keeps the shared exponent.
+        All integers whose top magnitude bit is 1 are decoded as normal numbers with the same exponent. Smaller integers
+        count as subnormal numbers. The integer -128 is decoded as a normal number with the next higher exponent. If the
+        significand has an extra bit of weight 2, -128 sets this bit and has the same exponent as all other integers.
         """
         code, magnitude, beyond = self.code[: fmt.bits], Signal(fmt.bits, name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1

@@ -89,8 +89,8 @@ def _by_name(bits: Iterable[int], names: Mapping[int, _Place]) -> dict[str, list
 def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
     """Divide a chain of datapath stages into `stages` chains, so that registers can be placed between the chains.
 
-    The division minimises the delay of the slowest chain. If `stages` is more than 1, every chain consists of one
-    `Stage`.
+    The division minimises the delay of the slowest chain. For more than one stage, each returned chain contains a
+    single `Stage`.
     """
     if stages == 1:
         return [list(steps)]
@@ -115,10 +115,7 @@ def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
 
 
 def clock(circuit: Netlist, stages: int) -> int:
-    """Return the longest delay between the registers that `cut` places, in ps.
-
-    The gate delays come from the module `gates`.
-    """
+    """Return the longest delay between the registers that `cut` places, in ps."""
     return longest_path(circuit, place(circuit, stages))
 
 

@@ -1,9 +1,10 @@
 """Assign operations to pipeline stages, for a short clock period and few registers.
 
-The shortest clock period has priority over the number of registers. A path begins and ends at a port or register, and
-its length is the sum of its gate delays. For a given period, the drivers of an operation determine its earliest stage.
-The readers of an operation determine its latest stage. Between the earliest and latest stages, a minimum cut places
-each register boundary so that the fewest bits cross it.
+The function first finds the shortest clock period, and then the assignment with the fewest registers for this period. A
+path begins and ends at a port or register, and its length is the sum of its gate delays. An operation can be placed no
+earlier than the operations that drive its inputs allow, if every stage keeps the clock period. An operation can be
+placed no later than the operations that read its outputs allow. Between the earliest and latest stages, a minimum cut
+places each register boundary so that the fewest bits cross it.
 """
 
 from __future__ import annotations
@@ -30,7 +31,7 @@ Named bits cost less, so that registers get meaningful names.
 def place(netlist: Netlist, stages: int) -> Stages:
     """Return a pipeline stage for every operation.
 
-    The assignment makes the longest path within a pipeline stage as short as possible.
+    Among all assignments, the returned assignment makes the slowest stage as fast as possible.
     """
     anywhere = [1] * len(netlist.operations)
     low, high = 0, longest_path(netlist, anywhere)
@@ -70,9 +71,9 @@ def _forward(
 
 
 def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) -> Stages | None:
-    """Return the earliest stage of every operation, or None if `stages` stages are too few.
+    """Return the earliest stage of every operation, or None if more than `stages` stages are needed.
 
-    `floor` holds, for each operation, a lower bound for the operation's earliest stage.
+    `floor[i]` is a stage before which operation i must not be placed.
     """
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     placed = []
@@ -90,7 +91,7 @@ def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) 
 
 
 def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
-    """Return the latest stage of every operation. The number of stages must be large enough for the clock period."""
+    """Return the latest stage of every operation. The clock period must be long enough for the number of stages."""
     needed: dict[int, _Time] = {bit: (stages, 0) for bit in netlist.outputs if isinstance(bit, int)}
     placed = []
     for operation in reversed(netlist.operations):
@@ -138,9 +139,9 @@ def _fewest_registers(netlist: Netlist, period: int, stages: int) -> Stages:
 
 
 def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
-    """Return the operations to place before a register boundary, so that few bits cross the boundary.
+    """Return the operations to place before a register boundary, chosen for the lowest register cost.
 
-    The result contains all operations in `must` and some operations in `may`.
+    All operations in `must` are placed before the boundary, and no operations outside `may`.
     """
     network = FlowNetwork()
     node: dict[int | None, int] = {None: network.SOURCE}
@@ -158,9 +159,9 @@ def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
 
 
 def _wires(netlist: Netlist) -> dict[tuple[int | None, frozenset[int | None]], int]:
-    """Return groups of bits with the register cost of each group.
+    """Group the bits by the operations that drive and read them, and return the register cost of each group.
 
-    All bits in a group have the same driver and drive the same operations. None stands for a port.
+    None stands for a port.
     """
     driver = {bit: index for index, operation in enumerate(netlist.operations) for bit in operation.drives}
     readers: dict[int, set[int | None]] = {}

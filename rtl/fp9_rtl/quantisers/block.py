@@ -1,9 +1,8 @@
 """Buffer for a block that arrives in several operations, until the block's scale is known.
 
-The stored block and the next block share one set of registers. A register becomes free when its operation leaves the
-buffer. A register can receive an operation of the next block in the clock cycle in which its old operation leaves. A
-block therefore takes as many clock cycles as it has operations. When the last operation of the stored block leaves, the
-buffer stores the last operation and the scale of the new block.
+The registers that hold the stored block are reused for the next block. A register is free as soon as its operation has
+left the buffer. In the clock cycle in which an operation leaves, its register can store an operation of the next block.
+The next block becomes the stored block when its last operation has arrived and the old block has left.
 
     | register of the next operation | operation that leaves next | stored                                 |
     |--------------------------------|----------------------------|----------------------------------------|
@@ -25,7 +24,7 @@ from fp9_rtl.quantisers.quantiser_steps import beside_scale, scaled_layout, scal
 class Block(StreamComponent):
     """Store a block's operations until the scale is known, then output the operations in order, with the scale.
 
-    The first operation of a block leaves in the clock cycle after the block's last operation has arrived. Reset empties
+    The first operation of a block leaves the buffer one clock cycle after the last operation has arrived. Reset empties
     the buffer and begins a new block.
     """
 
@@ -71,9 +70,9 @@ class Block(StreamComponent):
         return m
 
     def _count(self, m: Module, lead: Signal, enters: Value, leaves: Value, ends: Value) -> None:
-        """Count the operations by which the buffer's output is ahead of the buffer's input.
+        """Count by how many operations the buffer's output is ahead of its input.
 
-        `ends` is 1 for the last operation of a block.
+        `ends` is 1 if the operation at the output is the last of its block.
         """
         with m.If(leaves & ends):
             m.d.sync += [self.o.valid.eq(0), lead.eq(0)]

@@ -1,6 +1,6 @@
 """Datapath of the `quantiser` unit: find the largest magnitude, compute the scale, cast.
 
-If a block arrives in several operations, the buffer `block` comes between computing the scale and casting.
+If a block arrives in several operations, a buffer (module `block`) between the two parts stores its numbers.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ def quantiser_steps(unit: Quantiser) -> list[Step]:
 
 
 def element_steps(unit: Quantiser) -> list[Step]:
-    """Return the stages that compute the elements of an operation from the numbers and the block's scale.
+    """Return the stages that compute the elements of one operation from its numbers and the block's scale.
 
-    The returned stages contain one cast for each number, or compare each number with limits.
+    Depending on the scale format, these stages cast each number, or compare each number with limits.
     """
     if not unit.block.powers_of_two:
         limits = Limits(unit, scaled_layout(unit))
@@ -48,16 +48,16 @@ def element_steps(unit: Quantiser) -> list[Step]:
 
 
 def scaled_layout(unit: Quantiser) -> data.StructLayout:
-    """Return a layout with an operation's numbers, the block's scale code, and the fields of `beside_scale`."""
+    """Return the layout of one operation: its numbers, the scale code, and the fields of `beside_scale`."""
     numbers = dict.fromkeys(unit.lane_names("x"), unit.source.bits)
     return data.StructLayout({**numbers, "scale": unit.block.scale.bits, **beside_scale(unit)})
 
 
 def beside_scale(unit: Quantiser) -> dict[str, int]:
-    """Return the fields, with their widths, that later stages need besides the numbers and the block's scale.
+    """Return names and widths of the fields that later stages need in addition to the numbers and the scale.
 
-    The first field is the tensor scale. If the unit tries several scales, the returned fields also include the other
-    candidate scales and the largest magnitude.
+    The first field is the tensor scale. If the unit tries two scales, the fields also include the second scale and the
+    block's largest magnitude.
     """
     beside = {port.name: port.width for port in unit.inputs if port.name == "tensor"}
     if tries(unit):
@@ -66,7 +66,7 @@ def beside_scale(unit: Quantiser) -> dict[str, int]:
 
 
 def scales_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> dict[str, Value]:
-    """Return the code of each candidate scale, computed by the scale rule that the operation selects.
+    """Return the code of each candidate scale, by field name.
 
     The scale code is NaN if the largest magnitude is infinite or NaN, or if the tensor scale is not usable.
     """
@@ -116,7 +116,7 @@ def _quotients(
 
 
 class Largest(Step):
-    """Find the largest magnitude in an operation. Infinities and NaN count as larger than all finite numbers."""
+    """Find the largest magnitude in an operation. Infinities and NaN count as larger than any finite number."""
 
     name = "largest"
 
@@ -134,7 +134,7 @@ class Largest(Step):
 
 
 class Scale(Step):
-    """Compute the scale of a block, and pass on the block's numbers."""
+    """Compute the scale of a block, and forward the numbers of the block."""
 
     name = "scale"
 
@@ -152,9 +152,9 @@ class Scale(Step):
 
 
 class Spread(Step):
-    """Distribute the numbers to the casts, each with the factor 1 / scale.
+    """Forward each number to its cast, which multiplies it by the power of two 1 / scale.
 
-    If the scale is NaN, every number is replaced by zero.
+    If the scale is NaN, all casts receive zero.
     """
 
     name = "spread"

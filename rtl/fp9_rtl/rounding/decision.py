@@ -10,9 +10,10 @@ from fp9.formats import Rounding
 def rounds_up_at_random(tail: Value, random: Value) -> Value:
     """Return whether a magnitude rounds up in stochastic rounding (numerics.md).
 
-    The dropped bits are added to an equal number of random bits. The magnitude rounds up if the addition carries into
-    the last kept bit. The addition carries if the dropped bits exceed the inverted random bits. An exact number, whose
-    dropped bits are 0, never rounds up. Dropped bits below the random bits are ignored.
+    Random bits are added to the dropped bits, one random bit to each. The magnitude rounds up if this addition carries
+    into the last kept bit. The circuit detects the carry by a comparison: the dropped bits must exceed the inverted
+    random bits. If all dropped bits are 0, the number is exact and is never rounded up. If more bits are dropped than
+    there are random bits, the lowest dropped bits are ignored.
     """
     return tail[len(tail) - len(random) :] > ~random
 
@@ -48,7 +49,7 @@ def rounds_up(rounding: Rounding, sign: ValueLike, last: ValueLike, guard: Value
 
 
 def keeps_nonzero(rounding: Rounding, sign: Value) -> Value:
-    """Return whether a tiny number with the given sign rounds to the smallest number instead of zero."""
+    """Return whether a non-zero number below the smallest number rounds to the smallest number instead of zero."""
     positive, negative = (rounding.keeps_nonzero(side) for side in (False, True))
     if positive == negative:
         return Const(positive)

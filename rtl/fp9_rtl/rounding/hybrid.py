@@ -1,9 +1,9 @@
 """Decide whether a magnitude rounds up in HiFloat8's hybrid rounding.
 
 Near 1 (exponents -3 to 3), hybrid rounding rounds to nearest, with ties away from zero. For all other numbers, hybrid
-rounding compares the tail F with a threshold T. The tail F consists of the bits just below the kept bits. The threshold
-T consists of the last bits of the source number and acts as a random number. The magnitude rounds up if F >= T (HiF8
-section 3, CANN `Cast`).
+rounding compares the fraction F of an ulp that rounding drops with a threshold T. F consists of the bits just below the
+last kept bit. T is not random: it consists of the lowest bits of the number before rounding. The magnitude rounds up if
+F is at least T (HiF8 section 3, CANN `Cast`).
 """
 
 from __future__ import annotations
@@ -23,7 +23,7 @@ number rounds up. In the range `never`, far below the smallest number, no number
 
 
 def hybrid_bits(unit: Cast) -> int:
-    """Return the number of bits in the tail F and in the threshold T, or 0 for a unit without hybrid rounding."""
+    """Return the width of the threshold T of hybrid rounding, or 0 for a unit without hybrid rounding."""
     if not any(mode.reads_source for mode in unit.roundings):
         return 0
     return sum(HiFloat8.threshold_bits(unit.source))
@@ -32,7 +32,8 @@ def hybrid_bits(unit: Cast) -> int:
 def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
     """Return the threshold T with `width` bits.
 
-    The threshold T consists of source bits, followed by ones. `HiFloat8.threshold_bits` gives both numbers of bits.
+    The threshold T consists of the lowest bits of the source number, followed by ones in the lowest places.
+    `HiFloat8.threshold_bits` gives both numbers of bits.
     """
     if not width:
         return Const(0, 0)

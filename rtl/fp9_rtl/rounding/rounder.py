@@ -1,6 +1,7 @@
 """Round a normalised exact sum to the code of the result format, and raise the flags.
 
-A multiply-add rounds only in this module. `SumFacts` says which hardware the rounder can omit.
+A multiply-add rounds only in this module. The argument `facts` says which cases cannot occur, so that the rounder omits
+their hardware.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ from fp9_rtl.rounding.specials import packed_magnitude
 def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data.ShapeLike]) -> data.StructLayout:
     """Return the input layout of the rounder.
 
-    The layout has a normalised sum in the result's precision, guard, round and sticky bits, and the fields in `passed`.
+    The input has the significand of a normalised sum, its guard, round and sticky bits, and the fields in `passed`.
     """
     return data.StructLayout(
         {
@@ -41,7 +42,7 @@ def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data
 def drive_significand(m: Module, o: data.View[data.StructLayout], significand: Value, below: Value) -> None:
     """Drive the significand, guard, round and sticky bits of a `rounder_layout`.
 
-    `below` holds all bits below the last place of the significand.
+    `below` holds all bits of the sum below the last bit of the significand.
     """
     m.d.comb += [
         o.significand.eq(significand),
@@ -110,7 +111,7 @@ class Round(Step):
     def _tiny(self) -> Value:
         """Return whether the result is tiny after rounding.
 
-        A result is tiny if the sum, rounded to the precision of normal numbers, is below 2^emin.
+        A result is tiny if it is below 2^emin after rounding with an unbounded exponent range.
         """
         if not can_be_subnormal(self._format, self._facts):
             return Const(0)
@@ -119,15 +120,15 @@ class Round(Step):
         return ~i.significand[-1] & ~reaches_normal
 
     def _tiny_and_cut(self, dropped: Value) -> Value:
-        """Return whether a sum is below the normal numbers and inexact only because bits were lost in the alignment."""
+        """Return whether a sum is below the normal numbers, and alignment has lost bits but rounding loses none."""
         if not self._aligned:
             return Const(0)
         return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped
 
     def _instead_of_zero(self) -> Value:
-        """Return the code for a sum below the smallest number.
+        """Return the code of the result for a sum whose magnitude rounds below the smallest number.
 
-        If the rounding mode rounds away from zero, the code is the smallest number. Otherwise, the code is zero.
+        The code is the smallest number if the rounding mode rounds away from zero. Otherwise, the code is zero.
         """
         if not any(self._rounding.keeps_nonzero(negative) for negative in (False, True)):
             return Const(0)
@@ -135,9 +136,9 @@ class Round(Step):
         return Mux(kept, self._format.smallest_code, 0)
 
     def _beyond(self, magnitude: Value, special: Value, overflow: Value) -> tuple[Value, Value]:
-        """Return the magnitude after overflow handling, and a flag for an infinite result.
+        """Return the magnitude code of the result after overflow handling, and whether the result is infinite.
 
-        If an overflow saturates, the function returns the magnitude code of the largest number.
+        If the overflow policy saturates, an overflow gives the magnitude code of the largest number.
         """
         positive, negative = (self._policy.saturates(self._format, side) for side in (False, True))
         if not (positive or negative):
@@ -157,9 +158,9 @@ class Round(Step):
         m.d.comb += self.o.result.eq(self._named(Cat(code, sign), infinite))
 
     def _named(self, code: Value, infinite: Value) -> Value:
-        """Replace the canonical NaN by the NaN code of the accumulator model.
+        """Replace the format's NaN code by the NaN code that the accumulator model prescribes.
 
-        If no operand was NaN, use the accumulator model's code for invalid operations.
+        If no operand was NaN, the accumulator model's code for invalid operations is used.
         """
         fmt, i = self._format, self.i
         own = fmt.nan_code(False)

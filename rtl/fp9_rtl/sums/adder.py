@@ -8,10 +8,10 @@ exponent in place, and shifts the other term right:
 
 Three extra bits are enough: at an alignment distance of two or more, the sum loses at most one leading bit.
 
-If a non-zero product never leads to a subnormal sum, the adder treats both terms as normalised. A comparison of
-exponents and leading bits finds the larger of two normalised terms, so their difference is never negative. A subnormal
-addend can have the larger exponent but the smaller value. If sums can be subnormal, the subtraction swaps its operands
-on a borrow, and the normaliser stops at the lowest exponent.
+If no sum of a non-zero product and the addend can be subnormal, the adder treats both as normalised numbers. To find
+the larger of two normalised numbers, the adder compares the exponents and leading bits, so the difference is never
+negative. A subnormal addend can be smaller than the product although its exponent is larger. If sums can be subnormal,
+the adder negates a negative difference, and the normaliser stops at the lowest exponent.
 """
 
 from __future__ import annotations
@@ -33,9 +33,9 @@ EXTRA_BITS = 3
 
 
 def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) -> int:
-    """Return the width in bits of the longer of two significands: the product's and the addend's.
+    """Return the width in bits of the longer significand of product and addend.
 
-    `product` is the number of bits in the product's significand.
+    `product` is the width of the product's significand in bits.
     """
     return max(fmt.precision, product)
 
@@ -43,7 +43,7 @@ def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) 
 class Align(Step):
     """Find the larger term and shift the smaller term right.
 
-    The addend at the input is a code, or is already unpacked to a layout of fields.
+    The input `c` is the code of the addend, or the fields of an addend that is already unpacked.
     """
 
     name = "align"
@@ -129,7 +129,7 @@ class Align(Step):
 class Add(Step):
     """Add or subtract the aligned terms.
 
-    If the subtraction would borrow, the adder swaps the terms and inverts `sign`.
+    If the difference of the two terms is negative, the adder negates it and inverts `sign`.
     """
 
     name = "add"

@@ -2,8 +2,8 @@
 
     products in fixed point -> sum of each block -> times its scales -> window, or one exact fixed-point sum
 
-The exponent of a scaled block sum depends only on the scales, not on the value of the sum. The scaled block sums become
-terms of an addition window, or are added to one exact sum (NVFP4).
+The exponent of a scaled block sum is a sum of scale exponents, so it is known before the block sum. The scaled block
+sums are truncated to an addition window and added, or are added exactly (NVFP4).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def sum_bits(unit: Dot, size: int) -> int:
 
 
 def scaled_places(unit: Dot, size: int) -> int:
-    """Return how many bit positions a scaled block sum can reach above the sum of its two scale exponents."""
+    """Return how many bits a scaled block sum has above the bit with the weight of both scales' product."""
     assert unit.scale is not None
     scale = ScaleFields(unit.scale)
     first = scale.first_place(unit, sum_bits(unit, size) + scale.product_bits)
@@ -41,9 +41,9 @@ def scaled_places(unit: Dot, size: int) -> int:
 
 
 def exact_ends(unit: Dot) -> tuple[str, ...]:
-    """Return `("zero_sign",)` if the unit adds block sums exactly, and an empty tuple if a window truncates block sums.
+    """Return the extra field names of exact sums, `("zero_sign",)`. Return () if block sums are truncated to a window.
 
-    The field `zero_sign` is the sign of an exact sum that is zero.
+    The field `zero_sign` holds the sign that the exact sum has if it is zero.
     """
     return ("zero_sign",) if unit.engine.window.width is None else ()
 
@@ -51,8 +51,9 @@ def exact_ends(unit: Dot) -> tuple[str, ...]:
 class SumBlocks(Step):
     """Form the exact sum of each block as magnitude and sign. A block's flag `zero` is 1 if all its products are zero.
 
-    The field `zero_sign` is the sign of an exact sum that is zero. A sum of zeros with equal signs keeps the sign of
-    the zeros. If terms cancel to zero, the rounding mode decides the sign of the zero.
+    The field `zero_sign` holds the sign that the exact sum of all blocks has if it is zero. If all products are zeros
+    of the same sign, the zero sum has this sign. If positive and negative products cancel, the rounding mode determines
+    the sign of the zero.
     """
 
     name = "sum"

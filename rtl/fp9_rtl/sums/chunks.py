@@ -3,8 +3,9 @@
     products -> step -> step -> ... -> (+) -> result
                +0 ^                     ^ c
 
-All accumulation steps of a chunk of products run in series. An accumulator (`mac` unit) has a register between its
-accumulation steps. An accumulator uses only the final addition from the module `chunks`.
+The accumulation steps of a chunk are separate adders in series. In an accumulator (`mac` unit), one adder with a
+register does all accumulation steps instead. An accumulator (`mac`) uses from this module only the final addition to
+the total.
 """
 
 from __future__ import annotations
@@ -26,10 +27,10 @@ from fp9_rtl.sums.adder import addition
 
 
 def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
-    """Return the datapath stages that compute the result and flags from a chunk's products and the total `c`.
+    """Return the datapath stages that sum a chunk of products, and add the sum to the total `c`.
 
-    `step(layout)` returns the datapath stages of one accumulation step. `layout` holds the products and the addend `c`
-    of the accumulation step.
+    The function `step` takes the layout of its inputs, and returns the datapath stages of one accumulation step. The
+    layout names the products and the addend `c` of this step.
     """
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]
@@ -85,7 +86,7 @@ class _Chained(Step):
 
 
 class Raise(Step):
-    """OR the flags of the final addition with the flags of all accumulation steps in a chunk of products."""
+    """Combine the flags of the final addition with the flags of all accumulation steps, by OR."""
 
     name = "raise"
 
@@ -100,7 +101,7 @@ class Raise(Step):
 
 
 def interleaved(engine: Engine) -> list[list[int]]:
-    """Return one list for each accumulation step of a chunk: the indices of the products that the step adds."""
+    """Return the product indices of each accumulation step of a chunk, one list for each step."""
     assert engine.chunk.length is not None, "the steps of a chunk"
     order = engine.order(engine.chunk.length)
     return [
@@ -122,9 +123,9 @@ def join_steps(engine: Engine) -> list[Step]:
 class UnpackChunk(Step):
     """Unpack the code of a chunk's sum into the fields of a product.
 
-    The product's exponent has the bias of the total's format. A subnormal sum is normalised if the total's format has
-    lower exponents or no subnormals. A subnormal sum that is not normalised keeps the lowest exponent of the chunk's
-    format.
+    The unpacked exponent has the bias of the format of the running total. A subnormal sum is normalised if the format
+    of the total has lower exponents or no subnormals. Otherwise, a subnormal sum has the lowest exponent of the format
+    of the chunk's sum.
     """
 
     name = "unpack"

@@ -1,13 +1,13 @@
 """Keep the multiplier's inputs constant if a factor is zero (IBM's zero bypass, HFP8 4.2).
 
 In a unit with enough pipeline stages, a register holds the significands and exponents of both factors. If the product
-is zero, the register keeps its old value:
+is zero, the register keeps the factors of an earlier operation:
 
     decode -> register -> multiply -> mask -> ...      signs and special flags always pass
 
-A stage after the multiplier replaces the product of the old factors by zero. In a unit with fewer pipeline stages, AND
-gates set the factors of a zero product to zero before the multiplier. Gating applies only to products that are plain
-zeros, not to 0 x Inf or 0 x NaN.
+After the multiplier, a mask stage then sets the product to zero. In a unit with fewer pipeline stages, AND gates before
+the multiplier set both factors to zero if their product is zero. Gating applies only if both factors are finite, so 0 x
+Inf and 0 x NaN are computed as usual.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _GATED = ("significand", "exponent")
 def stages_before_sum(unit: Dot) -> int:
     """Return the number of register stages before the accumulation loop.
 
-    For a unit without a loop, return the number of all its register stages.
+    If the unit has no accumulation loop, return the number of all its register stages.
     """
     if not unit.has_state:
         return unit.stages
@@ -49,7 +49,7 @@ The register needs one pipeline stage, and the multiplier another one.
 def product_steps(unit: Dot, decode: DecodeOperands, multiply: Multiply) -> list[Step]:
     """Return the datapath stages from the input ports to the products.
 
-    If the unit has `gate_zeros`, the stages gate products that are zero.
+    If the field `gate_zeros` is true, the stages keep the multiplier's inputs constant for zero products.
     """
     if not unit.gate_zeros:
         return [decode, multiply]
@@ -92,7 +92,7 @@ class IsolateZeros(Step):
 class MaskZeros(Step):
     """Set the significand of a product to 0 if its flag `zero` is 1.
 
-    While a zero product is gated, the multiplier still receives older factors and outputs a wrong significand.
+    For a zero product, the multiplier still receives the factors of an earlier operation, so its output is wrong.
     """
 
     name = "mask"
@@ -114,8 +114,8 @@ class MaskZeros(Step):
 class HeldFactors(ElasticStage):
     """Decode the operands into an elastic register, which keeps the previous factors if a product is zero.
 
-    The first operation after a reset is always stored, because the register does not hold valid factors yet. Storing
-    the first operation keeps a simulator's unknown bits out of the result.
+    The first operation after a reset is always stored, because the register does not hold valid factors yet. Otherwise,
+    a simulator would propagate the register's unknown bits to the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

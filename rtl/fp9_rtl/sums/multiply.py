@@ -15,9 +15,9 @@ from fp9_rtl.rounding.facts import SumFacts
 
 
 def operand_offset(formats: tuple[Format, ...]) -> int:
-    """Return the bias of decoded operand exponents: the bias of the format with the widest exponent field.
+    """Return the exponent bias of decoded operands: the bias of the format with the widest exponent field.
 
-    If all operand formats are integers, the bias gives exponent 0 to an operand's first bit.
+    If all formats are integers, choose the bias so that the exponent of an operand's first bit is 0.
     """
     fixed = [fmt for fmt in formats if isinstance(fmt, FixedFormat)]
     if fixed:
@@ -81,10 +81,9 @@ class DecodeOperands(Step):
 class Multiply(Step):
     """Form the exact product of each pair of operands.
 
-    A normalised product begins with its leading 1, and its exponent is the exponent of the leading 1. If products are
-    summed in an addition window, the products need not be normalised. The first significand bit of an unnormalised
-    product may be 0. The exponent of an unnormalised product belongs to the first bit position, and is known before the
-    significand.
+    A normalised product begins with its leading 1, and its exponent is the exponent of the leading 1. Normalisation is
+    omitted if an addition window sums the products. The first bit of a product that is not normalised may be 0. Its
+    exponent is the exponent of this first bit, and does not depend on the significands.
     """
 
     name = "multiply"
@@ -100,7 +99,7 @@ class Multiply(Step):
     ) -> None:
         """Build the layouts. Product exponents have the bias `bias`, by default the bias of the result format.
 
-        If `normalise` is true, the stage shifts the leading 1 of each product to the first bit.
+        If `normalise` is true, each product is shifted so that its first bit is 1.
         """
         result = unit.engine.result.format
         bias = result.bias if bias is None else bias

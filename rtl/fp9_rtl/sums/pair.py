@@ -1,7 +1,7 @@
 """Add two products and an addend exactly, in a window aligned to the largest term.
 
-The addition window needs little more than twice the p + 1 bits of the result's significand, although all three terms
-can cancel. The terms are sorted by exponent. Bit positions count down from the leading bit of the first term:
+The addition window has little more than 2 (p + 1) bits, where p + 1 is the width of the result's significand. The terms
+are sorted by exponent. Bit positions count down from the leading bit of the first term:
 
     position  0        -p-2           -2p-3 | sticky
     first   xxxxxxxxxxx.                  |
@@ -44,7 +44,7 @@ def window_bits(fmt: FixedFormat) -> int:
 
 
 def term_layout(significand: int, exponents: range) -> data.StructLayout:
-    """Return the layout of a term with `significand` bits.
+    """Return the layout of a product or addend whose significand has `significand` bits.
 
     The field `exponent` is the exponent of the first significand bit.
     """
@@ -54,11 +54,10 @@ def term_layout(significand: int, exponents: range) -> data.StructLayout:
 class AlignPair(Step):
     """Find the term with the largest exponent, and shift the two other terms right.
 
-    The lost bits of each shifted term become one sticky bit. The output `cut` is 1 if a shifted term lost bits, and
-    `cut_term` holds this term before the shift. The output `both_cut` is 1 if both shifted terms lost bits and do not
-    cancel each other. The significand of the first product may be longer than the significand of the second only if the
-    second product is zero. A term that can cancel loses no bits if its width is at most two thirds of the addition
-    window's width.
+    For each shifted term, one sticky bit collects the bits that were shifted out. If one of the shifted terms lost
+    bits, `cut` is 1 and `cut_term` is this term before the shift. If both shifted terms lost bits and do not cancel,
+    `both_cut` is 1. The first product may have a longer significand than the second product only if the second product
+    is zero. A term that can cancel loses no bits if its significand has at most two thirds of the window's width.
     """
 
     name = "align"
@@ -115,7 +114,7 @@ class AlignPair(Step):
         return m
 
     def _product(self, m: Module, lane: int) -> data.View[data.StructLayout]:
-        """Return a product as a term. A zero product gets an exponent below all other exponents."""
+        """Return a product as a term. The exponent of a zero product is set below all other exponents."""
         product = self.i[f"product{lane}"]
         term = Signal(self._term, name=f"term{lane}")
         m.d.comb += [

@@ -20,10 +20,10 @@ def scale_names(unit: Dot) -> tuple[str, ...]:
 
 
 class ScaledTerm:
-    """Hardware that converts an exact magnitude of `bits` bits to a normalised term with the result's exponent bias.
+    """Hardware that normalises the exact magnitude of a scaled sum, so that a multiply-add can add it to the addend.
 
-    `first` is the range of exponents that the first bit of the magnitude can have. A term with an exponent below 1 is
-    shifted right to exponent 1, and its lost bits become sticky.
+    The exponent of the magnitude's first bit is in the range `first`. If the normalised exponent is below 1, the
+    significand is shifted right, and its lost bits become a sticky bit.
     """
 
     def __init__(self, unit: Dot, bits: int, first: range) -> None:
@@ -56,7 +56,8 @@ class ScaledTerm:
 class ScaleFields:
     """Hardware that decodes scale codes to exponent fields and significands, and recognises NaN and zero.
 
-    The value of a scale is significand * 2^(field + `offset`). The first bit of the significand has weight 1.
+    A scale has the value significand * 2^(field + `offset`), with the exponent field of its code. The first bit of the
+    significand has weight 1.
     """
 
     def __init__(self, fmt: Format) -> None:
@@ -91,7 +92,7 @@ class ScaleFields:
         return range(at_zero + 2 * self.lowest_field, at_zero + 2 * self.highest_field + 1)
 
     def read(self, m: Module, codes: list[Value]) -> tuple[list[Value], list[Value], Value, Value]:
-        """Return the exponent fields and significands of scale codes, and two flags: any NaN, any zero."""
+        """Return the exponent fields and significands of two scales, and two flags: any scale is NaN, any is zero."""
         fields, significands, nans, zeros = [], [], [], []
         for number, code in enumerate(codes):
             field = code[self._fraction_bits :]

@@ -46,11 +46,11 @@ def classify(
 
 
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
-    """Return two flags: whether a positive and whether a negative infinity remains after all products.
+    """Add the infinite products in order, and return whether a positive and a negative infinity remain.
 
-    The products are processed in order. Two infinities of opposite signs set both flags. A later infinity replaces both
-    flags, unless both flags were already set at the end of a run of `run` products. If both flags are set at the end of
-    a run, both flags stay set for all later products.
+    The products are processed in order. Two opposite infinities set both flags. A later infinity then clears the flag
+    of the opposite sign, unless a run of `run` products has ended with both flags set. After such a run, both flags
+    stay set.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):
@@ -71,8 +71,8 @@ def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tu
     """Return the sum of the terms as a magnitude with `bits` bits and a flag for a negative sum.
 
     Each term is a pair of magnitude and sign. The adder works in one's complement: it inverts negative terms, adds the
-    carry-out at the lowest bit, and inverts a negative sum. Inversion needs no increment, so a sticky bit at the lowest
-    position keeps its value.
+    carry-out at the lowest bit, and inverts a negative sum. The adder inverts a number without adding 1, so a sticky
+    bit at the lowest position is still correct after inversion.
     """
     if len(terms) == 1:
         return Cat(terms[0][0], Const(0, bits - len(terms[0][0]))), terms[0][1]
@@ -103,7 +103,7 @@ def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
 class NormaliseSum(Step):
     """Shift the leading 1 of a sum to the top, and convert the bits below to guard, round and sticky bits.
 
-    The input `exponent` is the exponent of the bit position that is `headroom` positions below the sum's first bit.
+    The input `exponent` belongs to the bit that is `headroom` positions below the first bit of the sum.
     """
 
     name = "normalise"
@@ -119,7 +119,7 @@ class NormaliseSum(Step):
         super().__init__(i, rounder_layout(fmt, range(lowest, exponents.stop + headroom), beside))
 
     def rounding_bits(self, m: Module, below: Value) -> Value:
-        """Return the bits that decide the rounding. `below` holds all bits below the result's last place."""
+        """Return the bits that decide the rounding. `below` holds all sum bits below the result."""
         return below
 
     def elaborate(self, platform: object) -> Module:

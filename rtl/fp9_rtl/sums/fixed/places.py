@@ -16,9 +16,9 @@ from fp9_rtl.sums.multiply import operand_offset
 class Window:
     """Bit positions of a fixed-point sum, each given as the exponent of its weight.
 
-    The products' field extends from `ulp` up to, but not including, `top`. The addend's leading bit is placed at
-    `addend_highest` or lower. The flag `far` means that an addend can lie above the addition window. The flag `cut`
-    means that an addend can have bits below `lowest`. A sticky bit collects the bits below `lowest`.
+    The bits of the products occupy the positions from `ulp` to `top` - 1. The leading bit of the addend is never placed
+    above `addend_highest`. If `far` is true, an addend can be larger than any number in the addition window. If `cut`
+    is true, an addend can have bits below `lowest`. These low addend bits become one sticky bit.
     """
 
     lowest: int
@@ -46,7 +46,7 @@ class Window:
 
 
 def product_bias(unit: Dot) -> int:
-    """Return the bias of a product's exponent, where the exponent is the sum of two decoded operand exponents."""
+    """Return the bias of a product's exponent, which is the sum of the exponents of two decoded operands."""
     return operand_offset(unit.a) + operand_offset(unit.b) - 1
 
 
@@ -88,7 +88,7 @@ def register_facts(unit: Mac, window: Window) -> SumFacts:
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
     """Return facts about the rounding of an exact sum: whether the sum can be subnormal or can overflow.
 
-    An exact sum is a multiple of the addition window's lowest bit position, or equals the addend.
+    The sum is either a multiple of the weight of the window's lowest bit, or the addend alone.
     """
     result = unit.engine.result.format
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)

@@ -1,8 +1,9 @@
-"""Add the addend to the truncated sum of the products, outside the products' window.
+"""Add the addend to the sum of the products, which was truncated to an addition window without the addend.
 
-The truncated sum is normalised and replaces the product in a multiply-add (module `adder`). The multiply-add adds the
-addend exactly. An accumulator with aligned addends truncates the addend first, in the same way as the products. The
-addition window does not depend on the addend, so an accumulator's loop contains only the addition of the addend.
+The truncated sum is normalised, and is then added to the addend by a multiply-add's adder (module `adder`). The
+multiply-add adds the addend exactly. If the accumulator aligns addends, the addend is first truncated to the same
+window as the products. The window does not depend on the addend, so all window hardware is outside an accumulator's
+feedback loop.
 """
 
 from __future__ import annotations
@@ -20,10 +21,10 @@ from fp9_rtl.sums.window.align import AddWindow, AlignWindow, Ranks, carry_place
 
 
 def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages from the products to their truncated sum, the field `product`.
+    """Return the datapath stages that compute the truncated sum of the products, in the output field `product`.
 
     The datapath stages forward the fields named in `passed` unchanged. The output `dropped` is 1 if a truncated bit was
-    1. If the addend is truncated like the products, the output `top` is the addition window's exponent.
+    1. For an accumulator with aligned addends, the output `top` holds the exponent of the addition window.
     """
     align = AlignWindow(unit, i, passed)
     add = AddWindow(unit, carry_places(unit), align.o.shape(), passed)
@@ -69,7 +70,7 @@ class NormaliseProducts(Step):
 class CutAddend(Step):
     """Unpack the addend and clear its bits below the addition window.
 
-    No bit is cleared if all products are zero and the accumulator has no `zero_exponent`.
+    If all products are zero and the accumulator has no `zero_exponent`, the addend keeps all its bits.
     """
 
     name = "cut"

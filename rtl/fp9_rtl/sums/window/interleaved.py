@@ -6,9 +6,9 @@
     addend           xxxxxxxxxxxxxxxxxxxxxxxx|xxx     floor at the window below the largest exponent of all
     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
-Floor truncation subtracts one unit from a negative number that loses bits. One extra operand of the next adder
-subtracts the units of floor truncation. The products do not depend on the addend, so an accumulator's loop begins after
-the sum of all products.
+Truncation with the mode `floor` subtracts 1 in the last place of a negative number that loses bits. An extra operand of
+the following adder makes this subtraction. The products do not depend on the previous sum, so an accumulator's loop
+contains only the addition of the addend.
 """
 
 from __future__ import annotations
@@ -38,17 +38,20 @@ HALVES = ("even", "odd")
 
 
 def half(unit: Dot, name: str) -> tuple[str, ...]:
-    """Return the names of the even or the odd products. The argument `name` is "even" or "odd"."""
+    """Return the names of all products with an even index, or of all products with an odd index.
+
+    The argument `name` is "even" or "odd".
+    """
     return unit.lane_names("product")[HALVES.index(name) :: 2]
 
 
 def sum_bits(unit: Dot) -> int:
-    """Return the number of bits in a sum of products: the addition window's width plus the carry bits."""
+    """Return the width of the sum of all even or all odd products: the window's width plus the carry bits."""
     return window_bits(unit) + carry_places(unit)
 
 
 class AlignHalves(Step):
-    """Truncate each product toward zero, in the addition window of the even products or of the odd products.
+    """Truncate each product toward zero, in one addition window for even products and another for odd products.
 
     The output `even_top` is the largest exponent of the even products. The output `odd_top` is the largest exponent of
     the odd products.
@@ -83,9 +86,9 @@ class AlignHalves(Step):
 
 
 class AddHalves(Step):
-    """Add the even products, add the odd products, then add both sums.
+    """Add the even products and the odd products separately, then add both sums.
 
-    The output `top` is the larger of the two inputs `even_top` and `odd_top`.
+    The output `top` is the larger of the exponents `even_top` and `odd_top`.
     """
 
     name = "add"
@@ -140,7 +143,7 @@ class AddHalves(Step):
 class AddAddend(Step):
     """Add the addend to the sum of all products.
 
-    The addend and the sum of the products are truncated with floor, in an addition window below the larger exponent.
+    Both are first truncated with the mode `floor`, in an addition window below the larger of their exponents.
     """
 
     name = "add_addend"
@@ -190,10 +193,9 @@ class AddAddend(Step):
     def _cut_addend(
         self, m: Module, addend: data.View[data.StructLayout], distance: Value
     ) -> tuple[Value, Value, Value]:
-        """Return the addend's bits in the addition window, and two flags: lost bits, and a unit that floor subtracts.
+        """Return the truncated addend, whether it lost bits, and whether floor truncation must subtract 1.
 
-        An addend whose leading bit is more than one position below the addition window counts as 0, and floor subtracts
-        no unit.
+        An addend far below the addition window becomes 0, and floor truncation then subtracts nothing.
         """
         width = self._above + 1 + self._window
         significand = Cat(addend.significand, Const(0, self._above))
@@ -219,10 +221,10 @@ class AddAddend(Step):
 
 
 class NormaliseFloor(NormaliseSum):
-    """Normalise the sum as `NormaliseSum` does, then round the sum down (floor) after `fraction_bits` bits.
+    """Normalise the sum like `NormaliseSum`, then round it down to `fraction_bits` fraction bits.
 
-    If a negative sum loses bits, floor increases its magnitude: one unit is added to the rounding bits. Rounding bits
-    that are all 1 stay unchanged, because they round up in any case.
+    If a negative sum loses bits, rounding down increases its magnitude, so 1 is added to the rounding bits. If all
+    rounding bits are already 1, the sum rounds up anyway, so nothing is added.
     """
 
     def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int) -> None:
