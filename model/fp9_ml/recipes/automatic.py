@@ -1,4 +1,4 @@
-"""Automatic loss scaling rules, which follow gradient statistics or overflows.
+"""Rules that adapt the loss scale to the magnitudes of the gradients or to overflows.
 
 The sources of `LogMax` are Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq. The source of `Adaptive` is
 HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
@@ -22,19 +22,20 @@ _LARGEST_LOG = 1024
 
 @dataclass(frozen=True)
 class LogMax(LossRule):
-    """Loss scaling rule: mu + c sigma of log2 amax becomes log2 of the format's largest number (Noune et al. section
-    4).
+    """Loss scaling rule that predicts the largest gradient magnitude from statistics (Noune et al. section 4).
 
-    The amax is the largest magnitude of the unscaled weight gradients in a step. The values mu and sigma are the
-    running mean and standard deviation of log2 amax. The paper does not define the averages. Like OpenSeq2Seq, fp9 uses
-    exponential averages with bias correction. `mean_decay` is the decay of the running mean mu, and `spread_decay` is
-    the decay of the deviation sigma.
+    The amax is the largest magnitude of the unscaled weight gradients in a step. The rule computes the running mean mu
+    and the standard deviation sigma of log2 amax. The loss scale maps the magnitude 2^(mu + c sigma) to the largest
+    number of the gradient format. The paper does not define the averages. Like OpenSeq2Seq, fp9 uses exponential
+    averages with bias correction. The decay factors of the averages are `mean_decay` for mu and `spread_decay` for
+    sigma.
 
-    `deviations` is the factor c. The paper's best results use c = 0, and OpenSeq2Seq uses c = 3.09. If `log_max` is
-    None, the rule uses log2 of the gradient format's largest number. OpenSeq2Seq uses 16 for every format. The loss
-    scale starts at `start_scale`, and is limited to [`smallest`, `largest`]. With `power_of_two`, the scale is rounded
-    down to a power of two, so that scaling adds no rounding error. A step with an infinity or NaN is dropped, and the
-    rule then treats its amax as 2^log_max. If all gradients of a step are zero, the scale does not change.
+    `deviations` is the factor c. The paper's best results use c = 0, and OpenSeq2Seq uses c = 3.09. `log_max` is log2
+    of the magnitude to which the gradients are scaled. Its default is the largest number of the gradient format.
+    OpenSeq2Seq uses 16 for every format. The loss scale is at first `start_scale`, and always at least `smallest` and
+    at most `largest`. If `power_of_two` is true, the loss scale is rounded down to a power of two, so that scaling adds
+    no rounding error. A step whose gradients have an infinity or NaN is dropped, and counts as a step with the amax
+    2^log_max. If all gradients of a step are zero, the loss scale does not change.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -111,18 +112,17 @@ WINDOWS = (1, 20, 50, 100, 200, 500, 1000)
 
 @dataclass(frozen=True)
 class Adaptive(LossRule):
-    """Loss scaling rule that doubles or halves the scale, and also adapts the window (number of steps before doubling).
+    """Loss scaling rule that also adapts the number of steps after which it doubles the scale.
 
-    The scale is doubled after `window` consecutive finite steps, and halved after a step with an infinity or NaN. After
-    three increases of the scale, the rule changes to the next longer window. After three decreases of the scale, the
-    rule changes to the next shorter window. Source: HiFloat8 section 5.1, with windows {1, 20, 50, 100, 200, 500,
-    1000}, the start scale 2^32 and the first window 20.
+    The scale is doubled after `window` consecutive steps with finite gradients. The scale is halved after a step with
+    an infinity or NaN. After the scale was doubled three times, the rule uses the next larger number of steps in
+    `windows`. After the scale was halved three times, the rule uses the next smaller number. Source: HiFloat8 section
+    5.1, with windows {1, 20, 50, 100, 200, 500, 1000}, the start scale 2^32 and the first window 20.
 
-    The paper does not define some details. In fp9, an increase resets the count of decreases, but a decrease does not
-    reset the count of increases. The MindFormers code that the paper links counts increases and decreases in the same
-    way. A change of window resets both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most
-    FP32's largest number. After three decreases, MindFormers changes to window 1, but fp9 changes to the next shorter
-    window, as the paper says.
+    The paper does not define some details. As in MindFormers, to which the paper links, doubling the scale resets the
+    count of halvings, but halving does not reset the count of doublings. A change of `window` resets both counts. The
+    scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number. After three halvings,
+    MindFormers changes to a window of 1 step. Here fp9 follows the paper instead.
     """
 
     kind: ClassVar[str] = "adaptive"
@@ -157,7 +157,7 @@ class _AdaptiveScaler(LossScaler):
 
     @property
     def window(self) -> int:
-        """Return the number of consecutive finite steps after which the scale doubles."""
+        """Return the number of consecutive steps with finite gradients after which the loss scale is doubled."""
         return self._rule.windows[self.place]
 
     def update(self, finite: bool, amax: float | None = None) -> bool:

@@ -1,6 +1,6 @@
 """Training recipes for block formats.
 
-Both operands of a product are quantised in blocks along the summed axis.
+Both operands of a matrix product are divided into blocks along the axis over which the product sums.
 """
 
 from __future__ import annotations
@@ -23,9 +23,9 @@ _SIDE = 128
 
 @dataclass(frozen=True)
 class BlockRecipe:
-    """Named method that multiplies FP32 arrays x (M, K) and w (K, N) in a block format.
+    """Function that multiplies FP32 arrays x (M, K) and w (K, N) in a block format, with its name and source.
 
-    The third argument of the function `multiply` states whether w is the layer's weight.
+    `multiply(x, w, is_weight)` returns the product. `is_weight` states whether w is the weight matrix of a layer.
     """
 
     name: str
@@ -42,7 +42,7 @@ def _blocks(block: str, engine: str) -> Callable[[Numbers, Numbers, bool], Numbe
 
 
 def _scaled(x: Numbers, rows: int) -> tuple[Array, Numbers]:
-    """Return E4M3 codes of x with one FP32 scale for each block of rows x 128 elements.
+    """Divide x into blocks of `rows` x 128 elements. Return E4M3 codes, and an FP32 scale for each block.
 
     The scale of a block is the block's largest magnitude divided by 448.
     """

@@ -1,9 +1,9 @@
-"""HiFloat8's post-training calibration, which finds two power-of-two scales for each layer.
+"""HiFloat8's calibration of trained models: finds two power-of-two scales for each layer.
 
 One scale applies to the layer's activations, and the other to its weights. Source: HiFloat8 (Luo et al., arXiv
-2409.16626) section 4.2, Algorithm 1. The paper does not define three details. If several pairs of exponents have equal
-error, fp9 chooses the pair with the smallest |Ea| + |Ew|, then the first. `Layer.forward` adds the bias after the
-product. The input of a layer is the output of the previous layer.
+2409.16626) section 4.2, Algorithm 1. The paper does not define three details. In fp9, the scale exponents are Ea for
+activations and Ew for weights. Of several pairs with equal error, fp9 chooses the pair with the smallest |Ea| + |Ew|.
+The bias is added after the product. Each layer is calibrated with the output of the calibrated previous layer.
 """
 
 from __future__ import annotations
@@ -29,29 +29,29 @@ EXPONENTS = range(-4, 6)
 
 
 class Layer(Protocol):
-    """Layer with a weight matrix (out, in), and a function from the product (n, out) to the next layer's input."""
+    """Layer to be calibrated: a weight matrix (out, in), and a function that follows the matrix product."""
 
     @property
     def weight(self) -> ArrayLike:
         """Return the weight matrix (out, in)."""
 
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Turn the layer's product (n, out) into the next layer's input (n, in).
+        """Compute the next layer's input (n, in) from the product (n, out) of this layer's input and weights.
 
-        For example, the function adds the bias and applies the activation function.
+        For example, a layer adds its bias and applies an activation function such as ReLU.
         """
 
 
 @dataclass(frozen=True)
 class Linear:
-    """Linear layer with a weight (out, in), a bias (out,), and a function that is applied to product plus bias."""
+    """Linear layer with a weight matrix (out, in), a bias (out,) and an activation function `vector`."""
 
     weight: NDArray[np.float32]
     bias: NDArray[np.float32] | None = None
     vector: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None
 
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Apply the function `vector` to the product plus the bias. A missing bias or function is skipped."""
+        """Add the bias to the product, and apply the activation function `vector`. Both are optional."""
         total = product if self.bias is None else product + self.bias
         return total if self.vector is None else self.vector(total)
 
@@ -60,8 +60,7 @@ class Linear:
 class Calibrated:
     """Scale exponents of a layer, and the mean squared errors of the layer's product with and without scales.
 
-    `direct` is the error without scales, with both exponents 0. `direct` is NaN if the pair of exponents (0, 0) was not
-    tried.
+    `direct` is the error without scales, or NaN if calibration did not try the exponents (0, 0).
     """
 
     activation: int
@@ -83,12 +82,12 @@ def calibrate(
 ) -> list[Calibrated]:
     """Return the scale exponents of each layer that minimise the error of the layer's product (Algorithm 1).
 
-    `data` (n, in) is the calibration data. First, the exact products O_l = A_l W_l of all layers are computed in FP32
-    on the host. With the scale exponents Ea and Ew, the operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q =
-    Q(W 2^Ew). The accumulator `engine` then computes O_q = (A_q W_q) 2^-(Ea + Ew) from the quantised operands A_q and
-    W_q. The chosen pair (Ea, Ew) gives the product O_q with the least mean squared error against the exact product O_l.
-    The layer's `forward` computes the next layer's input from the chosen product O_q. After each layer, `progress` is
-    called with the layer's name, the number of finished layers, and the number of layers.
+    `data` (n, in) is the calibration data. First, NumPy computes the products O_l = A_l W_l of all layers in FP32. With
+    the scale exponents Ea and Ew, the operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q = Q(W 2^Ew). The
+    accumulator `engine` then computes O_q = (A_q W_q) 2^-(Ea + Ew) from the quantised operands A_q and W_q. The
+    function chooses the pair (Ea, Ew) whose product O_q has the least mean squared error against O_l. From this O_q,
+    `forward` computes the next layer's input. After each layer, `progress` is called with the layer's name, the number
+    of finished layers, and the number of layers.
 
     Raises ValueError if there are no layers or exponents, if shapes do not match, or if products are not finite.
     """
@@ -129,9 +128,9 @@ def _weight(layer: Layer) -> NDArray[np.float32]:
 
 
 def pairs_of(activations: Iterable[int] = EXPONENTS, weights: Iterable[int] = EXPONENTS) -> list[tuple[int, int]]:
-    """Return all pairs (Ea, Ew) of scale exponents, sorted by |Ea| + |Ew|, so that calibration prefers small exponents.
+    """Return all pairs (Ea, Ew) of an activation exponent and a weight exponent, sorted by |Ea| + |Ew|.
 
-    If several pairs of exponents have equal error, calibration takes the first pair.
+    Of several pairs with equal error, calibration chooses the first pair in the list.
     """
     weights = list(weights)
     return sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
@@ -146,10 +145,11 @@ def best_pair(
     pairs: Sequence[tuple[int, int]],
     rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
-    """Return the exponent pair with the least error against `wanted` (n, out), and the product with this pair.
+    """Return the pair of scale exponents with the least error, and the product with these scales.
 
-    If several pairs of exponents have equal error, the first pair is returned. `inputs` (n, in) are cast to the first
-    of `formats`, and `weight` (out, in) is cast to the second.
+    The error is the mean squared difference of the product from `wanted` (n, out). Of several pairs with equal error,
+    the first pair is returned. The first of `formats` is for `inputs` (n, in), and the second is for `weight` (out,
+    in).
     """
     left, right = formats
     a = {e: operand(encode(inputs, left, rounding, scale=-e), left) for e in {pair[0] for pair in pairs}}

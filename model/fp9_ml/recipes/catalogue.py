@@ -90,8 +90,8 @@ def recipe(name: str | Recipe | Path) -> Recipe:
     >>> recipe("hfp8(weights=f143(bias=14),wgrad=chunked(L=128),loss=backoff(window=1000))").wgrad.chunk.length
     128
 
-    Raises ValueError for unknown recipe names and fields, and for inconsistent fields. Raises TypeError if `name` is
-    not a string, path or Recipe, and OSError for a file that cannot be read.
+    Raises ValueError for unknown names, and for fields that contradict each other. Raises TypeError if `name` is not a
+    string, path or Recipe, and OSError for a file that cannot be read.
     """
     if isinstance(name, Recipe):
         return name
@@ -138,7 +138,7 @@ def _read(path: Path) -> str:
 def loads(text: str, where: str = "recipe") -> Recipe:
     """Read a recipe from TOML text.
 
-    The TOML text holds the recipe's name and the other fields as strings. Missing fields have their defaults.
+    In the TOML text, all fields of the recipe are strings. Missing fields have their defaults.
 
     Raises ValueError for text that is not TOML, unknown fields, and inconsistent fields.
     """
@@ -160,7 +160,7 @@ def loads(text: str, where: str = "recipe") -> Recipe:
 def dumps(spec: Recipe) -> str:
     """Return a recipe as TOML text. `loads` converts the TOML text back to an equal recipe.
 
-    The parentheses with changed fields are left out of the recipe's name in the TOML text. Raises ValueError for an
+    In the TOML text, the recipe's name is written without the changed fields in parentheses. Raises ValueError for an
     accumulator model that cannot be written as text.
     """
     for product in ("forward", "dgrad", "wgrad"):

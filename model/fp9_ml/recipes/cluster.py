@@ -32,12 +32,12 @@ _Owned = tuple["NDArray[Any]", "NDArray[Any] | None", Optimizer]
 class ClusterRing:
     """Ring of data-parallel learners that run on the workers of a `distributed.Client`.
 
-    A cluster worker runs several learners if there are fewer workers than learners. Every learner has a separate copy
-    of `optimizer`. At each hop of the ring, the worker of the receiving learner adds this learner's gradient. Each
-    learner updates the slice of the weights that it owns. Then every learner gathers the new codes.
+    If there are fewer workers than learners, a worker runs several learners. Every learner has a separate copy of
+    `optimizer`. A learner receives a partial sum from the previous learner in the ring, and its worker adds the
+    learner's gradient. Each learner updates one slice of the weights. Then every learner gathers the new codes.
 
-    Raises ValueError for a cluster without workers, and in the same cases as `Ring`. Stochastic rounding also raises
-    ValueError, because its random bits must come from a single process.
+    Raises ValueError for a cluster without workers, and for all arguments that `Ring` refuses. Raises ValueError for
+    stochastic rounding, because all random bits must come from one process.
     """
 
     def __init__(
@@ -125,9 +125,9 @@ def _added(total: NDArray[Any], codes: NDArray[Any], part: slice, hop: Format) -
 
 
 def _updated(kept: _Owned, total: NDArray[Any], rule: RoundOff, hop: Format, divisor: int) -> _Owned:
-    """Return the updated slice of the weights, with an updated copy of the optimiser.
+    """Update a learner's slice of the weights. Return the new codes, the new residual and the new optimiser.
 
-    The old optimiser stays unchanged, so that the step can be undone if another worker fails.
+    The old optimiser is not changed, so that the training step can be undone if another worker fails.
     """
     codes, residual, optimizer = kept
     optimizer = copy.deepcopy(optimizer)

@@ -1,7 +1,7 @@
-"""8-bit inference of a trained FP32 model: softmax, re-tuned batch norm and smoothing.
+"""Methods for 8-bit inference with a trained FP32 model: softmax, batch norm and SmoothQuant.
 
 The softmax follows HFP8 (Sun et al., NeurIPS 2019) section 2.3. The re-tuned batch norm follows HFP8 (Sun et al.,
-NeurIPS 2019) section 3. The smoothing follows SmoothQuant (Xiao et al., ICML 2023).
+NeurIPS 2019) section 3. The function `smooth` follows SmoothQuant (Xiao et al., ICML 2023).
 """
 
 from __future__ import annotations
@@ -30,9 +30,9 @@ def softmax(
 ) -> NDArray[np.float32]:
     """Cast logits to `fmt`, and return the softmax of the cast logits over the last axis, in FP32.
 
-    In HFP8 section 2.3, each row becomes x' = x - max(x) before the cast, in at least 16 bits. For this subtraction,
-    fp9 uses FP32. The largest logit is then exactly 0, and logits close to the largest are cast with the least absolute
-    error. Without `subtract_max`, x is cast directly, and the largest logits may become equal. The paper does not
+    As in HFP8 section 2.3, the largest logit of each row is subtracted before the cast. The largest logit is then
+    exactly 0, and logits close to it have small rounding errors. HFP8 subtracts in at least 16 bits, and fp9 in FP32.
+    If `subtract_max` is false, x is cast directly. Different large logits may then become equal. The paper does not
     define the precision of exp, sum and division. For these operations, fp9 uses float64.
 
     Raises ValueError for logits with NaN or plus infinity, and for rows that are all minus infinity.
@@ -54,14 +54,14 @@ def softmax(
 class BatchNorm:
     """Batch normalisation at inference, in FP32: (x - mean) / sqrt(var + eps) * gamma + beta.
 
-    x is (n, channels, ...). While `retune_bn` runs, a batch norm normalises each batch by the batch's mean and
-    variance, and collects both.
+    x is (n, channels, ...). While `retune_bn` runs, the mean and variance of each batch are used instead of `mean` and
+    `var`.
     """
 
     def __init__(
         self, mean: ArrayLike, var: ArrayLike, gamma: ArrayLike = 1.0, beta: ArrayLike = 0.0, eps: float = 1e-5
     ) -> None:
-        """Set the parameters `mean`, `var`, `gamma` and `beta`, each of shape (channels,).
+        """Create a batch norm with the parameters `mean`, `var`, `gamma` and `beta`, each of shape (channels,).
 
         Raises ValueError if `mean` and `var` have different shapes, or if a variance is below 0.
         """
@@ -101,19 +101,16 @@ class BatchNorm:
 
 
 def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], batches: Batches) -> None:
-    """Re-tune batch norms: measure the mean and variance of their inputs with 8-bit inference.
+    """Re-tune batch norms: replace their means and variances by values measured in 8-bit inference.
 
-    The measured values replace the means and variances of the batch norms.
+    `model` is called with batches of unlabelled training data, and computes as in inference (HFP8 section 3). The
+    parameters gamma and beta do not change. The HFP8 paper uses "2 % of a single epoch" of the training data. For a
+    small data set, pass all training data. The paper does not define the averaging. As torch does with momentum None,
+    fp9 averages the means and the unbiased variances of all batches. All batch norms are re-tuned at the same time.
+    Meanwhile, they use the mean and variance of the current batch.
 
-    `model` runs in its inference precision. As in HFP8 section 3, forward passes over unlabelled training data give the
-    means and variances; gamma and beta do not change. The HFP8 paper uses "2 % of a single epoch" of the training data.
-    For a small data set, pass all training data. The paper does not define the averaging. Like torch with momentum
-    None, fp9 averages the means and the unbiased variances over the batches. All batch norms are re-tuned at once,
-    while each normalises a batch by the batch's own mean and variance.
-
-    `model` is called with each batch, and must call all batch norms in `norms`. After an error, the statistics are
-    unchanged. Raises ValueError if there are no batches, if the model does not call a batch norm, or if values are not
-    finite.
+    `model` must call all batch norms in `norms`. After an error, the statistics are unchanged. Raises ValueError if
+    there are no batches, if the model does not call a batch norm, or if values are not finite.
     """
     for norm in norms:
         norm.collected = []
@@ -140,11 +137,11 @@ def _averages(number: int, norm: BatchNorm) -> tuple[NDArray[np.float32], NDArra
 
 
 def smooth(x: ArrayLike, w: ArrayLike, alpha: float = 0.5) -> NDArray[np.float32]:
-    """Return the factors s (in,) by which outliers are moved from activations x (..., in) to weights w (out, in).
+    """Return factors s (in,) that make the outliers of activations x (..., in) smaller and weights larger.
 
     Dividing x by s and multiplying w by s keeps the product: (x / s) (w s)^T = x w^T. SmoothQuant defines the factor
-    s_j = max|x_j|^alpha / max|w_j|^(1 - alpha). The default alpha is SmoothQuant's 0.5, because HiFloat8 (section 4.2)
-    gives no value. The factor is 1 for a channel whose activations or weights are all zero.
+    s_j = max|x_j|^alpha / max|w_j|^(1 - alpha). The default for alpha is 0.5, as in SmoothQuant; HiFloat8 (section 4.2)
+    does not state alpha. If all activations or all weights of a channel are zero, its factor is 1.
 
     Raises ValueError for shapes that do not match, an alpha outside 0..1, and numbers that are not finite.
     """

@@ -1,10 +1,10 @@
-"""Linear layer under a training recipe: operands are cast, and an accumulator adds products.
+"""Linear layer with operands in narrow formats and bit-accurate matrix products.
 
 The layer computes y = x w^T with x (..., in) and w (out, in), as torch does. The backward pass computes dx = g w and dw
 = g^T x. An operand is multiplied by its scale factor before the cast. The product is then divided by the scale factors
-of both operands, in float64 with one rounding to FP32. A scale factor that is a power of two causes no further
-rounding. A product with any other scale factor, as in Transformer Engine, is rounded to FP32 before the cast. The
-inverse of a scale factor that is not a power of two is rounded to FP32.
+of both operands, in float64 with one rounding to FP32. Scaling by a power of two is exact. With any other scale factor,
+the scaled operand is rounded to FP32 before the cast, as in Transformer Engine. The inverse of such a scale factor is
+also rounded to FP32.
 """
 
 from __future__ import annotations
@@ -45,11 +45,11 @@ class LayerState:
 
     @property
     def remembers(self) -> bool:
-        """Return whether a scale factor depends on tensors of earlier training steps."""
+        """Return whether any scale factor of the layer depends on tensors of earlier training steps."""
         return any(scaler.remembers for scaler in self.scalers.values())
 
     def state_dict(self) -> State:
-        """Return a copy of the scaler states for activations, weights and gradients.
+        """Return a dictionary with the states of the layer's scalers (activations, weights and gradients).
 
         `json.dumps` writes the dictionary without loss.
         """
@@ -58,7 +58,7 @@ class LayerState:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError, without any change, if the state does not fit the layer.
+        If the state does not fit the layer, raises ValueError and keeps the present scales.
         """
         check_keys(state, tuple(role.value for role in self.scalers), "a layer's scales")
         before = self.state_dict()
@@ -73,10 +73,10 @@ class LayerState:
 
 @dataclass(frozen=True)
 class Operand:
-    """Operand of a bit-accurate matrix product: a tensor, stored as the codes of tensor * `factor` in `format`.
+    """Operand of a bit-accurate matrix product: the codes of a scaled tensor. `factor` is the scale factor.
 
-    Without a format, `codes` are FP32 numbers and the factor is 1. `prepared` caches the result of `fp9.operand`, for
-    use by `fp9.matmul`. Two products with the same tensor share the prepared operand.
+    If `format` is None, the tensor was not cast. `codes` then holds FP32 numbers, and the scale factor is 1. `prepared`
+    is the operand in the form that `fp9.matmul` needs, so that it is computed only once for two products.
     """
 
     codes: NDArray[Any]
@@ -90,7 +90,7 @@ class Operand:
 
     @property
     def transposed(self) -> Operand:
-        """Return the operand with its last two axes swapped."""
+        """Return a copy of the operand whose last two axes are swapped."""
         return Operand(self.codes.swapaxes(-1, -2), self.format, self.factor, self.prepared and self.prepared.mT)
 
     def numbers(self) -> NDArray[np.float32]:
@@ -102,11 +102,11 @@ class Operand:
 
 @dataclass(frozen=True)
 class Saved:
-    """Data that a forward pass saves for the backward pass: operands (n, in) and (out, in), and the shape of `x`.
+    """Data that a forward pass saves for the backward pass: operands x (n, in) and w (out, in).
 
     `product` holds the codes of the forward product (n, out), or FP32 numbers if the host computed the product.
-    `earlier` holds the gradient's scale factor from the first backward pass over the saved data. A repeated backward
-    pass reuses the first scale factor, and does not update a scale that depends on earlier tensors.
+    `earlier` holds the scale factor of the gradient after a first backward pass. If the backward pass is repeated, it
+    uses the same scale factor, and does not update the scaler.
     """
 
     recipe: Choices
@@ -126,11 +126,11 @@ class Saved:
 
 @dataclass(frozen=True)
 class Backward:
-    """Result of the backward pass: the cast gradient (n, out), and both products as codes and as numbers.
+    """Result of the backward pass: the cast gradient (n, out), and the gradients dx and dw.
 
-    `dx_product` (n, in) and `dw_product` (out, in) are codes in the output formats of the accumulator models. If the
-    host computed a product, `dx_product` or `dw_product` holds FP32 numbers. `dx` and `dw` are FP32 numbers in the
-    shapes of `x` and `w`.
+    `dx_product` (n, in) and `dw_product` (out, in) are the results of the matrix products as codes, before the division
+    by the scale factors. A product that the host computed has FP32 numbers instead of codes. `dx` and `dw` are FP32
+    numbers in the shapes of `x` and `w`.
     """
 
     gradient: Operand
@@ -152,13 +152,14 @@ def linear(
 ) -> tuple[NDArray[np.float32], Saved]:
     """Compute the linear layer y = x w^T for x (..., in) and w (out, in).
 
-    Return y (..., out) in FP32, and data for the backward pass. If w has more axes, (..., out, in), the layer
-    multiplies matrix by matrix, with x of shape (..., n, in), as in attention. The scales then belong to whole tensors.
+    Return y (..., out) in FP32, and data for the backward pass. If w has the shape (..., out, in) and x has the shape
+    (..., n, in), the matrices are multiplied pairwise, as in attention. All matrices of a tensor have the same scale
+    factor.
 
-    `state` holds the scales of the layer. If `state` is None, the layer starts with fresh scales, as in the first
-    training step. With `training` false, the scales are read but not updated. `random` gives the random bits for
-    stochastic rounding. `earlier` holds the scale factors (`Saved.factors`) of an earlier pass with the same operands.
-    A scale that depends on earlier tensors then reuses the factor in `earlier`, and is not updated again.
+    `state` holds the scales of the layer. If `state` is None, the scales are those of the first training step. If
+    `training` is false, the scales are not updated. `random` gives the random bits for stochastic rounding. If a
+    forward pass is repeated, `earlier` holds the scale factors (`Saved.factors`) of the first pass. Scales that depend
+    on earlier tensors are then not updated again.
 
     Raises ValueError for shapes that do not match, and TypeError for operands that are not numbers.
     """
@@ -180,8 +181,9 @@ def linear(
 def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
     """Compute both backward products of a layer. g (..., out) is the gradient of the loss with respect to y.
 
-    If the gradient's scale depends on earlier tensors, a repeated backward pass reuses the first pass's scale factor.
-    Raises ValueError for a g of the wrong shape, and TypeError for a g that does not hold numbers.
+    If a backward pass is repeated, it uses the scale factor of the first pass for the gradient, unless the scale
+    depends on the current tensor alone. Raises ValueError for a g of the wrong shape, and TypeError for a g that does
+    not hold numbers.
     """
     recipe = saved.recipe
     expected = (*saved.shape[:-1], saved.w.codes.shape[-2])
@@ -210,9 +212,8 @@ def quantised(
 ) -> Operand:
     """Cast FP32 numbers to the format of activations, weights or gradients, as `role` states.
 
-    With `training`, the scale of the tensor is updated from the numbers. `earlier` can hold the tensor's scale factor
-    from an earlier pass. A scale that depends on earlier tensors then reuses the factor in `earlier`, and is not
-    updated.
+    If `training` is true, the tensor's scaler is updated. In a repeated pass, `earlier` holds the scale factors of the
+    first pass. A scaler that depends on earlier tensors is then neither used nor updated.
     """
     fmt = recipe.format_of(role)
     if fmt is None:
@@ -229,17 +230,17 @@ def quantised(
 
 
 def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: Any) -> NDArray[Any]:
-    """Return the codes of x multiplied by a scale factor.
+    """Multiply x by a scale factor, and return the codes of the product in the format `fmt`.
 
-    A scale factor that is a power of two is applied exactly, so the product is rounded only once. With any other
-    factor, the product is rounded first to FP32, then to the format.
+    If the scale factor is a power of two, the product is rounded only once. Otherwise the product is first rounded to
+    FP32.
     """
     numbers, exponent = taken(x, factor)
     return np.asarray(encode(numbers, fmt, scale=-exponent, **policy))
 
 
 def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], int]:
-    """Split x * factor into an FP32 array and an exponent e. The cast multiplies the array by 2^e."""
+    """Return an FP32 array and an exponent e, such that x * factor is the array times 2^e."""
     fraction, exponent = math.frexp(factor)
     if fraction == 0.5:
         return x, exponent - 1
@@ -250,7 +251,7 @@ def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], i
 def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:
     """Multiply codes a (M, K) by codes b (K, N), and return codes in the accumulator model's output format.
 
-    If the host computes the product, return FP32 numbers.
+    If the recipe has no accumulator model for the product, return FP32 numbers.
     """
     engine = recipe.engine_of(product)
     if engine is None or a.prepared is None or b.prepared is None:
@@ -294,7 +295,7 @@ def _rounded(
 
 
 def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
-    """Return x as a contiguous FP32 array. Unless `many` is true, all axes but the last are merged into one."""
+    """Return x as a contiguous FP32 array. If `many` is false, all axes but the last are merged into one axis."""
     array = as_numbers(x)
     if array.ndim < 2:
         raise ValueError(f"{what} of shape {array.shape} given; give at least two axes")

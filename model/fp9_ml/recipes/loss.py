@@ -2,7 +2,7 @@
 
 `rule.start(fmt)` returns the scaler of a training run whose gradients are cast to `fmt`. The loss is multiplied by the
 attribute `scale` of the scaler. After the backward pass, the gradients are divided by the loss scale. `update` returns
-whether the optimiser takes the training step. The source of `Backoff` is the documentation of PyTorch's
+false if the optimiser must skip the training step. The source of `Backoff` is the documentation of PyTorch's
 `torch.amp.GradScaler`.
 """
 
@@ -24,19 +24,16 @@ FP32_SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 
 
 class LossScaler(Stateful, abc.ABC):
-    """Scaler that multiplies the loss in a training run, and adapts its scale.
-
-    `update` changes the scale after each step.
-    """
+    """Holds the loss scale of a training run, and adapts the loss scale after each step."""
 
     scale: float
     """FP32 factor by which the loss is multiplied in the current step."""
 
     @abc.abstractmethod
     def update(self, finite: bool, amax: float | None = None) -> bool:
-        """Observe a training step, and set the loss scale of the next step.
+        """Set the loss scale for the next training step.
 
-        Return whether the optimiser takes the observed training step.
+        Return false if the present training step must be dropped.
 
         `finite` states whether the loss and all gradients of the step are finite. `amax` is the largest magnitude of
         all weight gradients after division by the loss scale. Only `LogMax` needs `amax`.
@@ -48,7 +45,7 @@ class LossScaler(Stateful, abc.ABC):
 
 
 class LossRule(abc.ABC):
-    """Rule that determines the scale of the loss."""
+    """Rule that determines the loss scale in every training step."""
 
     kind: ClassVar[str]
 
@@ -90,13 +87,13 @@ class _ConstantScaler(LossScaler):
 
 @dataclass(frozen=True)
 class Backoff(LossRule):
-    """Loss scaling rule that multiplies the scale by `growth` after `window` consecutive finite steps.
+    """Loss scaling rule that raises the scale by `growth` after `window` consecutive steps without overflow.
 
-    After a training step with an infinity or NaN, the scale is multiplied by `backoff`, and the step is dropped. The
-    defaults and the resulting loss scales are bit-identical to `torch.amp.GradScaler`. The scale is an FP32 number and
-    does not grow beyond FP32's range. `largest` is an upper limit (Apex: 2^24). Raises ValueError if the loss scale
-    falls to zero, because the infinity or NaN then has another cause. At a loss scale of zero, torch would continue the
-    training.
+    If the gradients have an infinity or NaN, the scale is multiplied by `backoff`, and the training step is dropped.
+    The default values and the loss scales are the same as in `torch.amp.GradScaler`. The scale is an FP32 number. A
+    step that would raise the scale beyond FP32's range leaves the scale unchanged. `largest` is an upper limit (Apex:
+    2^24). Raises ValueError if the loss scale falls to zero, because a large loss scale is then not the cause of the
+    infinities. In the same case, torch continues the training.
     """
 
     kind: ClassVar[str] = "backoff"
@@ -138,7 +135,7 @@ class _BackoffScaler(LossScaler):
 
 
 def grown(scale: float, factor: float, largest: float | None = None) -> float:
-    """Return scale * factor in FP32, limited to `largest`. If the product overflows FP32, return `scale`."""
+    """Return scale * factor in FP32, but at most `largest`. If the product overflows FP32, return `scale`."""
     with np.errstate(over="ignore"):
         product = float(np.float32(scale * factor))
     product = product if math.isfinite(product) else scale

@@ -33,23 +33,23 @@ _FP32, _FP16 = ENGINES["fma_fp32"], format("fp16")
 class Recipe:
     """Training recipe: a format for each tensor, an accumulator model for each product, and scaling rules.
 
-    `activations`, `weights` and `gradients` are the formats to which tensors are cast before multiplication. The
-    gradients are the derivatives of the loss with respect to the layer's outputs. `forward`, `dgrad` and `wgrad` are
-    the accumulator models of the layer's three products. A product whose accumulator model is None is computed by the
-    host in FP32, in no fixed order. A tensor whose format is None is not cast. A tensor that is not cast requires that
-    the accumulator models of its products are None. `output` is the format to which the layer's output and the
-    activation gradients are rounded, after division by the scales. None keeps the engine's output format.
-    `weight_gradients` is the format to which the weight gradients are rounded.
+    `activations`, `weights` and `gradients` are the formats to which these tensors are cast before a matrix product.
+    `gradients` are here the derivatives of the loss with respect to a layer's output. `forward`, `dgrad` and `wgrad`
+    are the accumulator models of the layer's three products. If an accumulator model is None, NumPy computes the
+    product in FP32, and adds in no fixed order. If a format is None, the tensor is not cast. The accumulator models of
+    its products must then be None too. `output` is the format to which a layer's output and its activation gradients
+    are rounded. If `output` is None, they keep the result format of the accumulator model. `weight_gradients` is the
+    format to which the weight gradients are rounded.
 
-    `scale` is the scaling rule of each tensor, and `loss` is the scaling rule of the loss. `rounding` and `overflow`
-    apply to casts of activations and weights. `backward_rounding` and `gradient_overflow` apply to casts of gradients.
-    If a rounding field is None, the format's default rounding applies. With the overflow policy "inf", an overflow
-    gives an infinity, which the loss scaling detects. The policy "saturate" clips.
+    `scale` is the rule for the scale factors of tensors, and `loss` is the rule for the loss scale. `rounding` and
+    `overflow` apply to casts of activations and weights. `backward_rounding` and `gradient_overflow` apply to casts of
+    gradients. If a rounding field is None, the format's default rounding applies. With the overflow policy "inf", an
+    overflow of the gradients gives an infinity, so that the loss scaler reduces its scale. With the policy "saturate",
+    the overflow gives the largest number.
 
-    `first`, `last` and `depthwise` are formats for all operands of the first layer, the last layer and depthwise
-    layers. If the format of a special layer (`first`, `last`, `depthwise`) is None, the layer is cast like all other
-    layers. `layer(place)` returns the training recipe of a special layer (first, last or depthwise). Formats,
-    accumulator models, scaling rules and policies may be given by name.
+    `first`, `last` and `depthwise` are formats that replace the three operand formats in the first layer, the last
+    layer and depthwise layers. If such a format is None, these layers use the same formats as all other layers. The
+    names of formats, accumulator models, scaling rules and policies may be given instead of the objects.
 
     Raises ValueError for inconsistent fields.
 
@@ -128,13 +128,13 @@ class Recipe:
     def format_of(self, role: Role) -> Format | None:
         """Return the format to which the tensor of a role (activations, weights or gradients) is cast.
 
-        Return None if the tensor is not cast.
+        The result is None if the recipe does not cast the tensor.
         """
         found: Format | None = getattr(self, role.value)
         return found
 
     def engine_of(self, product: Product) -> Engine | None:
-        """Return the engine that computes a product. Return None for a product that the host computes in FP32."""
+        """Return the accumulator model for a matrix product, or None for a product in plain FP32."""
         found: Engine | None = getattr(self, product.value)
         return found
 
@@ -145,10 +145,10 @@ class Recipe:
         return CastPolicy(self.rounding, self.overflow)
 
     def layer(self, place: Place | str) -> Recipe:
-        """Return the recipe for a special layer (first, last or depthwise).
+        """Return the recipe for a layer that is the first layer, the last layer or a depthwise layer.
 
-        In the returned recipe, all operands have the special layer's format and no scales. The engines are the same. If
-        the recipe has no format for the special layer, the recipe is returned unchanged.
+        In the returned recipe, all three operands have the format `first`, `last` or `depthwise`, and are not scaled.
+        If this format is None, the recipe itself is returned.
         """
         where = choice(Place, place, "place")
         fmt: Format | None = None if where is Place.INNER else getattr(self, where.value)
@@ -165,12 +165,12 @@ class Recipe:
     def units(self) -> dict[str, tuple[str, ...]]:
         """Return the names of catalogue units that compute each cast and product of the recipe bit-exactly.
 
-        A unit for a cast supports the source format, target format, rounding and overflow policy of the cast. If the
-        recipe scales tensors by powers of two, the unit for a cast also has a scale input. Any other scale factor is
-        multiplied in FP32 before the cast, so the unit's source format must be FP32. A unit for a product computes the
-        steps of the accumulator model, with both operand formats. A hardware unit with a bias port supports any
-        exponent bias of its format's family. The hardware units come from the catalogue. An empty tuple means that the
-        catalogue has no matching hardware unit. Products that the host computes have no entry in the dictionary.
+        The keys of the dictionary are the names of the tensors and products, such as "weights" or "forward". A unit for
+        a cast must support the target format, the rounding mode and the overflow policy. If the recipe scales tensors
+        by powers of two, the unit must also have a scale input. With any other scale factor, the scaled tensor is in
+        FP32, so the unit must cast from FP32. A unit for a product must have the same accumulator model and support
+        both operand formats. If a unit has a bias port, the exponent bias of the format does not matter. If the
+        catalogue has no matching unit, the tuple is empty. Products in plain FP32 are left out.
         """
         found = {}
         for role in Role:
@@ -209,9 +209,9 @@ class Recipe:
         return LayerState(self)
 
     def loss_scaler(self) -> LossScaler:
-        """Return the loss scaler of the recipe, for gradients in the recipe's gradient format.
+        """Return a new loss scaler that follows the recipe's rule for the loss scale.
 
-        Without a format, the gradients are FP16.
+        If the recipe has no gradient format, the loss scaler expects FP16 gradients.
         """
         return self.loss.start(self.gradients or _FP16)
 

@@ -29,7 +29,7 @@ _KIND = "fp9 recording 1"
 
 @dataclass(frozen=True)
 class Recorded:
-    """Recorded product of a layer: codes of the operands (M, K) and (K, N), and codes of the result (M, N)."""
+    """Recorded matrix product of a layer: the codes of both operands and of the result."""
 
     layer: str
     product: Product
@@ -41,7 +41,7 @@ class Recorded:
 
 @dataclass(frozen=True)
 class RecordedCast:
-    """Recorded cast of an operand: FP32 numbers (n,) that were scaled by 2^exponent and cast, and their codes (n,)."""
+    """Recorded cast: FP32 numbers (n,), and the codes (n,) of the numbers multiplied by 2^exponent."""
 
     layer: str
     role: Role
@@ -55,24 +55,24 @@ class RecordedCast:
 
 @dataclass
 class Recording:
-    """Recorded matrix products of selected layers, and the recorded casts of their operands."""
+    """Recorded matrix products and operand casts of a training step."""
 
     products: list[Recorded] = field(default_factory=list)
     casts: list[RecordedCast] = field(default_factory=list)
 
     def forward(self, layer: str, saved: Saved, x: ArrayLike | None = None, w: ArrayLike | None = None) -> None:
-        """Record the forward product of a layer. If x and w are given, also record the casts of x and w.
+        """Record the forward product of a layer. If the uncast x and w are given, record their casts too.
 
-        Products that the host computes have no codes, and are not recorded. Casts with random bits (stochastic
-        rounding) are not recorded. If w holds several matrices, each product is recorded under the layer's name and the
-        matrix index. Raises ValueError for tensors that are not the operands of the product.
+        Products in plain FP32 and casts with stochastic rounding are not recorded. If w holds several matrices, each
+        product is recorded under a separate name, which ends with the index of the matrix. Raises ValueError if x or w
+        does not belong to the product.
         """
         rows, weights = _cast(layer, saved, Role.ACTIVATIONS, x, saved.x), _cast(layer, saved, Role.WEIGHTS, w, saved.w)
         self.casts += [*rows, *weights]
         self._keep(layer, saved, Product.FORWARD, saved.x, saved.w.transposed, saved.product)
 
     def backward(self, layer: str, saved: Saved, back: Backward, g: ArrayLike | None = None) -> None:
-        """Record the two backward products of a layer. If the gradient `g` is given, also record the cast of `g`."""
+        """Record both backward products of a layer. If the uncast gradient `g` is given, record its cast too."""
         e = back.gradient
         self.casts += _cast(layer, saved, Role.GRADIENTS, g, e)
         self._keep(layer, saved, Product.DGRAD, e, saved.w, back.dx_product)
@@ -90,7 +90,7 @@ class Recording:
     def save(self, path: Path | str) -> None:
         """Write the recorded products and casts to a .npz file, atomically.
 
-        Raises ValueError if nothing was recorded, and for a format or an accumulator model without a name.
+        Raises ValueError if nothing was recorded, or if a format or accumulator model is not in fp9's catalogue.
         """
         if not self.products:
             raise ValueError(

@@ -28,12 +28,12 @@ MAX_HOP_BITS = 16
 def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
     """Add the gradients (size,) of all learners hop by hop around a ring (reduce-scatter).
 
-    Return N slices of summed gradients, one for each learner, as codes in the format `hop`. Learner i owns slice i.
-    Each learner's gradient is rounded to `hop`. Slice i of the gradients starts at learner i + 1 and travels around the
-    ring to learner i. Each learner on the way adds its gradient exactly, and rounds the sum once to the format `hop`.
+    The gradient is divided into one slice for each of the N learners. Return the N sums of the slices, as codes in the
+    format `hop`. The addition of slice i begins at learner i + 1, and ends at learner i, which owns the slice. Each
+    learner on the way adds its own slice, and rounds the sum once to `hop`.
 
-    Raises ValueError for gradients of different shapes, and for more learners than elements. Raises ValueError if `hop`
-    is not an accumulator format of at most 16 bits.
+    Raises ValueError for gradients of different shapes, for more learners than gradient elements, and for a format
+    `hop` with more than 16 bits.
     """
     fmt = hop_format(hop)
     shares = [share(g, fmt) for g in gradients]
@@ -60,7 +60,7 @@ def hop_format(hop: Format | str) -> Format:
 
 
 def route(owner: int, learners: int) -> list[int]:
-    """Return the learners that a slice of gradients visits in order, ending at the learner that owns the slice."""
+    """Return the numbers of the learners in the order in which they add a slice. The owner is last."""
     return [(owner + hops) % learners for hops in range(1, learners + 1)]
 
 
@@ -70,9 +70,9 @@ def share(gradient: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 
 def added(a: NDArray[Any], b: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the codes of the sums of `a` and `b`, each rounded once.
+    """Add two arrays of codes, and return the codes of the sums.
 
-    The sums are computed as fused multiply-adds a x 1 + b.
+    Each sum is a fused multiply-add a x 1 + b, which rounds once.
     """
     engine = Engine("hop", Result(fmt, fmt.default_rounding))  # type: ignore[arg-type]
     one = encode(np.ones((1, 1), np.float32), fmt)
@@ -80,7 +80,7 @@ def added(a: NDArray[Any], b: NDArray[Any], fmt: Format) -> NDArray[Any]:
 
 
 def reduced(codes: NDArray[Any], fmt: Format, divisor: int) -> NDArray[np.float32]:
-    """Decode a reduced slice of gradients, and divide the numbers by `divisor` in FP32."""
+    """Decode the codes of summed gradients, and divide the numbers by `divisor` in FP32."""
     return decode(codes, fmt).astype(np.float32) / np.float32(divisor)
 
 
@@ -109,16 +109,16 @@ class Ring:
 
     Each learner owns 1/N of the weights.
 
-    A training step first reduces and scatters the gradients in the format `hop`, by default the 16-bit format 1-6-9.
-    Each learner then updates its slice of the weights by the update rule and stores the residual. Finally every learner
-    gathers the new codes of all weights. The paper does not define two details. In fp9, `mean` divides the summed
-    gradients by N in FP32, and every hop of the ring rounds the sum.
+    In a training step, the learners first add their gradients in the format `hop`, by default the 16-bit format 1-6-9.
+    Each learner then updates its own slice of the weights by the update rule, and keeps the residual. Finally, all
+    learners exchange the new weight codes. The paper does not define two details. In fp9, the sum of the gradients is
+    rounded after each addition. If `mean` is true, the sum is divided by N in FP32.
     """
 
     def __init__(
         self, rule: RoundOff, weights: ArrayLike, learners: int, hop: Format | str = "dlfloat16", mean: bool = True
     ) -> None:
-        """Set the initial weights (size,) for all learners. Raises ValueError as `slices` and `hop_format` do."""
+        """Give the initial weights (size,) to all learners. Raises ValueError as `slices` and `hop_format` do."""
         self.rule, self.hop, self.mean = rule, hop_format(hop), mean
         codes, residual = rule.start(weights)
         if codes.ndim != 1:
@@ -137,8 +137,8 @@ class Ring:
     ) -> None:
         """Take one step with all learners. `gradients` holds N arrays (size,), one array from each learner.
 
-        Raises ValueError for the same errors as `reduce_scatter` and the update rule. After an error, the state is
-        unchanged.
+        Raises ValueError for gradients of different shapes, or updates that are not finite. After an error, the state
+        is unchanged.
         """
         if len(gradients) != len(self.parts):
             raise ValueError(f"{len(gradients)} gradients given; give one for each of the {len(self.parts)} learners")
@@ -157,13 +157,13 @@ class Ring:
     def bytes_per_weight(self) -> float:
         """Return the number of bytes that a learner sends per weight in one training step.
 
-        For each weight, a learner sends (N-1)/N gradients in the format `hop` and (N-1)/N weight codes.
+        A learner sends all slices but one, first as gradients in the format `hop` and then as weight codes.
         """
         share = (len(self.parts) - 1) / len(self.parts)
         return share * (self.hop.bits + self.rule.weights.bits) / 8
 
     def state_dict(self) -> State:
-        """Return the weights and residuals as lists of codes. `json.dumps` writes the lists without loss."""
+        """Return the codes of the weights and of the residuals as lists, which `json.dumps` can write."""
         return {
             "weights": self.copies[0].tolist(),
             "residuals": [None if r is None else r.tolist() for r in self.residuals],

@@ -12,7 +12,7 @@ from fp9_ml.recipes.scaling import ScaleRule
 
 
 class Role(Enum):
-    """Operand tensors in a layer's three matrix products: activations, weights and gradients."""
+    """The three tensors that a layer multiplies in its matrix products: activations, weights and gradients."""
 
     ACTIVATIONS = "activations"
     WEIGHTS = "weights"
@@ -20,7 +20,7 @@ class Role(Enum):
 
 
 class Product(Enum):
-    """The three matrix products of a layer, each with a left and a right operand."""
+    """The three matrix products of a layer: forward product, activation gradients and weight gradients."""
 
     FORWARD = "forward"
     DGRAD = "dgrad"
@@ -28,12 +28,12 @@ class Product(Enum):
 
     @property
     def operands(self) -> tuple[Role, Role]:
-        """Return the left operand and the right operand of the matrix product."""
+        """Return which tensors are the left and the right operand of the matrix product."""
         return _OPERANDS[self]
 
     @property
     def words(self) -> str:
-        """Return a description of the matrix product for messages to the user."""
+        """Return a description of the matrix product, for use in error messages."""
         return _PRODUCT_WORDS[self]
 
 
@@ -50,9 +50,9 @@ _PRODUCT_WORDS = {
 
 
 class Place(Enum):
-    """Place of a layer in the network: first, last, depthwise or inner layer.
+    """Kind of a layer: first layer, last layer, depthwise layer or any other layer.
 
-    A recipe may have a special format for first, last and depthwise layers.
+    A recipe may have special formats for the first layer, the last layer and depthwise layers.
     """
 
     INNER = "inner"
@@ -79,11 +79,11 @@ class Choices(Protocol):
     def format_of(self, role: Role) -> Format | None:
         """Return the format to which the tensor of a role (activations, weights or gradients) is cast.
 
-        Return None if the tensor is not cast.
+        The result is None if the recipe does not cast the tensor.
         """
 
     def engine_of(self, product: Product) -> Engine | None:
-        """Return the engine that computes a product. Return None for a product that the host computes in FP32."""
+        """Return the accumulator model for a matrix product, or None for a product in plain FP32."""
 
     def policy(self, role: Role) -> CastPolicy:
         """Return the rounding mode and overflow policy for casts of activations, weights or gradients."""

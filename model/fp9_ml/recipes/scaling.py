@@ -46,11 +46,11 @@ def amax(x: ArrayLike) -> float:
 def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
     """Return the scale factor that maps the magnitude `largest` to `top`.
 
-    Return None if `largest` is 0 or not finite in FP32.
+    The result is None if `largest` is 0, or not finite in FP32.
 
-    With `power_of_two`, the scale factor is exactly 2^floor(log2(top / largest)). Otherwise the scale factor is top /
-    largest in FP32, as in Transformer Engine. Scale factors are limited to the range from FP32's smallest normal number
-    to its largest number. Power-of-two scale factors are limited to the range from 2^-127 to 2^127.
+    If `power_of_two` is true, the scale factor is exactly 2^floor(log2(top / largest)). Otherwise the scale factor is
+    top / largest in FP32, as in Transformer Engine. Scale factors are limited to the range from FP32's smallest normal
+    number to its largest number. Power-of-two scale factors are limited to the range from 2^-127 to 2^127.
     """
     with np.errstate(over="ignore"):
         narrow = np.float32(largest)
@@ -65,17 +65,17 @@ def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
 
 
 class Scaler(Stateful, abc.ABC):
-    """Scaler of one tensor, which returns a scale factor in each step."""
+    """Computes the scale factor of one tensor for every training step."""
 
     @abc.abstractmethod
     def factor(self, x: ArrayLike) -> float:
         """Return the scale factor for `x` in the current step, without changing the scaler's state.
 
-        Forward passes in evaluation mode read the scale factor without updating the scaler.
+        A forward pass in evaluation mode calls this method.
         """
 
     def observe(self, x: ArrayLike) -> None:
-        """Update the scaler with the tensor `x`, and go on to the next step."""
+        """Take the tensor `x` of the current step into account for the scale factors of later steps."""
 
     def step(self, x: ArrayLike) -> float:
         """Return the scale factor for the tensor `x`, and then update the scaler with `x`."""
@@ -95,9 +95,9 @@ class ScaleRule(abc.ABC):
 
     @property
     def is_exact(self) -> bool:
-        """Return whether the rule gives only powers of two as scale factors.
+        """Return whether all scale factors of the rule are powers of two.
 
-        If the scale factor is a power of two, the cast of the scaled tensor rounds only once.
+        A cast with such a scale factor rounds only once.
         """
         return True
 
@@ -138,9 +138,9 @@ class _FixedScaler(Scaler):
 class Current(ScaleRule):
     """Scaling rule that uses the tensor's current amax, as in Transformer Engine's `Float8CurrentScaling`.
 
-    The scale factor maps the amax to `top` / 2^margin. The default `top` is the format's largest number. The scale
-    factor is an FP32 number, or a power of two if `power_of_two` is true. The scale factor is 1 for a tensor of zeros
-    or with an infinity.
+    The scale factor is `top` / 2^margin, divided by the amax. The default for `top` is the largest number of the
+    tensor's format. The scale factor is an FP32 number, or a power of two if `power_of_two` is true. The scale factor
+    is 1 if the tensor has only zeros, or has an infinity.
     """
 
     kind: ClassVar[str] = "current"
@@ -176,12 +176,11 @@ ALGORITHMS = ("max", "most_recent")
 class Delayed(ScaleRule):
     """Scaling rule that uses the amaxes of the last `history` steps, as in Transformer Engine's `DelayedScaling`.
 
-    The scale factor is the format's largest number, divided by 2^margin and by the amax. The amax history does not
-    contain the current step. The first step has the scale factor 1, and the history then grows step by step. The
-    algorithm "max" uses the largest amax in the history, and "most_recent" uses the last amax. If the selected amax is
-    0 or not finite, the scale factor keeps its value. The cast clips values above the format's largest number. With
-    `power_of_two`, the factor is 2^floor(log2((largest number) / amax) - margin), as in Transformer Engine's older
-    rule. Otherwise the factor is any FP32 number, as in Transformer Engine's current rule.
+    The scale factor is the format's largest number, divided by 2^margin and by the amax. The history ends with the step
+    before the current step. The scale factor of the first step is 1. If `algo` is "max", the rule uses the largest amax
+    in the history. If `algo` is "most_recent", the rule uses the last amax. If this amax is 0 or not finite, the scale
+    factor does not change. The cast clips values above the format's largest number. If `power_of_two` is true, the
+    scale factor is rounded down to a power of two, as in older versions of Transformer Engine.
     """
 
     kind: ClassVar[str] = "delayed"
@@ -240,10 +239,10 @@ class Periodic(ScaleRule):
     """Scaling rule that computes a power-of-two factor from the tensor's amax every `interval` steps.
 
     Source: HiFloat8's per-tensor scaling in training (section 5.1), which updates the factor every 10 iterations. The
-    paper does not define the algorithm. In fp9, the scale factor maps the amax into (top/2, top]. HiFloat8 has 3
-    fraction bits only up to 2^4, so `top` should not be the largest number. With the default `top` of 8, magnitudes in
-    the six binades below 8 have all 3 fraction bits. Steps 0 to interval - 1 have the scale factor 1. The first amax
-    that sets the scale factor is the amax of step `interval`.
+    paper does not define the algorithm. In fp9, the scaled amax lies in (top/2, top]. `top` should not be the largest
+    number of HiFloat8, because HiFloat8 has 3 fraction bits only for numbers up to 2^4. With the default `top` of 8,
+    magnitudes in the six binades below 8 have all 3 fraction bits. The scale factor is 1 in steps 0 to interval - 1,
+    and is first computed in step `interval`.
     """
 
     kind: ClassVar[str] = "periodic"
@@ -282,7 +281,7 @@ class _PeriodicScaler(Scaler):
 class Searched(ScaleRule):
     """Power-of-two factor that `fp9_ml.torch.calibrate` finds.
 
-    Before the search for scale factors, all scale factors are 1. The scale factor of gradients is always 1.
+    Before `calibrate` is called, all scale factors are 1. The scale factor of gradients is always 1.
     """
 
     kind: ClassVar[str] = "searched"

@@ -1,4 +1,4 @@
-"""Text form of scaling rules and changed recipes: `name(field=value,...)`.
+"""Scaling rules and recipes with changed fields as text of the form `name(field=value,...)`.
 
 A number may be written as a power of two (`2^24`). A list of numbers is written in parentheses (`(1, 20, 50)`). The
 text `none` stands for None.
@@ -21,9 +21,9 @@ _LARGE = 1 << 12
 
 
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:
-    """Split a text `name(field=value,...)` into its name and its field settings.
+    """Parse a text `name(field=value,...)`. Return the name, and a dictionary from fields to values.
 
-    Raises ValueError for a text that does not have the form `name(field=value,...)`. The error message names `what`.
+    Raises ValueError for a text of another form. `what` describes the text in the error message.
     """
     found = _CALL.fullmatch(text)
     if found is None or not _is_balanced(text):
@@ -76,9 +76,9 @@ def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
 
 
 def spelled(record: object, name: str) -> str:
-    """Return the text form of a record, without fields that have default values.
+    """Return a scaling rule as text, such as "delayed(history=16)". Fields with default values are left out.
 
-    `rule` converts the text back to an equal record.
+    `rule` converts the text back to an equal scaling rule.
     """
     said = [f for f in _fields(type(record)) if f.default is MISSING or getattr(record, f.name) != f.default]
     settings = ",".join(f"{f.name}={word(getattr(record, f.name))}" for f in said)
@@ -93,9 +93,9 @@ def _fields(kind: type) -> tuple[Field[Any], ...]:
 
 
 def read(text: str, hint: object, where: str) -> object:
-    """Read the value of a record's field from text. `hint` is the type of the field.
+    """Convert text to the value of a field. `hint` is the type of the field.
 
-    A value is a number, a truth value, a text, or a list of numbers. None is accepted if the field's type allows None.
+    The text "none" stands for None if the type allows None.
     """
     if isinstance(hint, types.UnionType):
         options = typing.get_args(hint)
@@ -124,7 +124,7 @@ def _number(text: str, hint: object, where: str) -> int | float:
 
 
 def word(value: object) -> str:
-    """Return a value as text. `read` converts the text back to the same value."""
+    """Return the text for a field value. `read` converts the text back to the same value."""
     if isinstance(value, tuple):
         return f"({','.join(word(item) for item in value)})"
     if isinstance(value, float) and value.is_integer():

@@ -1,6 +1,7 @@
-"""Saved states of scalers: dictionaries of numbers, texts and lists.
+"""Saved states of scalers, as dictionaries that can be written as JSON.
 
-A training run that is restored from a state continues bit-exactly. A state can be written as JSON.
+If all scalers are restored from saved states, the training continues with exactly the same results. A state can be
+written as JSON.
 """
 
 from __future__ import annotations
@@ -13,7 +14,7 @@ State = dict[str, Any]
 
 
 class Stateful:
-    """Base class of objects whose state can be saved.
+    """Base class of scalers whose state can be saved and restored.
 
     `remembers` names the attributes that the saved state contains.
     """
@@ -27,8 +28,8 @@ class Stateful:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError for the state of a different object, or for impossible values such as NaN. After an error,
-        nothing is changed.
+        Raises ValueError if another kind of object returned the state, or if the state has impossible values such as
+        NaN. After an error, the present state is unchanged.
         """
         check_keys(state, self.remembers, type(self).__name__)
         self.check_state(state)
@@ -45,7 +46,7 @@ class Stateful:
 
 
 def check_keys(state: Mapping[str, Any], names: tuple[str, ...], whose: str) -> None:
-    """Raise ValueError unless the keys of a state are exactly `names`."""
+    """Raise ValueError if the keys of the dictionary `state` differ from `names`."""
     if set(state) != set(names):
         expected, given = ", ".join(names) or "nothing", ", ".join(map(str, state)) or "nothing"
         raise ValueError(f"state with {given} given; that of {whose} has {expected}: load a state from its state_dict")
