@@ -1,7 +1,7 @@
 """Compilation of kernels and their cache on disk.
 
-Numba reuses cached machine code until the source file of the kernel changes. A kernel may also contain code and
-constants from other source files. If any source file of the kernels changes, fp9 recompiles all kernels.
+Numba reuses cached machine code until the source file of the kernel changes. A kernel's machine code may also contain
+functions and constants from other source files. If any source file of the kernels changes, fp9 recompiles all kernels.
 """
 
 from __future__ import annotations

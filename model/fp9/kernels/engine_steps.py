@@ -194,7 +194,7 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
 
 @called
 def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
-    """Do the same as `_window_sum`, but for an accumulator that adds even and odd products separately.
+    """Return the same results as `_window_sum`, but for an accumulator that adds even and odd products separately.
 
     The even sum and the odd sum are added, and the result is rounded down. Then the addend `c` is added, and the result
     is again rounded down.

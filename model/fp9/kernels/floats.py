@@ -17,8 +17,8 @@ from fp9.kernels.compiled import inlined
 class Rounder(NamedTuple):
     """Constants for rounding a float32 or float64 number to fewer bits.
 
-    Rounding adds `bias` to the number's bit pattern, and clears the dropped bits with `mask`. Each constant is as wide
-    as the number.
+    Rounding adds `bias` to the number's bit pattern, and clears the dropped bits with `mask`. All constants have as
+    many bits as the number.
     """
 
     drop: Any  # fraction bits that the format does not have

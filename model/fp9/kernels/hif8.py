@@ -23,7 +23,7 @@ _INF_CODE = U(HiFloat8.INF)
 
 
 class HybridEdges(NamedTuple):
-    """Overflow thresholds of hybrid rounding, and the codes of special values. All fields are uint32."""
+    """Constants for hybrid rounding: the overflow thresholds and the codes of special values. All fields are uint32."""
 
     strict: np.uint32  # 1 for F > T
     certain: np.uint32  # pattern from which overflow does not depend on T

@@ -189,7 +189,7 @@ def join(totals, parts, scale_a, scale_b, t):
 
 @kernel
 def join_flagged(totals, parts, scale_a, scale_b, t, lowest, marks):
-    """Do the same as `join`, and also record flags in marks, as `rounded_pairs_flagged` does."""
+    """Do the same as `join`, and also record the exception flags in `marks`, as `rounded_pairs_flagged` does."""
     for i in range(totals.shape[0]):
         row_scale = scale_a[i if scale_a.size > 1 else 0]
         row, part, own = totals[i], parts[i], marks[i]

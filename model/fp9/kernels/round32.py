@@ -256,7 +256,7 @@ def narrow_to_odd(numbers, patterns):
 
 @kernel
 def sums_to_odd(table_a, table_b, table_c, a, b, c, patterns):
-    """Compute a * b + c from codes of the operands, and write the sums as float32 patterns rounded to odd.
+    """Decode the operands, compute a * b + c, and write the sums as float32 patterns rounded to odd.
 
     A NaN sum becomes `QUIET_NAN` if an operand is NaN, and otherwise `INVALID_NAN`.
     """

@@ -83,7 +83,7 @@ def _rounded(unit: Cast, row: Row, lane: int) -> tuple[int, Flags]:
 
 
 def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBits | casts.HybridBits | None:
-    """Return the additional bits for a rounding, from the random port or from the operand (HiF8 section 3.2)."""
+    """Return the random bits or the threshold that a rounding needs (HiF8 section 3.2), or None."""
     if rounding.needs_bits:
         return casts.RandomBits(row[unit.lane_names("random")[lane]], unit.random_bits)
     if not rounding.reads_source:

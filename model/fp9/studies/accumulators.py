@@ -39,7 +39,7 @@ DISTRIBUTIONS: dict[str, Draw] = {
 
 @dataclass(frozen=True)
 class Errors:
-    """Rounding errors of one accumulator model, over many sums of `depth` products.
+    """Rounding errors of one accumulator model, measured on many dot products of length `depth`.
 
     - `mean`, `median`, `largest`: mean, median and largest |error| / |exact|.
     - `relative`: the root mean square of the errors, divided by the root mean square of the exact sums.
@@ -132,9 +132,9 @@ def operands(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the codes of both operands, shape (n, k), from .npy files or from random numbers.
 
-    Numbers from files are rounded to the formats. Without files, there are `sums` x `depth` random numbers, and a
-    `depth` of 0 means 4096. Raises ValueError if one file is missing or does not hold numbers, or if shapes differ.
-    Raises ValueError for more than `MOST_PRODUCTS` random products.
+    Numbers from files are rounded to the formats of the operands. Without files, the function generates `sums` x
+    `depth` random numbers for each operand. Raises ValueError if one file is missing or does not hold numbers, or if
+    shapes differ. Raises ValueError for more than `MOST_PRODUCTS` random products.
     """
     if files == (None, None):
         rng = np.random.default_rng(seed)

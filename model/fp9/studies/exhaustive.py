@@ -3,7 +3,7 @@
 fp9's casts are compared with other packages, and with the thresholds of the slow exact reference (oracle). `python -m
 fp9.studies.exhaustive` runs on all cores and shows progress. The work is divided into shards. A shard is 2^26 patterns
 of one cast. Finished shards are recorded in a file, so that an interrupted run can be resumed. The last line of the
-output is the number of comparisons.
+output is the number of compared casts.
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ Answer = Callable[["NDArray[np.uint32]"], "NDArray[Any]"]
 class Check:
     """Check of one cast on all float32 numbers.
 
-    `beside` names the package, or the oracle, with which the cast is compared.
+    `beside` names the package or reference model that the cast is compared with.
     """
 
     fmt: str
@@ -65,7 +65,7 @@ def checks() -> list[Check]:
 
     Casts with round to nearest even are compared with ml_dtypes. Casts to hif8 with ties away from zero are compared
     with en_dtypes. Casts with a monotone rounding mode are compared with the thresholds of the slow exact reference
-    (oracle). Casts with hybrid rounding are compared with a definition by bit fields.
+    (oracle). Casts with hybrid rounding are compared with the definition in the HiFloat8 paper (section 3.2).
     """
     beside = [Check(name, Rounding.RNE, Overflow.INF, "ml_dtypes") for name in ML_DTYPES]
     beside.append(Check("hif8", Rounding.RNA, Overflow.INF, "en_dtypes"))

@@ -217,11 +217,11 @@ def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
     """Return a class number for each value, from its position relative to the target's range limits.
 
     Class 1 holds values within half a step of the largest number. Class 2 holds values from half a step to one step
-    above the largest number. Class 3 holds values in the first binade above the largest number's binade. Class 4:
-    values less than a quarter step below the smallest normal number, which round up even with unbounded exponent. Class
-    5: values a quarter to half a step below the smallest normal number, which round up only on the subnormal grid.
-    Class 6 holds values from half the smallest number up to the smallest number. Class 7 holds values below half the
-    smallest number. Ties belong to no class.
+    above the largest number. Class 3 holds values in the first binade above the largest number's binade. Class 4 holds
+    values less than a quarter step below the smallest normal number. Such values round up even with unbounded exponent.
+    Class 5 holds values a quarter to half a step below the smallest normal number. Such values round up only on the
+    subnormal grid. Class 6 holds values from half the smallest number up to the smallest number. Class 7 holds values
+    below half the smallest number. Ties belong to no class.
     """
     magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
     below, largest = magnitudes[-2:]

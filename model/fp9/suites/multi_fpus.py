@@ -1,10 +1,10 @@
 """Corner-case and random operations of a `multi_fpu` unit.
 
-The exact results lie at or next to the rounding boundaries of the result format. Cancellations and all operand classes
-occur too. A block of the suite has operations with the same operation code and the same formats. Each operation code
-occurs with many combinations of formats. The last operand of an operation is computed so that the operation gives a
-wanted exact result. The wanted result is at or next to a number of the result format, or a midpoint between two
-numbers.
+The exact result of most operations is at or next to a rounding boundary of the result format. Cancellations and all
+operand classes occur too. A block of the suite has operations with the same operation code and the same formats. Each
+operation code occurs with many combinations of formats. The last operand of an operation is computed so that the
+operation gives a wanted exact result. The wanted result is at or next to a number of the result format, or a midpoint
+between two numbers.
 """
 
 from __future__ import annotations
@@ -106,7 +106,7 @@ def _operands(
 ) -> dict[str, NDArray[np.uint32]]:
     """Return the operands of all operations in a block of the suite.
 
-    A conversion multiplies its operand by 2^scale, so the function divides the operand by 2^scale.
+    A conversion multiplies its operand by 2^scale, so the operand is the wanted number divided by 2^scale.
     """
     rows = len(scales)
     codes = {name: rng.choice(_pool(formats[name]), rows).astype(np.uint32) for name in unit.operands}

@@ -1,6 +1,6 @@
 """Find rows and columns of a matrix product that contain numbers with unusually low bits.
 
-In all other rows and columns, the products are multiples of a higher power of two.
+All other rows and columns give products that are multiples of a higher power of two.
 """
 
 from __future__ import annotations

@@ -41,7 +41,7 @@ class Span(NamedTuple):
     def scaled(self, low: int, high: int, bits: int = 0) -> Span:
         """Return the exponent range (span) of the numbers after a multiplication by scales.
 
-        The scales increase exponents by `low` to `high`, and lengthen significands by up to `bits` bits.
+        Scales change the exponents by `low` to `high`, and add up to `bits` bits to the significands.
         """
         return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 

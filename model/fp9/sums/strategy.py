@@ -119,7 +119,7 @@ class FastSums(abc.ABC):
         return totals
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add the sum of each chunk of products to the totals (rows, columns), in place or in a new array."""
+        """Add the sum of each chunk to the totals (rows, columns), in place or in a new array, and return the totals."""
         for begin, end, scales in self._chunks(rows, columns):
             zeros = scratch_full(totals.shape, 0.0, self.carrier)
             parts = self.accumulate(rows, columns, zeros, begin, end)
@@ -162,7 +162,7 @@ def depth_bits(depth: int) -> int:
 
 
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether a zero operand or a zero addend can raise the largest exponent of a step.
+    """Return whether the exponent of a zero operand or addend can be the largest exponent of a step.
 
     Some accumulators align zeros with a fixed exponent, which can exceed the exponents of the other terms.
     """

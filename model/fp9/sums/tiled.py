@@ -32,7 +32,7 @@ class Chunks(NamedTuple):
     """Division of a sum's products into chunks.
 
     `length` is the number of products in a chunk. `total` holds the constants for rounding totals, or is None if there
-    is only one chunk. `tiny` is the bound below which a total can underflow.
+    is only one chunk. A total below the bound `tiny` can underflow.
     """
 
     length: int
@@ -105,7 +105,7 @@ class Tiled(FastSums):
         return first_fitting(STRATEGIES, self.engine, *self._given, self.joins, flags=True)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        """Add the products begin..end-1 to the accumulators, for all columns at once."""
+        """Add the products with indices begin..end-1 to the accumulators, in all columns at once."""
 
         def again(own: NDArray[np.intp], some: NDArray[np.intp], start: NDArray[Any]) -> NDArray[Any]:
             return self._others.accumulate(own, some, start.astype(self._others.carrier), begin, end)
@@ -212,7 +212,7 @@ class Tiled(FastSums):
     def _cells(self, redo: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
         """Yield the row and column indices of sums that another strategy must compute.
 
-        If all panels of a row are wrong, the function clears the row in `redo` and yields the row once.
+        If all panels of a row are wrong, the row is yielded once, and its entries in `redo` are cleared.
         """
         columns, width = self.b.shape[1], self._panel
         everywhere = redo.all(axis=1)

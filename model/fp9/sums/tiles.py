@@ -89,10 +89,10 @@ class Rounded(Tiled):
     def _steps(self, a: Side, b: Side) -> tuple[int, int]:
         """Return the exponents of two powers of two, called the coarse and the fine step.
 
-        Nonzero sums of multiples of the coarse step never reach the lowest binades. All numbers are multiples of the
-        fine step, except in the rows and columns marked as special. A small coarse step is better, because more addends
-        are then multiples of the coarse step. The coarse step must be so large that float64 holds all sums of the
-        largest products.
+        A nonzero sum of multiples of the coarse step is never in the lowest binades of the result format. All numbers
+        are multiples of the fine step, except in the rows and columns marked as special. A small coarse step is better,
+        because more addends are then multiples of the coarse step. The coarse step must be so large that float64 holds
+        all sums of the largest products.
         """
         result = self.engine.result.format
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
@@ -173,7 +173,7 @@ def _met_step(a: Side, b: Side) -> int:
 
 
 def _held_step(a: Side, b: Side, depth: int) -> int:
-    """Return the exponent of the smallest unit with which float64 holds any sum of `depth` products."""
+    """Return the smallest exponent e such that float64 holds any sum of `depth` products in units of 2^e."""
     longest = depth_bits(max(depth, BLOCK))
     return a.met_span.highest + b.met_span.highest + 2 + longest + 1 - BINARY64.precision
 

@@ -69,7 +69,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Parts(Generic[Part]):
-    """Parts of a task that several threads share: a free thread takes the next part.
+    """Queue of the parts of a task. A thread that becomes free takes the next part.
 
     After the first exception, no thread takes another part.
     """

@@ -13,7 +13,7 @@ def not_text(error: UnicodeDecodeError) -> str:
 
 
 def toml_of(path: Path, what: str) -> dict[str, Any]:
-    """Read a TOML file. `what` states in error messages what the file describes.
+    """Read a TOML file. `what` names the file's content in error messages.
 
     Raises ValueError if the file is not TOML, and OSError if the file is missing.
     """

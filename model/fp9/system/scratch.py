@@ -28,7 +28,7 @@ KEPT = 1 << 26
 
 
 def _references(slabs: list[NDArray[np.uint8]], place: int) -> int:
-    """Return the reference count of a memory slab. Every array in a memory slab refers to the slab."""
+    """Return the reference count of a memory slab. Every array in the slab's memory adds one reference."""
     return sys.getrefcount(slabs[place])
 
 

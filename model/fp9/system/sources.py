@@ -50,7 +50,7 @@ def _file(module: str, folders: dict[str, Path]) -> Path | None:
 
 
 def _imports(text: str) -> Iterator[str]:
-    """Yield the imported modules, and the imported names, because a name may also be a module."""
+    """Yield the names of imported modules and of imported objects, because an imported object may be a module."""
     for module, names, whole in _IMPORTS.findall(_TYPES_ALONE.sub("", text)):
         yield module or whole
         yield from (f"{module}.{name}" for name in re.findall(r"\w+", names))

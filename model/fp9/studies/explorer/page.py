@@ -140,7 +140,7 @@ def points(fmt: Format) -> list[tuple[int, int]]:
 
 
 def _field_ranges(fmt: Format) -> list[tuple[int, dict[str, int]]]:
-    """Return the distinct field widths in a format, each with the first magnitude that has these widths."""
+    """Return the different field widths of a format, each with the first magnitude that has these widths."""
     if not isinstance(fmt, HiFloat8):
         return [(0, widths(fmt, 0))]
     found: list[tuple[int, dict[str, int]]] = []

@@ -27,7 +27,7 @@ _JOINED = 5000
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
     """Return operation sequences that add a product to a chunk with a long significand, and the number of sequences.
 
-    The added product comes from every second corner-case operation. The partial sum consists of two products, and is
+    The added product comes from every second corner-case operation. The chunk first adds two products, whose sum is
     close to the addend of the corner-case operation. FOLD then adds the partial sum of the chunk to a total of zero.
     """
     corners = {name: column[::2] for name, column in step.items()}

@@ -31,9 +31,9 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return corner-case operations of an accumulator without chunks, in pairs of successive operations.
 
     Half of the corner cases in `step` become a LOAD, which is followed by a random operation. The other corner cases
-    become two operations: a LOAD of the addend with zero products, and an ACCUMULATE of the products. More operation
-    pairs add a product of every operand class to an ordinary product. The last operation pairs contain every
-    combination of two successive operation codes.
+    become two operations: a LOAD of the addend with zero products, and an ACCUMULATE of the products. In further
+    operation pairs, the second operation adds a product of every operand class to an ordinary product. The last
+    operation pairs contain every combination of two successive operation codes.
     """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)

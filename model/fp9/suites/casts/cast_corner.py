@@ -61,7 +61,7 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Yield stimulus at the rounding boundaries inside and outside each target's range, for each rounding mode.
+    """For each rounding mode, yield stimulus at the rounding boundaries inside and outside each target's range.
 
     Signs are random, and overflow policies alternate.
     """
@@ -115,8 +115,8 @@ def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return stimulus just above a small target number or midpoint: one lower bit of the source is set in addition.
 
-    Each lower bit of the source is set in turn, under each rounding mode. For a subnormal result, the right shift
-    removes the additional bit, but the bit must still affect the rounding.
+    Each lower bit of the source is set in turn, under each rounding mode. If the result is subnormal, the circuit
+    shifts the additional bit out, but the bit must still affect the rounding.
     """
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits)
@@ -136,8 +136,8 @@ def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fam
 def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return stimulus with walking fractions, at every exponent of a target and in the source's subnormal range.
 
-    For exponents outside the target's range, the stimulus has only a few fractions. The stimulus has both signs and
-    random select values.
+    For exponents outside the target's range, the stimulus has only a few fractions. Both signs occur, and the values of
+    the select ports are random.
     """
     source = fixed(unit.source)
     low = min(fmt.smallest for fmt in unit.targets) / 8
@@ -160,8 +160,8 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return stimulus for stochastic rounding: source bits plus random bits just carry out, or just fail to carry out.
 
-    Every binade occurs. The tail of a source number consists of the bits below the target's last bit. Some tails are
-    walking-bit patterns, and some tails start with several zeros or ones.
+    Every binade occurs. Some sources have walking-bit patterns below the target's last bit, and some have several zeros
+    or ones there.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []
@@ -193,8 +193,8 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield stimulus for stochastic rounding just below each target's normal range, for each rounding mode.
 
-    Source plus random bits just reaches the smallest normal number, or just fails to reach it. The carry decides the
-    underflow flag.
+    The sum of source bits and random bits just reaches the smallest normal number, or just fails to reach it. The carry
+    decides the underflow flag.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     for (target, fmt), (index, rounding) in itertools.product(enumerate(unit.targets), enumerate(unit.roundings)):
@@ -214,7 +214,7 @@ def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return pairs of magnitudes that differ in one bit or by one unit, to test the comparator of the running maximum.
 
     The two magnitudes of a pair occur in successive operations, and in different lanes of one operation. For each bit
-    position, more operations have magnitudes that agree in all higher bits.
+    position, further operations compare magnitudes that agree in all higher bits.
     """
     source = fixed(unit.source)
     rows, clear = [], []

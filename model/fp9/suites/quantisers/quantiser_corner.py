@@ -51,7 +51,7 @@ _RARE = 1 / 16
 def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
     """Return all corner-case operations of a quantiser, with random signs.
 
-    The scale rules alternate, except for corner cases that need a particular rule.
+    Blocks use the scale rules in turn, unless a corner case needs a particular rule.
     """
     if unit.block.tensor:
         return _with_tensors(unit, corner_blocks(unit, rng), rng)
@@ -111,7 +111,7 @@ def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
 
 
 def _decided_by(unit: Quantiser, blocks: Codes, corner: Inputs) -> Codes:
-    """Return cover points of blocks in which the second largest number would give a different scale than the largest.
+    """Return cover points of the blocks whose scale would change without the largest number.
 
     A cover point is the lane of the largest number, and the highest bit that differs from the second largest number.
     """
@@ -197,7 +197,7 @@ def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
 
 
 def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.random.Generator) -> Codes:
-    """Return magnitudes at and next to the points where an element changes, shape (n, length).
+    """Return magnitudes at and next to scaled elements and their midpoints, shape (n, length).
 
     The points belong to the scale that amax gives, and no magnitude exceeds amax.
     """
@@ -236,7 +236,7 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose amax is the smallest magnitude with some scale. All other magnitudes are one less.
+    """Return blocks in which amax just reaches a new scale. All other magnitudes are one less.
 
     Every lane and every rule occur. If a circuit selects a wrong number as amax, the circuit computes a wrong scale.
     """

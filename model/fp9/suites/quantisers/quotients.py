@@ -96,7 +96,7 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
     """Yield blocks in which the quotient of amax and the tensor scale is at or next to a threshold of the scale rule.
 
     Every scale rule and every scale occur. A third of the tensor scales have a short significand. In a third of the
-    blocks, the block scale depends on the last bit of the tensor scale. All numbers except amax are at or next to a
+    blocks, a change of the tensor scale's last bit changes the block scale. All numbers except amax are at or next to a
     midpoint between two scaled elements.
     """
     length = unit.block.length
@@ -118,7 +118,7 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks in which a single bit of amax decides the block scale, for each bit and each lane.
 
-    All other numbers equal amax without the deciding bit, or amax minus one.
+    The other numbers of the block are slightly smaller: amax with this bit cleared, or amax minus one.
     """
     length, width = unit.block.length, unit.source.bits - 1
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(width), np.arange(length)))
@@ -194,7 +194,7 @@ def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _middles_up(unit: Quantiser) -> list[Fraction]:
-    """Return the midpoints above elements with an odd code. A tie at a midpoint above an odd code rounds up."""
+    """Return the midpoints between two elements at which a tie rounds up: the lower element has an odd code."""
     numbers = [Fraction(number) for number in _elements(unit).tolist()]
     return [(low + high) / 2 for low, high in zip(numbers[1::2], numbers[2::2], strict=False)]
 
@@ -282,10 +282,10 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks for which both divisors that a scale rule compares give nearly the same error.
 
-    The tensor scale is next to the value at which the better divisor changes: the last value below, or the first above.
-    In a third of the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all
-    numbers are near amax, so that the sum of errors has many bits. A third of the block scales are among the lowest,
-    and a third are among the largest.
+    The tensor scale is the last one before the better divisor changes, or the first one after the change. In a third of
+    the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all numbers are near
+    amax, so that the sum of errors has many bits. A third of the block scales are among the lowest, and a third are
+    among the largest.
     """
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)

@@ -40,7 +40,7 @@ _BEYOND = 1 / 8
 
 
 def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose sum carries to a bit near the smallest normal result.
+    """Yield operations whose sum of products just carries into a bit near the smallest normal number.
 
     For units with one product or with scales, the function yields nothing.
     """

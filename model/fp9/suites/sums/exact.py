@@ -1,7 +1,7 @@
 """Corner-case operations of exact sums and of fixed-point (Kulisch) registers.
 
-Operands are finite, because an infinity or NaN in one product would decide the whole sum. For units with several
-products, the corner cases are:
+Operands are finite, because an infinity or NaN in one product would decide the whole sum. Units with several products
+get these corner cases:
 
 - products that cancel, fully or except for the last bit, with addends from far above to far below them,
 - sums of the smallest products,
@@ -176,7 +176,7 @@ def negated(unit: Mac, product: Product) -> Product:
 
 
 def power_products(unit: Mac) -> dict[int, Product]:
-    """Return a dictionary from each possible exponent to factors whose product is that power of two."""
+    """Return a dictionary: the key is an exponent e, and the value holds factors whose product is 2^e."""
     found: dict[int, Product] = {}
     for i, a in enumerate(unit.a):
         for j, b in enumerate(unit.b):
@@ -290,7 +290,7 @@ def _largest(unit: Mac) -> Product:
 def _beyond(unit: Mac, negative: bool) -> Inputs:
     """Return an operation sequence that adds the largest product in all lanes until the register wraps around.
 
-    Then the same product is subtracted until the sum is in the register's range again.
+    Then the negated product is added until the sum is in the register's range again.
     """
     largest = negated(unit, _largest(unit)) if negative else _largest(unit)
     steps = int(_end(unit) / _largest_step(unit)) + 7

@@ -1,8 +1,8 @@
 """Corner-case operations whose chunks lose bits before the last step.
 
-In one step, the products are near the last bit of the alignment window, or near the rounding position. The other steps
-of the chunk add zero, or cancel the large term. The last bits that the step keeps then decide the result, and the
-discarded bits decide the flags.
+In one step, the products are near the last bit of the alignment window, or near the rounding position. Each other step
+of the chunk adds zero, or adds a product that cancels the large one. The last bits that the step keeps then decide the
+result, and the discarded bits decide the flags.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def _ends(engine: Engine) -> list[int]:
 
 
 def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
-    """Return operations in which one step of a chunk discards bits, and most other steps add zero.
+    """Return operations in which one step of a chunk discards bits. Most other steps add zero.
 
     Some of the other steps cancel the large product, and some discard bits as well. Addends are zero, random codes, or
     cancel the sum, exactly or up to one ulp.

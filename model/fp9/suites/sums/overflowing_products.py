@@ -1,8 +1,8 @@
 """Corner-case operations whose products exceed the largest number of the result format.
 
 A narrow result format, such as FP16 for e5m2 factors, cannot represent the largest products. A sum of products above
-the largest result is finite only if the products cancel. Few other operations use the circuit's extra bits for products
-above the largest result.
+the largest result is finite only if the products cancel. Few other operations use the circuit's high-order bits for
+such products.
 """
 
 from __future__ import annotations

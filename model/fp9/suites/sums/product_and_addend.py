@@ -101,9 +101,9 @@ def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
     """Return addends that put the sum at or next to a number, a midpoint or a quarter point.
 
-    The resulting sums have walking fractions and both signs. In half of the operations, sum and product have every
-    exponent difference, from full cancellation to a negligible product. In the other half of the operations, the
-    product's lowest bit is at or just below the last bit of the sum.
+    The resulting sums have walking fractions and both signs. In half of the operations, the exponent difference of sum
+    and product takes every value, from full cancellation to a negligible product. In the other half of the operations,
+    the product's lowest bit is at or just below the last bit of the sum.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)

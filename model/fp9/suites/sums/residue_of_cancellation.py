@@ -2,7 +2,7 @@
 
 An exact sum has bits from above the largest product down to the last bit of the smallest product. Scales move the sum
 to any exponent. The addend cancels the large products, so that the small product alone decides the result. If the
-addend is far larger than all products, the small product decides the rounding.
+addend is far larger than all products, the small product decides only the rounding.
 
     products     x x x x x
                                x x x

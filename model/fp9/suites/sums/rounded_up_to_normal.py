@@ -7,7 +7,7 @@ smaller product occur.
     product     1 0 0 0 0 |
     product   -           |   x x
 
-The addend is mostly zero, so the result is the smallest normal number.
+The addend is zero in most operations, so the result is the smallest normal number.
 """
 
 from __future__ import annotations

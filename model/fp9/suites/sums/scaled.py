@@ -1,7 +1,7 @@
 """Corner-case operations of scaled dot products.
 
-The operations put single bits at every position to which scales can shift a product. More operations combine special
-scales with extreme scales.
+The operations put single bits at every position to which scales can shift a product. Further operations combine special
+scales, such as NaN, with the smallest and largest scales.
 """
 
 from __future__ import annotations
@@ -150,8 +150,8 @@ def _borrowed(
 def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
     """Return sets of `lanes` positive products that add up to a power of two above the largest product.
 
-    A set lists the two factors of each product. All products but one are equal. For each power of two, at most one set
-    of products is returned.
+    A set of products is a list of pairs of factors. All products but one are equal. For each power of two, the function
+    returns one set of products at most.
     """
     x, y, sizes = by_size(a, b)
     found = []
@@ -172,8 +172,8 @@ def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[
 def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
     """Return the columns of all input ports, for factors a and b of shape (n, products).
 
-    `pair` holds the indices of the two operand formats. `columns` provides the scales and the addends. Every second
-    operation has an extra bias.
+    `pair` holds two indices: the format of `a` and the format of `b`. `columns` provides the scales and the addends.
+    Every second operation has an extra bias.
     """
     biases = {port.name: port for port in unit.inputs if port.name.endswith("_bias")}
     columns = columns | _selects(*pair, len(a))

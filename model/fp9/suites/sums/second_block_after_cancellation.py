@@ -1,6 +1,6 @@
 """Corner-case operations of several scaled blocks, in which the addend cancels one block.
 
-The remaining block's sum is any number of bits smaller than the cancelled block's sum.
+The addend leaves only the sum of the other block, which is smaller by any number of bits.
 
     one block    x x x x x x
     another                          x x x
@@ -40,7 +40,7 @@ def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]
 
 
 def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return operations with a few products in two randomly chosen blocks, and zeros in all other blocks.
+    """Return operations in which two random blocks have a few nonzero products each.
 
     The exponents of the two block sums differ by a random number of bits, if the scales can give this difference.
     """

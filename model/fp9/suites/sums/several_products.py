@@ -9,8 +9,8 @@ are:
 - zeros of every sign,
 - several infinities and NaN in one operation.
 
-Most addends are near the sum of the products. Operations with few terms have only the addend, a product and the addend,
-two products, or one special operand.
+Most addends are close to the sum of the products. Operations with few terms have only the addend, a product and the
+addend, two products, or one special operand.
 """
 
 from __future__ import annotations
@@ -47,8 +47,8 @@ def placed(
 ) -> tuple[NDArray[Any], NDArray[Any], Codes]:
     """Return the factors a and b, shape (n, products), and the addends.
 
-    Each operation has its product in a random lane. All other lanes hold zeros, the smallest numbers, or operands of
-    other operations.
+    The tested product of each operation is in a random lane. All other lanes hold zeros, the smallest numbers, or
+    operands of other operations.
     """
     x, y, c = triple
     count = len(c)
@@ -72,8 +72,8 @@ def families(
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Codes]]:
     """Yield the operands and addends of all corner cases that combine several lanes.
 
-    All items together have about `count` operations. A yielded item holds the factors a and b, shape (n, products), and
-    the addends c in the result format.
+    All items together have about `count` operations. An item holds the factors `a` and `b`, shape (n, products), and
+    the addends `c` in the result format.
     """
     products = engine.step.products
     for family in (_opposed, _staggered, _equal):
@@ -101,7 +101,7 @@ Lanes = tuple[NDArray[Any], NDArray[Any]]
 def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
     """Return factors of two products with opposite signs and equal or adjacent magnitudes.
 
-    The other lanes are zero or hold the smallest product.
+    All other products are zero or the smallest product.
     """
     x = rng.choice([0, a.smallest_code], (count, products))
     y = np.full((count, products), b.smallest_code)
@@ -234,7 +234,7 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
     """Return factors of two products in random lanes, and zeros in all other lanes.
 
     The exponent difference of the two products takes every value up to the point where the smaller is only a sticky
-    bit. In a third of the operations, a third product cancels the larger one, so that the smaller one decides the
+    bit. In a third of the operations, a third product cancels the larger of the two, so that the smaller product is the
     result.
     """
     x, y = _lone(a, b, engine.step.products, count, rng)
@@ -270,7 +270,7 @@ def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Ge
 
 
 def _reach(engine: Engine) -> int:
-    """Return the exponent difference beyond which the smaller of two products affects only the sticky bit."""
+    """Return the exponent difference from which the smaller of two products affects only the sticky bit."""
     return 3 + (fixed(engine.result.format).fraction_bits if engine.window.width is None else engine.window.width)
 
 
@@ -314,7 +314,7 @@ def _meeting(
 ) -> Codes:
     """Return addends near the products, addends that nearly cancel the sum, and addends for a rounding boundary.
 
-    An addend for a rounding boundary moves the sum to the boundary, or next to the boundary.
+    The addends for a rounding boundary move the sum to this boundary or next to it.
     """
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)

@@ -46,9 +46,9 @@ _NANS = 1500
 def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs:
     """Return the corner-case operations of a sum for every pair of operand formats.
 
-    Every code of every operand format occurs. Units with bias ports get some combinations of biases. `part` is the
-    fraction of operations to generate, compared with a unit without state. In a unit with several products, corner
-    cases of a single product use a random lane.
+    Every code of every operand format occurs. For units with bias ports, the operations use a few combinations of
+    biases. `part` is the fraction of operations to generate, compared with a unit without state. In a unit with several
+    products, corner cases of a single product use a random lane.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
@@ -105,7 +105,7 @@ def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gen
 
 
 def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """Yield three kinds of operations: terms of opposite sign, sums next to special codes, and special operands.
+    """Yield three kinds of operations: opposite terms, sums next to special codes, and special operands.
 
     The terms of opposite sign are product and addend, or two products, at every exponent difference. Only one lane has
     special operands.

@@ -1,8 +1,8 @@
 """Operations on chunks whose nonzero partial sum rounds to zero.
 
-The accumulator rounds the sum of a one-step chunk before adding it to the total. In an accumulator with a jamming
-alignment window, discarded product bits set the window's last bit. After the large products cancel, two different small
-products of opposite sign then add up to zero.
+The accumulator rounds the sum of each chunk, which is a single step here, before adding it to the total. With jamming,
+the last bit of an alignment window is set if lower bits are discarded. After the large products cancel, two different
+small products of opposite sign then add up to zero.
 
     product      x x x x x |
     product    - x x x x x |
@@ -55,7 +55,7 @@ def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Return factors of two large products that cancel, and of two small products below the alignment window.
+    """Return factors of four products: two large ones cancel, and two small ones are below the alignment window.
 
     The four products are in random lanes.
     """

@@ -62,7 +62,7 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose product ends in zeros or in a tie, exactly or with a difference of a power of two.
+    """Return operations whose product is a tie or ends in zeros, or is off by a single power of two.
 
     The addend's last bit is just above the last bits of the product.
     """
