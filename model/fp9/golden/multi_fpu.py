@@ -79,7 +79,7 @@ def _vector(unit: MultiFpu, inputs: Columns, width: int) -> tuple[Codes, NDArray
 
 
 def _with_random(unit: MultiFpu, inputs: Columns, lane: int) -> Columns:
-    """Return the inputs, with the random bits of one lane in the column `random`."""
+    """Return the inputs with one additional column, `random`: the random bits of the given lane."""
     return {**inputs, "random": inputs[unit.random_ports[lane]]} if unit.random_width else inputs
 
 
@@ -183,7 +183,7 @@ def _scales(unit: MultiFpu, inputs: Columns, here: Where) -> NDArray[np.int32]:
 def _lane_operands(
     unit: MultiFpu, inputs: Columns, formats: dict[str, NDArray[Any]], lane: int, here: Where
 ) -> tuple[Operand, Operand]:
-    """Return the operands `a` and `b` of one lane, for dot products."""
+    """For dot products, return the operands `a` and `b` of one lane of the word."""
     last = len(unit.narrow) - 1
     a, b = (
         operand_of(unit.narrow_unit, inputs[name][here] >> NARROW_BITS * lane, np.minimum(formats[name][here], last))

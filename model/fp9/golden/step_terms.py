@@ -31,7 +31,7 @@ class Terms(NamedTuple):
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
     """Return two factors for each term that the accumulator adds. The term is their product.
 
-    If the term is a group of products, the factors are the scaled sum of the group and 1.
+    If the accumulator scales groups of products, a term is a group's scaled sum, and its factors are this sum and 1.
     """
     numbers = factor_values(unit, inputs)
     aligned = unit.engine.window.width is not None

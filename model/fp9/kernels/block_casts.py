@@ -27,9 +27,9 @@ _LIFT = 24
 class Steps(NamedTuple):
     """Constants for computing a block's scale code. The largest magnitude of the block is amax = 2^e (1 + f / 2^23).
 
-    All fields are int64. For an amax with exponent e, the scale code is e + 127 + `offset`. An even code is increased
-    by 1 if the fraction field of amax is at least `from_even`. An odd code is increased by 1 if the fraction field of
-    amax is at least `from_odd`. The result is clamped to 0..`largest`. `nan` is the code of NaN.
+    All fields are int64. If the exponent of amax is e, the scale code is at first e + 127 + `offset`. An even code is
+    increased by 1 if the fraction field of amax is at least `from_even`. An odd code is increased by 1 if the fraction
+    field of amax is at least `from_odd`. The result is clamped to 0..`largest`. `nan` is the code of NaN.
     """
 
     offset: int
@@ -231,9 +231,9 @@ def _counted(lanes, scales, limits, out):
 def counted(patterns, g, divisor, limits, scales, codes):
     """Cast blocks to FP4 elements, which have seven nonzero magnitudes.
 
-    The scale of a block is amax / `divisor`, rounded once. The length of a block is a power of two and at least 16.
-    `limits` (scales, 7), int32, holds for each scale code the lowest patterns that become the magnitude codes 1 to 7.
-    In a block with an infinity or NaN, all elements become 0.
+    The scale of a block is amax / `divisor`, rounded once. The length of a block is a power of two and at least 16. For
+    each scale code, `limits` (scales, 7), int32, holds the lowest patterns that become magnitude codes 1 to 7. In a
+    block with an infinity or NaN, all elements become 0.
     """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)

@@ -111,8 +111,8 @@ def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overfl
 def encode_nearest_even_counted(patterns, magic, offset, grid, edges, codes, limits):
     """Encode float32 patterns like `encode_nearest_even`, and return the counts `Found`.
 
-    In rounding to nearest, only the magnitude decides whether a number overflows. The first loop over a block counts
-    overflows only if the previous block had an overflow.
+    With rounding to nearest, overflow depends only on the magnitude, not on the sign. The first loop over a block
+    counts overflows only if the previous block had an overflow.
     """
     zeros, large, vanished, small, top = 0, 0, 0, 0, _ZERO
     overflows = False

@@ -19,7 +19,7 @@ from fp9.kernels.round64 import INF_BITS
 
 
 class Groups(NamedTuple):
-    """Integer factors a and b, and for each group of products the scales and their powers of two."""
+    """Operands of sums of groups: integer factors, the scales of all groups, and the powers of two of these scales."""
 
     a: Any
     b: Any
@@ -89,9 +89,9 @@ def _step(s, group, unit, mode, groups, start, stop, c, terms):
 def grouped_rows(result, s, group, unit, groups, c, random_bits, codes, flags):
     """Compute the dot products of rows a (m or 1, k) and b (m, k), and write codes and flags.
 
-    A group has `group` products. `groups` holds int32 operands. An integer product of 1 represents the number `unit`.
-    Scales and powers in `groups` have the shape (m or 1, groups or 1). `c` (m,) holds the initial accumulators.
-    `result` and `random_bits` are as in `engine_steps.sum_rows`.
+    A group has `group` products. `groups` holds int32 operands. The product of two integers is multiplied by `unit` to
+    get the product of the two numbers. The arrays of scales and powers in `groups` have the shape (m or 1, groups or
+    1). `c` (m,) holds the initial accumulators. `result` and `random_bits` are as in `engine_steps.sum_rows`.
     """
     binades, order, t, mode, table = result
     randoms, width = random_bits
@@ -143,7 +143,8 @@ def grouped_columns(s, sums, magnitudes, factors_a, factors_b, powers_a, powers_
     """Do one step of `grouped_rows` for all accumulators `acc` (m, n), in float64.
 
     `sums` (groups, m, n) holds the sums of the products in each group. `magnitudes` holds, for each group, the sum of
-    the magnitudes of its products. Factors and powers have the shape (m or 1, groups) for a, and (groups, n) for b.
+    the magnitudes of its products. The arrays of factors and powers have the shape (m or 1, groups) for `a`, and
+    (groups, n) for `b`.
     """
     unit = math.ldexp(1.0, s.window)
     for i in range(acc.shape[0]):

@@ -38,7 +38,7 @@ def rounded_chain(a, b, acc, begin, end, t):
 
     If products and accumulators have p bits with 2 p + 2 <= 24, double rounding gives the same result as single
     rounding. If the sum of two p-bit terms does not fit into float32, the smaller term is less than 2^-(p+2) times the
-    larger term. Single rounding and double rounding then both return the larger term.
+    larger term. Single and double rounding then agree: both return the larger term.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -100,8 +100,8 @@ def _narrow_pair(row, a0, a1, b0, b1, t):
 def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
     """Repeat acc = round(acc + `step` products) in float64 until all products are added; `step` is 1 or 2.
 
-    `neutral` is a row of -0, because adding -0 changes no sum. `narrow` states whether float64 represents the sum of
-    any two products exactly.
+    `neutral` is a row of -0 that stands for a missing product: adding -0 changes no sum. `narrow` states whether
+    float64 represents the sum of any two products exactly.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):

@@ -205,8 +205,8 @@ def encode_upper_sticky(patterns, table, codes):
 def look_up_flagged(patterns, table, shift, codes, flags):
     """Look up codes and flags in a table, indexed by the upper bits of patterns.
 
-    In a table entry, the flags start at bit 16. Bit 0 of the index is a sticky bit: it is set if any dropped bit of the
-    pattern is set. `shift` is 16 for float32 patterns, and 0 for 16-bit patterns.
+    A table entry holds the code in its low 16 bits, and the flags from bit 16 on. Bit 0 of the index is a sticky bit:
+    it is set if any dropped bit of the pattern is set. `shift` is 16 for float32 patterns, and 0 for 16-bit patterns.
     """
     below = U((1 << shift) - 1)
     for i in range(patterns.size):

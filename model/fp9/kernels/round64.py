@@ -37,7 +37,7 @@ _CERTAIN = int(np.float64(float(HiFloat8.CERTAIN_OVERFLOW)).view(np.int64))
 
 
 def switches_of(hybrid: Hybrid) -> int:
-    """Return the options of hybrid rounding as an integer, one bit per option, as the kernels expect."""
+    """Return the options of hybrid rounding as one integer, with one bit per option."""
     return hybrid.strict * HYBRID_STRICT | hybrid.doc_overflow * HYBRID_DOC
 
 
@@ -180,7 +180,7 @@ def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, cod
     """Round float64 patterns (int64, shape (n,)).
 
     `codes` receives the results, and `flags` receives the exception flags unless the array `flags` is empty. `randoms`
-    holds random bits or hybrid thresholds: n integers, or one integer for all patterns.
+    holds random bits or hybrid thresholds: one integer for each pattern, or a single integer for all.
     """
     for i in range(patterns.size):
         random = randoms[i] if randoms.size > 1 else randoms[0]

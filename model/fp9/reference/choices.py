@@ -30,7 +30,9 @@ def signed(bits: int, width: int) -> int:
 
 
 def operand_format(row: Row, name: str, formats: tuple[Format, ...]) -> Format:
-    """Return the format of an operand, including its extra bias. Raises ValueError for an unsupported bias."""
+    """Return the format of an operand in one operation, with the extra bias from the bias port. Raises ValueError for
+    an unsupported bias.
+    """
     fmt: Format = chosen(formats, row, f"{name}_format")
     if f"{name}_bias" not in row or not fmt.programmable_bias:
         return fmt

@@ -214,7 +214,7 @@ def _quotient(a: Exact, b: Exact) -> Exact:
 def _root(a: Exact) -> Exact:
     """Return the square root as a fraction.
 
-    An irrational square root is replaced by a fraction slightly above or below.
+    An irrational square root is replaced by a nearby fraction, which gives the same rounded result.
     """
     if a.kind is Kind.NAN or (a.negative and a.kind is not Kind.ZERO):
         return Exact(Kind.NAN)

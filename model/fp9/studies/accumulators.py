@@ -174,7 +174,7 @@ def _loaded(file: Path) -> NDArray[Any]:
 class Published:
     """Published experiment: its set-up, accumulator models and depths, and the errors that the source reports.
 
-    `figures` maps pairs (accumulator model, depth) to published errors, with names of models as in `Errors.engine`.
+    `figures` maps a pair (accumulator model, depth) to the published errors. Models have the names of `Errors.engine`.
     """
 
     name: str

@@ -48,10 +48,7 @@ def cycled(port: Port, count: int, offset: int = 0) -> NDArray[Any]:
 
 
 def sign_bits(formats: Sequence[Format]) -> NDArray[np.uint32]:
-    """Return the mask of the sign bit in each format.
-
-    If the bit below the sign of a special code is cleared or inverted, the code becomes an ordinary number.
-    """
+    """Return the mask of the sign bit in each format."""
     return np.array([1 << (fmt.bits - 1) for fmt in formats], dtype=np.uint32)
 
 
@@ -179,7 +176,7 @@ def signed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def crossed_codes(fmt: Format) -> NDArray[Any]:
-    """Return operand codes for tests in which a single operand varies.
+    """Return operand codes for tests in which all other operands are fixed.
 
     For a format of at most 8 bits, the function returns all codes. For a wider format, the function returns walking
     fractions at every exponent.

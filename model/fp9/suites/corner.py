@@ -100,8 +100,9 @@ LOADED_FAMILIES = carry_out_corner, class_corner
 def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     """Return the corner-case sequences of an accumulator.
 
-    For accumulators with chunks, `chunk_corner` makes the operations; for fixed-point registers, `kulisch_corner`. For
-    all other accumulators, the lists `STEP_FAMILIES` and `LOADED_FAMILIES` name the functions that make the operations.
+    Operations of accumulators with chunks come from `chunk_corner`, and operations of fixed-point registers from
+    `kulisch_corner`. For all other accumulators, the functions in the lists `STEP_FAMILIES` and `LOADED_FAMILIES` make
+    the operations.
     """
     if unit.engine.step.exact:
         return kulisch_corner(unit, rng)

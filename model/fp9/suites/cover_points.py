@@ -51,8 +51,8 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
     """Return cover points for special results and operands: class and sign of the result, and classes of the operands.
 
     Ordinary results give the cover point 0. LOAD and ACCUMULATE have separate cover points, and all other accumulator
-    operations hit no cover point (0). In units with several products, operations with special values in two kinds of
-    operand (factor, scale, addend) hit no cover point (0).
+    operations hit no cover point (0). For units with several products, the cover point is 0 if more than one kind of
+    operand has special values.
     """
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
@@ -125,8 +125,8 @@ def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
 def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     """Return cover points of units with several products.
 
-    If exactly one operand is special, the cover point is its lane and class. For zero products, an addend is a cover
-    point if it is zero, or negative with a single bit set.
+    If exactly one operand is special, the cover point is its lane and class. If all products are zero, cover points are
+    the addends that are zero, or negative with a single bit set.
     """
     count = len(columns[unit.lane_names("a")[0]])
     alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
@@ -214,7 +214,7 @@ def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
 
 
 def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """Return a class number for each value, from its position relative to the target's range limits.
+    """Return the class number of each value, which states where the value lies near the limits of the target's range.
 
     Class 1 holds values within half a step of the largest number. Class 2 holds values from half a step to one step
     above the largest number. Class 3 holds values in the first binade above the largest number's binade. Class 4 holds

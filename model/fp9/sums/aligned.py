@@ -77,8 +77,8 @@ class Aligned(Tiled):
     def has_flags(self) -> bool:
         """Return whether the strategy can compute exception flags.
 
-        A sum is inexact if the lowest bit of a product is below the alignment window. A product with a zero factor must
-        not count as inexact, so its lowest bit must lie above every alignment window.
+        A sum is inexact if the lowest bit of a product is below the alignment window. A zero product must not count as
+        inexact, so its lowest bit must have a larger exponent than every window.
         """
         zero = -NO_EXPONENT - 1
         return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)

@@ -1,4 +1,4 @@
-"""Strategy for matrix products with exact sums over K, rounded once."""
+"""Strategy for matrix products whose sums are exact and rounded only once."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Exact(FastSums):
-    """Strategy for matrix products with exact sums over K: each sum is rounded only once.
+    """Strategy for accumulators with exact sums: each sum over K is rounded only once.
 
     Each operand is split by exponent into parts, so that float64 can add the products of any two parts exactly.
     """
@@ -50,7 +50,7 @@ class Exact(FastSums):
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         """Return whether the strategy is exact for two operands.
 
-        An operand that is split into parts must be finite.
+        If an operand must be split into parts by exponent, all its numbers must be finite.
         """
         return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
 

@@ -74,7 +74,7 @@ class Chain(FastSums):
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
         """Return sums with their exception flags.
 
-        No sum underflows, because all terms are multiples of float32's smallest subnormal number.
+        All terms are multiples of float32's smallest subnormal number, so no sum underflows.
         """
         sums, inexact = scratch_copy(start, self.carrier), scratch(start.shape, np.bool_)
         a, b, *ends = some_of((self.a, self.b), rows, columns, 0, self.depth)

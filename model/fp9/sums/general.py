@@ -54,13 +54,13 @@ def rounding_of(
 
 
 def step_rounding(engine: Engine) -> Result:
-    """Return the kernel arguments for the rounding of a step, and the table that decodes the rounded codes."""
+    """Return the kernel arguments for rounding each step, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, *engine.nans_of_steps)
     return _rounding(engine.result.format, engine.result.rounding, *ends)
 
 
 def output_rounding(engine: Engine) -> Result:
-    """Return the kernel arguments for the rounding of a total, and the table that decodes the rounded codes."""
+    """Return the kernel arguments for rounding totals, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, engine.nan.code, engine.nan.invalid_code)
     return _rounding(engine.output, engine.output_rounding, *ends)
 
@@ -84,7 +84,7 @@ def _rounding(
 
 @functools.lru_cache(maxsize=256)
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
-    """Return an accumulator model's parameters for the kernels, and the number of limbs (integers) of an exact sum.
+    """Return an accumulator model's parameters for the kernels, and the number of 32-bit limbs of an exact sum.
 
     `products` is the range of exponents that the bits of products can have. In the returned parameters, the sum of each
     chunk is added to a total, and 0 * NaN gives NaN.

@@ -62,7 +62,7 @@ class NarrowSums:
     ) -> None:
         """Compute a * b + c for columns of codes (n,), and write the codes and flags of the results.
 
-        `factors` holds the formats of `a` and `b`.
+        `factors` holds the formats of the two factors, `a` and `b`.
         """
         from fp9.kernels import round32 as fast_kernels  # slow to load
 
@@ -91,9 +91,9 @@ def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
 
 
 def _limits(result: Format, rounding: Rounding) -> Limits:
-    """Return the float32 bit patterns at which exception flags start or stop being raised.
+    """Return the float32 bit patterns that bound the ranges in which an exception flag is raised.
 
-    A bisection with the general rounding kernel finds the bit patterns.
+    The function finds each pattern by bisection, with the general rounding kernel.
     """
     from fp9.kernels import round64 as kernels  # slow to load
     from fp9.kernels.round32 import Limits

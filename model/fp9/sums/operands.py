@@ -29,8 +29,7 @@ if TYPE_CHECKING:
 class Span(NamedTuple):
     """Number format with bounds on the exponents of its (scaled) numbers.
 
-    `lowest` and `highest` bound the exponents of all bits in all numbers. `precision` is the number of significand
-    bits.
+    Every bit of every number has an exponent from `lowest` to `highest`. `precision` is the number of significand bits.
     """
 
     format: Format
@@ -319,7 +318,7 @@ def _top_bit_table(fmt: Format) -> NDArray[np.int16]:
 
 @functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
-    """For a format of at most `TABLE_BITS` bits, return a mask of the finite codes."""
+    """Return a mask by code, true for finite numbers. The format must have at most `TABLE_BITS` bits."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
     return finite
 

@@ -126,8 +126,8 @@ def dot(
     last axis of the scales. The accumulator model's field `scaling` states where the scales are applied. With
     `scale_format` (e8m0, ue4m3, ue5m3, e6m2), the scales are codes of this format. A NaN scale gives NaN.
 
-    For stochastic rounding, `random_bits` holds integers of `random_width` bits. The last axis of `random_bits` holds
-    one integer for every rounding (`Engine.steps`), and one more for a scaled sum.
+    For stochastic rounding, `random_bits` holds integers of `random_width` bits. The last axis of `random_bits` has one
+    integer for every rounding (`Engine.steps`), plus one if the sum is scaled.
 
     Returns codes of the accumulator's output format (`engine.output`), in the operands' shape without the last axis. If
     `out` is given, the codes are written to `out`. With `flags`, also returns exception flags (uint8, bits of

@@ -25,7 +25,7 @@ def can_round(result: Format, rounding: Rounding) -> bool:
 
 
 def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
-    """Return whether all numbers of a result format are normal numbers of a wider float type (the carrier).
+    """Return whether a wider float type (the carrier) has all numbers of a result format as normal numbers.
 
     The carrier must also represent the constants that the rounding uses.
     """
@@ -70,7 +70,7 @@ def tiny_below(result: Format) -> float:
 def _lowest_numbers(result: FixedFormat, to_even: bool, carrier: type[np.floating[Any]]) -> tuple[Any, Any, Any]:
     """Return the constants `limit`, `magic` and `steps`, with which kernels round numbers in a format's lowest binades.
 
-    A magnitude below `limit` is rounded by adding and subtracting `magic`, or truncated to a multiple of 1 / `steps`.
+    Below `limit`, magnitudes are rounded by adding and subtracting `magic`, or truncated to multiples of 1 / `steps`.
     """
     if result.subnormals:
         quantum = result.quantum(result.lowest_exponent)

@@ -58,7 +58,7 @@ class Scales(NamedTuple):
 def scaled(numbers: NDArray[Any], factors: NDArray[np.float64]) -> NDArray[Any]:
     """Multiply numbers by factors, and return the products in the dtype of the numbers.
 
-    The product of infinity and 0 is the NaN `invalid_nan`.
+    Infinity times a scale of 0 gives the NaN pattern `invalid_nan`.
     """
     some_zero = not factors.all()
     with np.errstate(invalid="ignore"):  # an infinity times a scale of zero

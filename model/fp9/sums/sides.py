@@ -28,9 +28,9 @@ View = Callable[["NDArray[Any]"], "NDArray[Any]"]
 class Side:
     """Rows (rows, k) of an operand with their scales.
 
-    For the right operand of a product, the rows are its columns. `scales` (rows, k or 1) multiplies the numbers.
-    `at_sums` (rows or 1, chunks or 1) multiplies the sums of chunks. `groups` (rows or 1, groups or 1) multiplies the
-    sums of groups of products.
+    If the operand is the right factor of a matrix product, its columns are stored as rows. `scales` (rows, k or 1)
+    holds the factors for the operand's numbers. `at_sums` (rows or 1, chunks or 1) holds the factors for the sums of
+    chunks. `groups` (rows or 1, groups or 1) holds the factors for the sums of groups of products.
     """
 
     operand: Operand
@@ -67,14 +67,14 @@ class Side:
 
     @functools.cached_property
     def values(self) -> NDArray[np.float64]:
-        """Return the scaled numbers of the side as a float64 array, row by row."""
+        """Return the numbers of an operand, multiplied by its scales, as a float64 array (rows, k)."""
         return self.rows("float64")
 
     @functools.cached_property
     def powers(self) -> NDArray[np.float64]:
         """Return the powers of two that determine alignment, row by row.
 
-        If the accumulator has no alignment window, the array has the shape (1, 1).
+        An accumulator without alignment window needs no such powers, so the array then has the shape (1, 1).
         """
         return self.rows("powers") if self.aligned else NO_POWERS
 
@@ -95,7 +95,7 @@ class Side:
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
-    """Return the rows or columns of an operand that `view` selects, as a side of a product with `depth` terms per sum.
+    """Return selected rows or columns of an operand, as one side of a matrix product with `depth` products per sum.
 
     `scales` (rows or 1, blocks) comes from `scale_rows`.
     """

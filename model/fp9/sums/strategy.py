@@ -36,10 +36,10 @@ Pair = tuple["NDArray[Any]", "NDArray[Any]"]
 
 
 def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
-    """Return selected rows of a matrix (rows, k), selected columns of a matrix (k, columns), and a range of products.
+    """Return selected rows of a matrix (rows, k) and selected columns of a matrix (k, columns), with a product range.
 
-    The range is begin..end-1. If a copy is needed, only the products begin..end-1 are copied, and the returned range
-    starts at 0.
+    The range is begin..end-1. If a copy is needed, the copy holds only the products begin..end-1, and the returned
+    range starts at 0.
     """
     a, b = pair
     if isinstance(rows, slice) and columns is EVERY:
@@ -55,7 +55,7 @@ _NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
 class Flagged(NamedTuple):
     """Result of a strategy: sums, their flags, and a mask of sums with unknown flags, each of shape (rows, n).
 
-    The mask is always true for infinite and NaN sums.
+    The flags of infinite and NaN sums are unknown, whatever the mask.
     """
 
     numbers: NDArray[Any]
@@ -119,7 +119,7 @@ class FastSums(abc.ABC):
         return totals
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add the sum of each chunk to the totals (rows, columns), in place or in a new array, and return the totals."""
+        """Add the sum of each chunk to the totals (rows, columns), and return the totals."""
         for begin, end, scales in self._chunks(rows, columns):
             zeros = scratch_full(totals.shape, 0.0, self.carrier)
             parts = self.accumulate(rows, columns, zeros, begin, end)
@@ -171,5 +171,5 @@ def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
 
 
 def range_bits(x: Span) -> int:
-    """Return the number of bits of a fixed-point number that covers an exponent range."""
+    """Return how many bits a fixed-point number needs to cover an exponent range."""
     return x.highest - x.lowest + 1

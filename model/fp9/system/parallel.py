@@ -104,7 +104,7 @@ def run_parts(
 ) -> None:
     """Call `work` for every part on `threads` threads. None means one thread for each core.
 
-    The calling thread also processes parts, so that nested calls and busy thread pools cannot deadlock. To run faster
+    The calling thread also processes parts. Therefore nested calls and busy thread pools cannot deadlock. To run faster
     on several threads, `work` must release the GIL. Raises ValueError for less than one thread. An exception in `work`
     is raised after all running parts have ended.
     """
@@ -147,7 +147,7 @@ class Rates:
     def measured(self, kind: Hashable, work: Callable[[slice], None], products_per_row: int) -> Callable[[slice], None]:
         """Wrap the function `work`, so that each call measures its running time.
 
-        A faster call lowers the measured rate at once, and slower calls raise it slowly.
+        If a call is faster than before, the measured rate drops at once. Slower calls raise it slowly.
         """
 
         def timed(rows: slice) -> None:

@@ -48,9 +48,9 @@ class Checked:
 def check(path: Path | str, unit: Unit | None = None) -> Checked:
     """Check a vector file's digest, manifest, inputs and results against the golden model.
 
-    If the inputs come from a suite, the suite is generated again and compared with the inputs. Without `unit`, the unit
-    is the catalogue unit that the manifest names. Raises ValueError if the file does not hold vectors of the unit.
-    Raises OSError if the file is missing.
+    If the manifest names a suite, the suite is generated again and must equal the inputs in the file. Without `unit`,
+    the unit is the catalogue unit that the manifest names. Raises ValueError if the file does not hold vectors of the
+    unit. Raises OSError if the file is missing.
     """
     path = Path(path)
     vectors = read(path, unit)

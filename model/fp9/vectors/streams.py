@@ -34,7 +34,7 @@ _FORM = FILE_FORMATS["vec"]
 
 
 def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = False) -> Iterator[bytes]:
-    """Yield operations of a level (1 or 2) with their results, as byte strings of many lines.
+    """Yield the operations and results of a test level (1 or 2), as byte strings of many lines.
 
     With `forever`, random operations follow without end. Equal arguments give equal lines. Raises ValueError for an
     unknown level. Raises ValueError for an endless stream of a unit with state, because its operations are one sequence
@@ -64,7 +64,7 @@ def _lines(vectors: VectorSet) -> bytes:
 
 @dataclass(frozen=True)
 class Wrong:
-    """Wrong line: line number, operands, expected result and found result."""
+    """Line whose result is wrong: line number, operands, expected result and found result."""
 
     line: int
     operands: dict[str, int]

@@ -70,7 +70,7 @@ class TileStep(NamedTuple):
 
 def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
-        """Run one step. The arguments start with the fields of a `TileStep`.
+        """Run one step. The first arguments are the fields of a `TileStep`.
 
         If the fields of `Ends` follow, steps whose bits all fit into the alignment window are added without alignment.
         If the fields of `Losses` follow, inexact steps set marks.
@@ -133,7 +133,7 @@ def _edges(s, row):
 def _steps(s, t, some, others, marks):
     """Run one accumulation step on all rows of a panel, which holds the accumulators of some columns.
 
-    `others` holds the fields of `Ends`, the fields of `Losses`, both, or none.
+    `others` is a tuple of optional arguments: the fields of `Ends`, then the fields of `Losses`.
     """
     a, power_a, values, powers, panel, first, last, redo = some
     numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, power_a, a.shape[1])

@@ -21,8 +21,8 @@ def none(_code: Code, x: Any) -> Any:
 def to_even(code: Code, x: Any, scale: Any) -> Any:
     """Round `x` to nearest even, and drop `drop` fraction bits. `scale` is 2^drop.
 
-    The function adds and subtracts a number s: 2^drop times the power of two of `x`. In the intermediate sum, the last
-    bit has the weight of the result's last bit.
+    The function adds and subtracts a number s: 2^drop times the power of two of `x`. The last bit of the intermediate
+    sum has the same weight as the last bit of the result.
     """
     sign_and_exponent = code.constant(-1 << code.fraction_bits)
     power = code.as_numbers(code.builder.and_(code.as_bits(x), sign_and_exponent))
@@ -56,12 +56,12 @@ def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit
 
 
 def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
-    """Return the XOR of the rounded sum's bits and the exact sum's bits."""
+    """Return the bits in which the rounded sum and the exact sum differ (XOR)."""
     return code.builder.xor(code.as_bits(exact), code.as_bits(rounded))
 
 
 def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
-    """Return the XOR of the rounded sum's bits and the exact sum's bits, negated if the sum can be tiny.
+    """Return the bits in which the rounded and the exact sum differ (XOR), negated if the sum can be tiny.
 
     `doubt` is 1 if the type of the accumulators may have lost bits of a tiny sum.
     """

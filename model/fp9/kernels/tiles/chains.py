@@ -84,8 +84,8 @@ def _flagged(a, values, panels, first, products, found, every):
 def plain_flagged(a, b, acc, inexact, begin, end):
     """Do the same as `plain`, and also set `inexact` where an accumulator had an inexact sum.
 
-    If the processor's inexact flag is raised, the sums are computed again with rounding down and with rounding up. An
-    accumulator had an inexact sum if the results rounded down and rounded up differ.
+    If the processor's inexact flag is raised, the sums are computed again with rounding down and with rounding up. If
+    rounding down and rounding up give different results, one of the accumulator's sums was inexact.
     """
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panels, values = np.zeros((4, m, width), acc.dtype), np.zeros((_LOOK, width), acc.dtype)

@@ -116,7 +116,7 @@ def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
         """Add the even products of one step to one sum, and the odd products to another sum.
 
-        The arguments start with the fields of a `TileStep`. The fields of `Losses` may follow.
+        The first arguments are the fields of a `TileStep`. The fields of `Losses` may follow.
         """
         own, lost = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
@@ -166,7 +166,7 @@ def _step(s, t, left_side, packed, panel, found, products, redo, losses, marks):
 def halves(s, t, sides, sums_of_steps, products, redo, lost):
     """Add products to accumulators in steps of `s.products` products, in float64.
 
-    In the arrays, the even products of a step stand before its odd products. The arguments are those of
+    For each step, the arrays hold the even products first, then the odd products. The arguments are those of
     `aligned.aligned`, but without chunks.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end) = sides, sums_of_steps, products

@@ -24,12 +24,12 @@ NEAREST_EVEN, NEAREST_AWAY = range(2)
 
 @inlined
 def block_of(products):
-    """Return the number of products in a block: a multiple of the number of products in a step."""
+    """Return the number of products in a block, a multiple of the `products` of one step."""
     return max(BLOCK // products, 1) * products
 
 
 class Step(NamedTuple):
-    """Constants of a step size: the power of two `unit`, its exponent, and the limit `ceiling` for sums.
+    """Power of two `unit` with its exponent, and the limit `ceiling` for sums of its multiples.
 
     A sum of multiples of `unit` is exact if all magnitudes stay below `ceiling`.
     """
@@ -140,10 +140,9 @@ def _marked_at_edge(edge, some, marks):
 def _steps(tile, edge, s, t, numbers, panel, step, single, marks, columns):
     """Run several accumulation steps on the rows of a register tile.
 
-    `step` holds the first product, the first row, the number of steps, and the number of products in a step. If
-    `single` is true, rows are computed one by one: for incomplete tiles, and for tiles in the lowest binades. `marks`
-    holds the marks of inexact sums, or is None if no marks are needed. `columns` is the number of columns for which
-    marks exist.
+    `step` holds the first product, the first row, the number of steps, and the number of products in a step. Rows are
+    computed one by one (`single` is true) in incomplete tiles and in tiles with very small sums. `marks` holds the
+    marks of inexact sums, or is None if no marks are needed. `columns` is the number of columns for which marks exist.
     """
     (a, values), (first, row, steps, products) = numbers, step
     if single:
@@ -271,9 +270,9 @@ def rounded(s, t, sides, sums, products, redo, join, lost):
     both exponent arrays are empty: (m, 0) and (0, n). `redo` (m, panels) is set where sums may be wrong, because a
     number overflowed or became too small.
 
-    All other arguments are those of `aligned.aligned`, except that `lost` has two differences. No mark is set if only
-    the rounding to the type of the accumulators was inexact. The mark of an inexact sum is negative if the sum can be
-    tiny.
+    All other arguments are those of `aligned.aligned`, except that `lost` has two differences. If only the first
+    rounding (to the type of the accumulators) is inexact, no mark is set. The mark of an inexact sum is negative if the
+    sum can be tiny.
     """
     _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 

@@ -89,7 +89,7 @@ class Code:
     def part(self, vector: Any, number: int) -> Any:
         """Divide a long vector into parts of `lanes` lanes, and return part `number`.
 
-        The lanes of the part are sign-extended to the builder's lane width.
+        In the returned part, each lane is sign-extended to the lane width of the code builder.
         """
         places = [number * self.lanes + lane for lane in range(self.lanes)]
         chosen = ir.Constant(ir.VectorType(_I32, self.lanes), places)
@@ -261,7 +261,7 @@ _INEXACT = 1 << 5
 
 
 def _watched(builder: Any, call: Callable[[], Any]) -> Any:
-    """Emit a call. Return whether any operation in the call was inexact, from the processor's status flag."""
+    """Emit a call. Return the processor's inexact flag, which tells whether an operation in the call was inexact."""
     if not binding.get_process_triple().startswith("x86_64"):
         call()
         return ir.Constant(ir.IntType(1), 1)
@@ -289,8 +289,9 @@ def _set_rounding(builder: Any, mode: int) -> None:
 def take_panel(panel, acc, left):
     """Copy columns of `acc`, starting at column `left`, to a panel. A panel holds the columns of one tile.
 
-    The remaining columns of the panel are set to zero. The loops use slices, because LLVM does not know that an index
-    such as `left + j` is never negative. With an index such as `left + j`, LLVM would load numbers one by one.
+    The remaining columns of the panel are set to zero. The loops use slices, because LLVM cannot prove that an index
+    such as `left + j` is not negative. With an index such as `left + j`, the compiled code would load one number at a
+    time.
     """
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
@@ -313,7 +314,8 @@ def give_panel(panel, acc, left):
 
 @inlined
 def join_panel(totals, parts, t, tiny, lost):
-    """Set totals = round(totals + parts) for two panels, and set the parts to zero. `joined` does the rounding.
+    """Set totals = round(totals + parts) for two panels (tiles of accumulators), and set the parts to zero. `joined`
+    does the rounding.
 
     `lost` is a result of `marks_of`.
     """

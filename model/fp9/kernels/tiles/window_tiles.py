@@ -49,7 +49,7 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Exponents of the highest and lowest bit in a step's products, for each row. The exponents may be bounds."""
+    """For each row, exponents of the highest and the lowest bit in all products of a step. The exponents may be bounds."""
 
     highest: Any
     lowest: Any
@@ -58,8 +58,8 @@ class Ends(NamedTuple):
 class Losses(NamedTuple):
     """Arrays for marking truncated bits.
 
-    `low_a` (bytes, in the shape of `a`) and `low_b` (packed) are the exponents of the lowest bits. `marks` holds
-    integers.
+    `low_a` (bytes, in the shape of `a`) and `low_b` (packed) hold the exponents of the numbers' lowest bits. `marks`
+    holds integers.
     """
 
     low_a: Any
@@ -223,7 +223,7 @@ def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends
 def pack(values, powers, b, power_b, left):
     """Copy columns of `b` and their exponents, starting at column `left`, to `values` and `powers`.
 
-    The remaining columns of `values` and `powers` stay unchanged.
+    Columns of `values` and `powers` beyond the last column of `b` stay unchanged.
     """
     zero = b.dtype.type(0.0)
     count = min(values.shape[2], b.shape[1] - left)
@@ -272,7 +272,7 @@ def _ends(powers, lows):
 
 @inlined
 def ends_of_steps(power_a, low_a, begin, end, length, products):
-    """Return the highest and the lowest exponent in each row of `a` for every step, shape (steps, 2, rows)."""
+    """For every step, return the highest and the lowest exponent in each row of `a`, shape (steps, 2, rows)."""
     steps = -(-length // products) * -(-(end - begin) // length)
     ends = np.empty((steps, 2, power_a.shape[0]), np.int64)
     step = 0
@@ -287,7 +287,7 @@ def ends_of_steps(power_a, low_a, begin, end, length, products):
 
 @inlined
 def ends_of_columns(ends, power_b, low_b):
-    """Write the highest and the lowest exponent of each row of `b` to `ends` (2, products), as bytes.
+    """For each row of `b`, write the highest and the lowest exponent to `ends` (2, products), as bytes.
 
     Return the highest and the lowest exponent of all rows.
     """

@@ -26,7 +26,7 @@ Each function takes a dictionary of texts and returns a record.
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
-        """Log nothing, because the command prints on standard error."""
+        """Suppress the server's log lines. The command prints its own messages on standard error."""
 
 
 def application() -> Bottle:

@@ -48,7 +48,7 @@ _OPPOSITE = 0.25
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the corner-case operations of an accumulator with chunks.
 
-    The operands of a single sum, in the argument `step`, are used in three ways:
+    `step` holds operations of a single sum, which are used in three ways:
 
     - the product becomes a chunk, which is added to the addend,
     - two products are added within one chunk,
@@ -88,8 +88,8 @@ def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return operation sequences that add two products in one accumulator chunk.
 
-    Each sequence is LOAD, ACCUMULATE, FOLD and a random operation. The second product comes from the next corner case,
-    or nearly cancels the first product.
+    The operations of a sequence are LOAD, ACCUMULATE, FOLD and a random operation. The second product comes from the
+    next corner case, or nearly cancels the first product.
     """
     following = {name: np.roll(column, -1) for name, column in step.items()}
     opposite = _opposites(unit, step, rng)
@@ -122,7 +122,7 @@ def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operation sequences: a LOAD, each possible pair of successive operations, and a FOLD."""
+    """Yield operation sequences of a LOAD, two operations, and a FOLD, for each possible pair of operations."""
     for first, second in itertools.product(unit.operations, repeat=2):
         operations = (MacOp.LOAD, first, second, MacOp.FOLD)
         yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
@@ -150,7 +150,7 @@ def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:
-    """Return operation sequences that end a chunk after 1, 2, ... steps, up to one step more than a full chunk.
+    """Return operation sequences that end a chunk after every number of steps, up to one more than a full chunk.
 
     FOLD, LOAD, CLEAR or HOLD ends the chunk, and further operations follow. Operation codes above the code of FOLD also
     mean FOLD. The last sequence fills a chunk. All products are finite, because an infinity or NaN in the accumulator
@@ -210,7 +210,7 @@ def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def last_groups(unit: Mac) -> int:
-    """Return the number of operation groups in the last sequence of the corner suite, a sequence that fills a chunk."""
+    """Return the number of operation groups in the suite's last sequence, which fills a chunk."""
     return -(-(unit.chunk_steps + len(_BEHIND) + 2) // GROUP)
 
 

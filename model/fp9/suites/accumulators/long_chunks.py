@@ -46,8 +46,8 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
 def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
     """Return operation sequences that add a zero product to a chunk, and the number of sequences.
 
-    The chunk holds the sum of four products, whose code differs in one bit from a zero, infinity or NaN. FOLD then adds
-    the partial sum of the chunk to a total of zero.
+    The chunk sums four products. The code of the sum differs in one bit from the code of zero, infinity or NaN. FOLD
+    then adds the partial sum of the chunk to a total of zero.
     """
     chunk = fixed(unit.engine.result.format)
     codes = np.repeat(beside_special(chunk), 8)
@@ -62,7 +62,7 @@ def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) ->
 def _summed(
     table: ProductTable, wanted: NDArray[np.float64], products: int, rng: np.random.Generator
 ) -> Iterator[Inputs]:
-    """Yield factors of successive products whose sum approximates the numbers in `wanted`, as input columns.
+    """Yield input columns with the factors of one product at a time. The sum of the products approximates `wanted`.
 
     Each product is the largest product that does not exceed the remaining difference.
     """

@@ -52,7 +52,7 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 def loaded(unit: Mac, step: Inputs) -> Inputs:
     """Return each operation as a LOAD, followed by an ACCUMULATE of zeros that must not change the accumulator.
 
-    The zeros are zero products with the sign of the addend.
+    The ACCUMULATE adds zero products with the addend's sign.
     """
     loads: Inputs = {"op": np.full(len(step["c"]), MacOp.LOAD), **step}
     return _sequences(loads, _zeros(unit, loads) | {"op": np.full(len(step["c"]), MacOp.ACCUMULATE)})

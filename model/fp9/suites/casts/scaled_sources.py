@@ -21,7 +21,7 @@ _FAR = 16
 
 
 def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources of any magnitude, with scales that move the sources into the targets' range.
+    """Return sources of any magnitude. Scales move the sources into the targets' range.
 
     Half of the sources are subnormal.
     """

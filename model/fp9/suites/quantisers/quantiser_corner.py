@@ -93,8 +93,8 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
     """Return a random selection of blocks from a corner suite, in the suite's order.
 
-    In a third of the blocks, subnormal source numbers are large enough to affect elements. For power-of-two scales, in
-    up to half of the selected blocks, the second largest number would give another scale.
+    In a third of the blocks, subnormal source numbers are large enough to affect elements. For power-of-two scales, up
+    to half of the selected blocks have a scale that depends on the largest number alone.
     """
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]
@@ -113,7 +113,8 @@ def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
 def _decided_by(unit: Quantiser, blocks: Codes, corner: Inputs) -> Codes:
     """Return cover points of the blocks whose scale would change without the largest number.
 
-    A cover point is the lane of the largest number, and the highest bit that differs from the second largest number.
+    A cover point is a pair: the lane of the largest number, and the highest bit in which the two largest numbers
+    differ.
     """
     last = slice(unit.group - 1, None, unit.group)
     rules = np.minimum(corner["rule"][last], len(unit.rules) - 1) if "rule" in corner else np.zeros(len(blocks), int)
@@ -219,7 +220,7 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
 def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks whose amax is a scale threshold plus one lower bit, for every lane and bit.
 
-    All other numbers have the upper bits of amax, a 0 at the lower bit that was set in amax, and random bits below.
+    The other numbers equal amax in all bits above the lower bit. They have 0 at this bit, and random bits below.
     """
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))

@@ -346,7 +346,7 @@ def _elements(unit: Quantiser) -> Numbers:
 def _at_middles(unit: Quantiser, amax: Codes, codes: Codes, tensors: Codes, rng: np.random.Generator) -> Codes:
     """Return magnitudes at and next to midpoints between two scaled elements, shape (n, length).
 
-    No magnitude exceeds amax. A third of the magnitudes are at or next to a scaled element instead.
+    No magnitude exceeds amax. A third of the magnitudes are at or next to a scaled element, not a midpoint.
     """
     shape, middles = (len(amax), unit.block.length), _middles(unit)
     points = np.concatenate([middles, middles, _elements(unit)[1:]])

@@ -9,8 +9,8 @@ some operations another term cancels the large term that sets the window's posit
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
 
-If the products are added before the addend, the carry of their sum can produce the discarded bit. In the figure below,
-the sum of two products has exactly two 1 bits.
+The discarded bit can also come from the sum of the products, if the products are added before the addend. In the figure
+below, the sum of two products has exactly two 1 bits.
 
     addend       1 x x x x x x x |
     product                    1 | 0 1 1
@@ -123,7 +123,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
 def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
     """Return operations with one product, and an addend with exactly two bits set.
 
-    The addend's exponent ranges from far below to just above the product's exponent.
+    The addend's exponent takes every value from far below to just above the exponent of the product.
     """
     formats, rows, addends = (a.format, b.format), np.arange(_COUNT), fixed(unit.engine.addend_format)
     assert unit.engine.window.width is not None
@@ -168,8 +168,8 @@ def _sums_of_two_bits(a: Format, b: Format, window: int) -> _Pairs:
     """Return pairs of products with the sum 2^i + 2^j, i > j.
 
     The first product of a pair is positive, and takes every value that a product can have. The second product has
-    either sign. In a sum 2^i + 2^j, i exceeds the exponent of the first product by at most two. The exponent j is lower
-    than the exponent i by at most `window`.
+    either sign. In a sum 2^i + 2^j, i exceeds the exponent of the first product by at most two. The exponent j is less
+    than i by at most `window`.
     """
     x, y, products = by_size(a, b)
     sizes, first = np.unique(products, return_index=True)

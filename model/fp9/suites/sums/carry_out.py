@@ -1,7 +1,7 @@
 """Corner-case operations in which the addend makes the sum carry out.
 
-All products have the largest significands and equal exponents. The sum of the products alone is just below a power of
-two. With the addend, the sum reaches the next power of two: a carry out.
+All products have the largest possible significand, and their exponents are equal. The sum of the products alone is just
+below a power of two. With the addend, the sum reaches the next power of two: a carry out.
 
     four products   1 1 1 0 . 0 0 0 1
     addend                1 . 1 1 1 1 x x x

@@ -45,8 +45,8 @@ def _ends(engine: Engine) -> list[int]:
 def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
     """Return operations in which one step of a chunk discards bits. Most other steps add zero.
 
-    Some of the other steps cancel the large product, and some discard bits as well. Addends are zero, random codes, or
-    cancel the sum, exactly or up to one ulp.
+    Some other steps cancel the large product, and some discard bits as well. Addends are zero, random codes, or cancel
+    the sum, exactly or up to one ulp.
     """
     steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
     every = [_step(unit, a, b, end, rng) for _ in range(steps)]

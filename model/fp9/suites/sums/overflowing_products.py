@@ -25,10 +25,10 @@ _COUNT = 1000
 def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of operand formats whose products can exceed the largest result.
 
-    The function requires that the largest product exceeds the largest result by more bits than the result's precision.
-    Some bits of the internal sum then never appear in a finite result. For units with one product, nothing is yielded,
-    because a second product is needed for cancellation. For units with one pair of operand formats, nothing is yielded,
-    because other corner cases test such units.
+    The largest product must exceed the largest result by more bits than the result format has. Some bits of the
+    internal sum then never appear in a finite result. For units with one product, nothing is yielded, because a second
+    product is needed for cancellation. For units with one pair of operand formats, nothing is yielded, because other
+    corner cases test such units.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]

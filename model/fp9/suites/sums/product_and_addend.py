@@ -64,7 +64,7 @@ def special_cross(a: Format, b: Format, result: FixedFormat) -> Triple:
 
 
 def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends with every exponent difference from the product, walking fractions, and both signs."""
+    """Return addends at every exponent difference from the product, with walking fractions and both signs."""
     p, fractions = result.fraction_bits, walking_fractions(result)
     distance, which, negative = _grid(rng, count, 2 * p + 25, len(fractions), 2)
     x, y = _factors(a, b, count, rng)
@@ -194,7 +194,7 @@ def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random
 
 
 def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations with the smallest products and addends, and operations with the largest products and addends.
+    """Return operations with the smallest products and addends, and operations with the largest ones.
 
     The addends have walking fractions, and all combinations of signs occur.
     """

@@ -37,8 +37,8 @@ _NONE, _AROUND, _HIGHEST, _LARGEST = range(4)
 def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations in which a small product decides the result of an exact sum.
 
-    The function requires a unit with several products, exact sums and power-of-two scales. A scale that is not a power
-    of two would turn one bit into several bits.
+    The unit must have several products, exact sums and power-of-two scales. A scale that is not a power of two would
+    turn one bit into several bits.
     """
     scaled = unit.scale is not None and unit.scale.precision == 1
     if scaled and unit.products > 1 and unit.engine.window.width is None:
@@ -114,7 +114,7 @@ def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> N
 
 
 def _addends(unit: Dot, large: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return stimulus for the addend: zeros, random codes, and numbers that cancel the large products up to one ulp.
+    """Return addends: zeros, random codes, and numbers that cancel the large products exactly or up to one ulp.
 
     Operations without large products have random addends.
     """

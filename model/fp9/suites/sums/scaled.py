@@ -43,11 +43,11 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations that combine special and extreme scales of both operands in one block.
+    """Yield operations in which both scales of a block are special or extreme.
 
     Each of the combined scales is code 0, the smallest number, 1, the largest number or NaN. All factors are random.
-    Half of the addends have an exponent near the first product's exponent, and half are random. Units without scales
-    yield no operations.
+    Half of the addends have about the exponent of the first product, and half are random. Units without scales yield no
+    operations.
     """
     if unit.scale is None:
         return
@@ -126,8 +126,8 @@ def _borrowed(
     """Yield operations in which one product of opposite sign causes a borrow in the sum of all other products.
 
     The other products have the same sign, and their sum is a power of two that exceeds each product. The borrow ripples
-    through all bits from the opposite product up to the power of two. The addend often cancels every bit of the sum
-    except the lowest. For units with two products, or with a separate scale for each block, nothing is yielded.
+    through all bits from the opposite product up to the power of two. Many addends cancel the sum except for its lowest
+    bit. For units with two products, or with a separate scale for each block, nothing is yielded.
     """
     formats, lanes = (unit.a[first], unit.b[second]), unit.products
     full = full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []

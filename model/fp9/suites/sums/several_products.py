@@ -9,7 +9,7 @@ are:
 - zeros of every sign,
 - several infinities and NaN in one operation.
 
-Most addends are close to the sum of the products. Operations with few terms have only the addend, a product and the
+Most addends are close to the sum of the products. Some operations have few nonzero terms: the addend, a product and the
 addend, two products, or one special operand.
 """
 
@@ -179,7 +179,7 @@ def _single_bits(result: FixedFormat) -> Codes:
 
 @functools.lru_cache(maxsize=16)
 def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """Return the factors and the exponents of all nonzero products, in rising order of the exponents."""
+    """Return factors of all nonzero products, sorted by the exponents of the products, and these exponents."""
     x, y = (axis.reshape(-1) for axis in np.meshgrid(*(crossed_magnitudes(fmt) for fmt in (a, b))))
     exponents = np.floor(np.log2(product(x, y, a, b))).astype(np.int64)
     order = np.argsort(exponents, kind="stable")
@@ -233,8 +233,8 @@ def _powers_around(
 def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
     """Return factors of two products in random lanes, and zeros in all other lanes.
 
-    The exponent difference of the two products takes every value up to the point where the smaller is only a sticky
-    bit. In a third of the operations, a third product cancels the larger of the two, so that the smaller product is the
+    The exponent difference of the two products takes every value until the smaller product affects only the sticky bit.
+    In a third of the operations, a third product cancels the larger of the two, so that the smaller product is the
     result.
     """
     x, y = _lone(a, b, engine.step.products, count, rng)
@@ -324,7 +324,7 @@ def _meeting(
 def _around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends of either sign, with magnitudes from far below the largest product to above the sum.
+    """Return addends of either sign, from far below to far above the largest product.
 
     One tenth of the addends are zero.
     """

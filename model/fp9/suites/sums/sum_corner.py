@@ -47,8 +47,8 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
     """Return the corner-case operations of a sum for every pair of operand formats.
 
     Every code of every operand format occurs. For units with bias ports, the operations use a few combinations of
-    biases. `part` is the fraction of operations to generate, compared with a unit without state. In a unit with several
-    products, corner cases of a single product use a random lane.
+    biases. `part` is the number of operations as a fraction of the number for a unit without state. In a unit with
+    several products, corner cases of a single product use a random lane.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
@@ -150,7 +150,7 @@ def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) ->
 
 @dataclass(frozen=True)
 class Operand:
-    """Operand format of some operations: the format, its index on the select port, and the extra bias.
+    """Format of an operand in some operations, with its index on the select port and its extra bias.
 
     If the bias is None, the operations cycle through all biases.
     """

@@ -9,8 +9,8 @@ small products of opposite sign then add up to zero.
     product              1 | x x x
     product    -         1 |   x x x
 
-Scales can also shift a sum so far below the smallest result that it rounds to zero. If a chunk's sum rounds to zero,
-the result must be the addend.
+If scales shift a sum far below the smallest result, the sum also rounds to zero. If a chunk's sum rounds to zero, the
+result must be the addend.
 """
 
 from __future__ import annotations

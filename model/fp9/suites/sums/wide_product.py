@@ -28,7 +28,8 @@ from fp9.suites.sums.product_and_addend import (
 def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> Triple:
     """Return the corner-case operations of a single product, for units whose operands and result share one format.
 
-    Half of the `operations` have walking significands or chosen last product bits, to test multiplier and shifters.
+    Half of the operations test the multiplier and the shifters, by walking significands or chosen low bits of the
+    product.
     """
     share = operations // 16
     parts = [family(fmt, fmt, fmt, share, rng) for family in (class_cross, alignments, residues, boundaries)]
