@@ -30,9 +30,7 @@ def signed(bits: int, width: int) -> int:
 
 
 def operand_format(row: Row, name: str, formats: tuple[Format, ...]) -> Format:
-    """Return the format of an operand in one operation, with the extra bias from the bias port. Raises ValueError for
-    an unsupported bias.
-    """
+    """Return an operand's format, with the bias from the bias port. Raises ValueError for an unsupported bias."""
     fmt: Format = chosen(formats, row, f"{name}_format")
     if f"{name}_bias" not in row or not fmt.programmable_bias:
         return fmt

@@ -214,7 +214,7 @@ def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
 
 
 def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """Return the class number of each value, which states where the value lies near the limits of the target's range.
+    """Return a class number for each value: where the value lies near the limits of the target's range.
 
     Class 1 holds values within half a step of the largest number. Class 2 holds values from half a step to one step
     above the largest number. Class 3 holds values in the first binade above the largest number's binade. Class 4 holds

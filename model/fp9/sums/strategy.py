@@ -36,7 +36,7 @@ Pair = tuple["NDArray[Any]", "NDArray[Any]"]
 
 
 def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
-    """Return selected rows of a matrix (rows, k) and selected columns of a matrix (k, columns), with a product range.
+    """Return selected rows of one matrix (rows, k), selected columns of another (k, columns), and a range.
 
     The range is begin..end-1. If a copy is needed, the copy holds only the products begin..end-1, and the returned
     range starts at 0.

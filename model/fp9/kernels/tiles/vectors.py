@@ -314,8 +314,7 @@ def give_panel(panel, acc, left):
 
 @inlined
 def join_panel(totals, parts, t, tiny, lost):
-    """Set totals = round(totals + parts) for two panels (tiles of accumulators), and set the parts to zero. `joined`
-    does the rounding.
+    """Set totals = round(totals + parts) for two tiles of accumulators, and set the parts to zero.
 
     `lost` is a result of `marks_of`.
     """

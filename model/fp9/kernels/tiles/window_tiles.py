@@ -49,7 +49,7 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """For each row, exponents of the highest and the lowest bit in all products of a step. The exponents may be bounds."""
+    """For each row, exponents (or bounds) of the highest and the lowest bit in all products of a step."""
 
     highest: Any
     lowest: Any
