@@ -104,7 +104,7 @@ def test_a_row_that_differs_is_drawn_step_by_step(tmp_path: Path) -> None:
     given = np.array([int(lines[7], 2) ^ 1], dtype=np.uint32).view(np.float32)[0]
     assert steps[-1]["result"] == given
     assert steps[1]["addend"] == steps[0]["result"]
-    assert "row 8 as hopper_mma takes it" in " ".join(identified(tmp_path).stdout.split())
+    assert "row 8 as hopper_mma computes it" in " ".join(identified(tmp_path).stdout.split())
 
 
 def test_an_exact_sum_is_not_called_the_explanation_of_rows_that_lose_no_bit(tmp_path: Path) -> None:
