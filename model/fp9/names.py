@@ -29,9 +29,10 @@ def plain(name: str) -> str:
 class Synonyms:
     """Synonyms of a catalogue's entries. Look-ups ignore letter case, blanks and punctuation.
 
-    `by_source` maps each source to a dictionary from synonyms to catalogue entries. `ambiguous` maps an ambiguous name
-    to all entries that it may mean, with their sources. Looking up an ambiguous name raises ValueError. The constructor
-    raises ValueError if two sources use one name for different entries.
+    `by_source` holds a dictionary for each source, such as a package. The dictionary maps the source's names to names
+    of catalogue entries. `ambiguous` maps an ambiguous name to all entries that it may mean, with their sources.
+    Looking up an ambiguous name raises ValueError. The constructor raises ValueError if two sources use one name for
+    different entries.
     """
 
     def __init__(
@@ -47,7 +48,7 @@ class Synonyms:
                 raise ValueError(f"{what} {name!r} given for {entry}, and for another entry; call it ambiguous")
 
     def find(self, name: str) -> str | None:
-        """Return the catalogue entry with a name, or None if the name is unknown.
+        """Return the name of the catalogue entry that has the given synonym, or None if the synonym is unknown.
 
         Raises ValueError for an ambiguous name. The error message lists the possible entries.
         """
@@ -76,10 +77,10 @@ Record = TypeVar("Record")
 
 
 def found_by(module: str, function: str) -> Callable[[type[Record]], type[Record]]:
-    """Return a decorator for record classes: `repr` of a named record becomes a call, such as `format('e4m3')`.
+    """Return a class decorator that changes `repr` of catalogue entries to a call, such as `format('e4m3')`.
 
-    `function` is the function in `module` that finds a record by its name. If the function does not find an equal
-    record, `repr` shows all fields of the record.
+    `function` is the name of the function in `module` that finds an entry by name. For a record that is not in the
+    catalogue, `repr` shows all fields.
     """
 
     def decorate(record: type[Record]) -> type[Record]:

@@ -133,7 +133,7 @@ def _shared_axis(per: Any, dimensions: int) -> int | None:
 
 
 def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int = -1, **options: Any) -> NDArray[Any]:
-    """Return the numbers of an array that `quantise` returned.
+    """Return the numbers that an array from `quantise` represents.
 
     The function also accepts elements, scales and a block format, like `fp9.blocks.dequantise`.
 

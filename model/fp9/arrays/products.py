@@ -111,7 +111,7 @@ def dot(
 
 
 def stated_product(a: Array, b: Array, matrices: bool) -> Any:
-    """Return `a @ b`, with the accumulator that the arrays or the context manager `fp9.accumulator` state.
+    """Return `a @ b`, computed with the accumulator of the arrays or of the context manager `fp9.accumulator`.
 
     Raises ValueError if no accumulator is set.
     """

@@ -39,9 +39,9 @@ def _stating(engine: Engine) -> Iterator[Engine]:
 
 
 def stated_accumulator(*owners: Engine | None) -> Engine | None:
-    """Return the accumulator that the arrays state, or else that of the context manager `fp9.accumulator`.
+    """Return the accumulator of the arrays, or else the accumulator set by `fp9.accumulator`.
 
-    Return None without both. `owners` are the accumulators of the arrays. Raises ValueError if the arrays state
+    Return None if neither is set. `owners` holds the accumulators of the arrays. Raises ValueError if the arrays have
     different accumulators.
     """
     own = list(dict.fromkeys(owner for owner in owners if owner is not None))
@@ -51,7 +51,7 @@ def stated_accumulator(*owners: Engine | None) -> Engine | None:
 
 
 def required_accumulator(*owners: Engine | None) -> Engine:
-    """Return the accumulator that the arrays state, or else that of the context manager `fp9.accumulator`.
+    """Return the accumulator of the arrays, or else the accumulator set by `fp9.accumulator`.
 
     Raises ValueError if no accumulator is set.
     """

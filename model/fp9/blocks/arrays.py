@@ -1,8 +1,7 @@
 """Conversion of arrays to and from block formats, with a named scale rule.
 
-If the elements are rounded to nearest even, vector kernels compute the codes. If no kernel supports the options,
-numbers are divided by their scales in float64, and casts round the quotients. The tests check that kernels and casts
-give the same codes.
+If the elements are rounded to nearest even, vector kernels compute the codes. If no kernel supports the options, the
+numbers are divided by the scales in float64. An ordinary cast then rounds each quotient.
 """
 
 from __future__ import annotations
@@ -59,7 +58,7 @@ def quantise(
     - `rule`: the scale rule, by default the first rule of the block format.
     - `rounding`: the rounding mode of the elements. Elements above the largest number saturate.
     - `random_bits`, `random_width` and `rng`: the random bits of stochastic rounding (see `fp9.encode`).
-    - `tensor_scale`: an FP32 number that multiplies all blocks (see the function `tensor_scale`).
+    - `tensor_scale`: an FP32 number that multiplies all elements of the array (see the function `tensor_scale`).
     - `square`: whether blocks are squares of length x length elements over the last two axes.
 
     >>> import numpy as np
@@ -153,11 +152,11 @@ The second try multiplies the block scale by 1.5, and 1.5 * 256 is below 448, th
 
 
 def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
-    """Return x as float32 if the conversion is exact, and otherwise as float64 numbers rounded to odd at 44 bits.
+    """Return x as float32 if this is exact, and otherwise as float64 with significands of 44 bits.
 
-    Quantising the rounded numbers gives the same result as quantising x. A midpoint between two elements or scales has
-    at most 32 bits, even after multiplication by the scales. A number with 44 bits whose last bit is set never equals a
-    midpoint.
+    Significands with more bits are rounded to odd, which does not change the result of quantising. A midpoint between
+    two neighbouring elements or scales has a significand of at most 32 bits, even after scaling. A number whose
+    44-bit significand is odd never equals a midpoint.
     """
     source = as_numbers(np.asarray(x) if carried(x) else x)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -126,11 +126,11 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
 
 
 def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return, for every factor, the lowest float32 patterns that round to each element number times the factor.
+    """Return, for every scale factor, the smallest float32 pattern that quantises to each element number.
 
-    The shape is (factors, numbers - 1), because the first element number has no lower limit. For a factor of 0 or NaN,
-    the limits are patterns that no float32 number reaches. The midpoints of neighbouring elements have at most 53 bits,
-    so they are exact in float64.
+    The result has the shape (factors, numbers - 1). The smallest element number needs no limit. For a factor of 0 or
+    NaN, the limits are patterns that no float32 number reaches. The midpoints of neighbouring elements have at most
+    53 bits, so they are exact in float64.
     """
     middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
     with np.errstate(over="ignore"):

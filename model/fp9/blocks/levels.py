@@ -21,7 +21,8 @@ def own_codes(scales: NDArray[Any], block: BlockFormat) -> NDArray[Any]:
 def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
     """Return the factors that multiply the elements of each block.
 
-    The shape is (blocks, 1), or (blocks, length) for a format with level bits, such as HiF4.
+    The result has the shape (blocks, 1) if all elements of a block share a factor. For formats with level bits, such
+    as HiF4, the shape is (blocks, length).
     """
     factors = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]
     place = block.scale.bits
@@ -34,10 +35,11 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 
 
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
-    """Return the level bits of blocks: for each level, an array (blocks, groups).
+    """Return, for each level of a HiF4 block format, an array (blocks, groups) with the level bits of all groups.
 
-    A group's quotient is its largest magnitude, divided by the block scale and by the factors of higher levels. The
-    level bit of a group is set if its quotient is at least 2^n, where n counts the group's level and all lower levels.
+    The quotient of a group is the group's largest magnitude divided by the block scale and by the factors of earlier
+    levels. The level bit of a group is set if this quotient is at least 2^n, where n is the number of levels from the
+    group's level to the last level.
     """
     if not block.levels:
         return []
@@ -52,10 +54,10 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 
 
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
-    """Return scale codes (blocks,), in which the level bits are above the bits of the block scale.
+    """Return scale codes (blocks,) that hold the block scale in the low bits and the level bits above.
 
-    In a HiF4 scale code, a uint32, the lowest 8 bits are an E6M2 code. The next 8 bits of a HiF4 scale code are the
-    level bits of level 1. The highest 16 bits of a HiF4 scale code are the level bits of level 2.
+    A HiF4 scale code is a uint32, whose lowest 8 bits are the block scale in E6M2. The next 8 bits of a HiF4 scale
+    code are the level bits of level 1. The highest 16 bits of a HiF4 scale code are the level bits of level 2.
     """
     if not bits:
         return codes

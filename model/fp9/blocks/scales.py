@@ -1,6 +1,7 @@
 """Scale codes of blocks, computed from the largest magnitudes (amax) by a scale rule.
 
-A float64 quotient has enough bits to be rounded a second time, to a scale format, without double-rounding errors.
+Quotients are rounded to float64 and then to the scale format. Both roundings together give the same result as one
+rounding.
 """
 
 from __future__ import annotations

@@ -123,8 +123,8 @@ def encode(
     With `flags`, also return the exception flags of every element, a uint8 array of `fp9.Flags` bits. With `counts`,
     also return an `fp9.Counts` of statistics, such as the number of overflows and the largest magnitude.
 
-    - `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. An array that
-      states its format (`fp9.Array`, ml_dtypes, en_dtypes, torch) is decoded first.
+    - `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. An array of codes
+      with a format (`fp9.Array`, ml_dtypes, en_dtypes, torch) is decoded first.
     - `rounding`: the rounding mode, or None for the target format's default rounding mode.
     - `overflow`: the overflow policy, such as saturate, inf, or directed as in IEEE 754 (see `fp9.Overflow`).
     - `nan_sign`: kept, overflow or lost (see `fp9.NanSign`).
@@ -135,8 +135,8 @@ def encode(
       give the same codes for any number of threads.
     - `random_bits`: the random bits as integers of `random_width` bits, in the shape of `x`.
     - `stochastic`: the hardware instruction that defines how random bits are used (see `fp9.Stochastic`).
-    - `scale`: integer exponents that broadcast to `x`. Decoded codes times 2**scale approximate `x`, as in `decode`,
-      `dot` and `matmul`.
+    - `scale`: integer exponents that broadcast to `x`. To get numbers close to `x` again, decode the codes and
+      multiply by 2**scale.
     - `threads`: the number of threads. None uses all cores for large arrays.
     - `out`: the array to write the codes to. By default, the function allocates a new array.
 
@@ -165,7 +165,7 @@ def encode(
 
 
 def _numbers(x: ArrayLike) -> NDArray[Any]:
-    """Return the source numbers of a cast. An array that states its format is decoded first."""
+    """Return the source numbers of a cast. If x is an array of codes with a format, the function decodes the codes."""
     held = None if isinstance(x, np.ndarray) and x.dtype.isbuiltin == 1 else carried(x)
     return as_numbers(x) if held is None or held.native_dtype else decode_native(as_codes(x, held), held)
 
@@ -297,7 +297,8 @@ def cast(
 ) -> Any:
     """Convert codes of one format to codes of another format with one rounding.
 
-    Options, shapes and errors are those of `encode`. If `source` is None, the array `codes` must state its format.
+    The function has the same options as `encode`, and raises the same errors. If `source` is None, the array `codes`
+    must state its format.
 
     >>> cast([0x7E, 0x01], "e4m3", "e5m2").tolist()
     [95, 24]

@@ -81,8 +81,8 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
     """Return a plan that looks up codes and exception flags in a table, or None if the table does not support the cast.
 
-    The plan first rounds sources wider than 16 bits to odd in bfloat16. For sources wider than 16 bits, the target
-    format must have at least two significand bits fewer than bfloat16.
+    The plan first rounds sources wider than 16 bits to odd in bfloat16. The target's significand must then be at
+    least two bits narrower than bfloat16's.
     """
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
     if size < TABLE_PAYS or not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:

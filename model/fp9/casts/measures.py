@@ -105,11 +105,12 @@ def _doubles(x: ArrayLike) -> NDArray[np.float64]:
 
 
 def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | None = None) -> NDArray[np.int32]:
-    """Return the lowest scale exponents with which no finite number along `axis` overflows in the format.
+    """Return the smallest scale exponents with which no finite number overflows, one exponent per slice along `axis`.
 
     Pass the exponents to `encode` as `scale`. Without `axis`, the function returns one exponent for the whole array.
     With `axis`, the function returns an int32 array that broadcasts to the shape of `x`, with size 1 along `axis`. The
-    function ignores zeros, infinities and NaN. The exponent is 0 for a slice without finite nonzero numbers.
+    function ignores zeros, infinities and NaN. If a slice along `axis` has no finite nonzero number, the exponent is
+    0.
 
     >>> x = np.float32([[1.0, 3.0], [1000.0, -4000.0]])
     >>> amax_scale(x, "e4m3", axis=1).tolist()

@@ -123,8 +123,8 @@ def fixed_rounding(
 ) -> Callable[[Supplied, slice, NDArray[np.uint32], NDArray[Any]], None]:
     """Return a function that rounds float32 patterns to a fixed-field format.
 
-    The returned function takes the arguments of the `encode` call (`Supplied`), a slice, float32 patterns, and the
-    array for the codes.
+    The returned function has four arguments: the arguments of the `encode` call (`Supplied`), a slice, float32
+    patterns, and an output array.
     """
     from fp9.kernels import round32 as fast_kernels  # slow to load
 
@@ -183,7 +183,7 @@ def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
 
 @functools.lru_cache(maxsize=256)
 def edges_of(bits: int, target: Target) -> Edges | None:
-    """Return the codes that vector kernels write for zero, overflow, infinity and NaN.
+    """Return the target format's codes for zero, overflow, infinity and NaN, as constants for the vector kernels.
 
     Returns None if the codes of the two signs differ in more than the sign bit.
     """

@@ -167,7 +167,7 @@ def check_integers(array: NDArray[Any], width: int, shape: tuple[int, ...], what
     """Check that random bits are integers of `width` bits in the given shape.
 
     Raises TypeError if the array does not hold integers. Raises ValueError for a wrong shape and for integers that are
-    too wide. The function also accepts a zero-dimensional array if the shape has one element.
+    too wide. If the shape has a single element, the random bits may also be a zero-dimensional array.
     """
     if array.dtype.kind not in "iu":
         raise TypeError(f"random_bits of {array.dtype.name} given; give {what} of shape {shape}")

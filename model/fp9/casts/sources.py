@@ -74,7 +74,8 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
 def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
     """Return read-only views of the arrays.
 
-    Numba treats writeable arrays and read-only arrays as two types, and would compile every kernel twice.
+    Numba has different types for writeable and read-only arrays. With read-only views, Numba compiles each kernel
+    only once.
     """
     return [_read_only(array) if array.flags.writeable else array for array in arrays]
 
@@ -120,7 +121,7 @@ def check_work(threads: object, progress: object = None) -> None:
 
 
 def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
-    """Return a single scale exponent as an integer, and several exponents as a flat int32 array broadcast to `shape`.
+    """Return a single exponent as an integer. Broadcast an array of exponents to `shape`, and return it flat.
 
     Raises TypeError if the exponents are not signed integers. Raises ValueError for a shape that does not broadcast
     and for exponents out of range.

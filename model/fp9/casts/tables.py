@@ -1,13 +1,13 @@
 """Tables and constants that describe a target format and a cast policy to the kernels.
 
-A rounding table has one row per binade of float64. The kernel looks up the row of a magnitude's binade. The magnitude's
-significand is a 53-bit integer:
+A rounding table has one row per binade of float64. To round a magnitude, a kernel reads the table row of the
+magnitude's binade. The magnitude's significand is a 53-bit integer:
 
     ordinal = base[row] + (significand >> shift[row])    plus 1 if the dropped bits require it
 
-The ordinal of a magnitude is its index in the rising list of the format's magnitudes, with 0 for zero. The code of an
-e8m13 number is its ordinal, followed by padding bits. A second table maps the ordinals of hif8 to codes. In all other
-signed formats, the code of a positive number equals the ordinal of the number.
+The ordinal of a magnitude is its index in the rising list of the format's magnitudes, with 0 for zero. In e8m13, a
+code is the ordinal followed by padding bits. In hif8, a second table maps ordinals to codes. In all other signed
+formats, the code of a positive number equals the ordinal of the number.
 """
 
 from __future__ import annotations
@@ -33,7 +33,10 @@ FAR_BELOW = 127
 
 
 class Rows(NamedTuple):
-    """Arrays of a rounding table. `order` maps ordinals to codes, and is empty if ordinals are codes."""
+    """Arrays of a rounding table.
+
+    The array `order` maps ordinals to codes. If each ordinal equals its code, `order` is empty.
+    """
 
     binades: NDArray[np.int64]  # shape (ROWS, 2): shift, base
     order: NDArray[np.uint32]
@@ -78,7 +81,7 @@ def rounding_rows(fmt: Format) -> Rows:
 
 @functools.lru_cache(maxsize=1024)
 def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
-    """Return the scalars of a format's rounding table for a cast policy.
+    """Return the constants that the kernels need to round to a format with a cast policy.
 
     A slow exact reference computes the codes and flags of overflow, infinity and NaN, for both signs. Raises ValueError
     if the policy requires a code that the format does not have.

@@ -1,6 +1,6 @@
 """Errors and exit codes of commands.
 
-A user error prints one sentence. Ctrl-C and a closed pipe have special exit codes.
+A user error prints one sentence. Ctrl-C and a closed output pipe each give a different exit code.
 """
 
 from __future__ import annotations

@@ -80,7 +80,7 @@ def code_records(name: Format | str) -> list[Record]:
 
 
 def unit_record(unit: Unit) -> Record:
-    """Return a unit's specification and ports as a record."""
+    """Return a unit's specification and ports as a dictionary for JSON."""
     ports = [_port_record(p, "in") for p in unit.inputs] + [_port_record(p, "out") for p in unit.outputs]
     return {
         "name": unit.name,
@@ -96,7 +96,7 @@ def unit_record(unit: Unit) -> Record:
 
 
 def other_fields(unit: Unit) -> list[Record]:
-    """Return the fields that are missing in a specification, with defaults, accepted values and additional ports."""
+    """Return the fields that a specification omits, with defaults, accepted values and additional ports."""
     hints, said = typing.get_type_hints(type(unit)), as_table(unit)
     found = []
     for field in ordered_fields(type(unit)):

@@ -27,7 +27,7 @@ Record = dict[str, Any]
 def formats(name: str | None, codes: bool, papers: bool, out: Path | None, as_json: bool) -> None:
     """List the number and block formats, or show one.
 
-    NAME may have parameters, give the exponent and fraction bits of a format, or be a name from another package:
+    NAME is a format with or without parameters, a description by bit counts, or a name from another package:
 
     \b
       fp9 formats hif8 --codes
@@ -89,7 +89,7 @@ def _block(name: str) -> BlockFormat | None:
 
 
 def block_record(block: BlockFormat) -> Record:
-    """Return a block format as a record of its elements, scale, length and rules."""
+    """Return the properties of a block format as a dictionary: elements, scale, length and rules."""
     return {
         "name": block.name,
         "elements": block.element.name,
@@ -113,7 +113,8 @@ def _blocks_table(blocks: list[Record]) -> Any:
 def accumulators(name: str | None, as_json: bool) -> None:
     """List the accumulators of dot products, or show one.
 
-    NAME is a preset, or a device. If the device has several instructions, NAME also includes the instruction:
+    NAME is a preset, or a device. For a device with several instructions, add the instruction to the name of the
+    device:
 
     \b
       fp9 accumulators hopper
@@ -136,9 +137,9 @@ _COLUMNS = ("name", "terms_per_step", "aligned_bits", "result", "rounding", "chu
 
 
 def accumulator_record(one: Accumulator) -> Record:
-    """Return an accumulator as a record. A field that does not apply is None.
+    """Return the properties of an accumulator as a dictionary.
 
-    For example, the chunk length does not apply to an accumulator without chunks.
+    For an accumulator without chunks, the chunk length is None.
     """
     return {key: getattr(one, key) for key in _COLUMNS} | {"source": one.source, "devices": list(one.devices)}
 

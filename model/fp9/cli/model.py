@@ -159,8 +159,8 @@ def cast(
 def vectors() -> None:
     """Export, check and stream golden vectors.
 
-    A vector file has one operation per line: the values of all ports in hex, separated by blanks. A manifest beside
-    the vector file names the unit, the ports, and the selection of operations.
+    A vector file has one operation per line: the values of all ports in hex, separated by blanks. For each vector
+    file, a manifest file names the unit and its ports, and tells how the operations were selected.
     """
 
 

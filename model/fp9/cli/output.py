@@ -57,7 +57,7 @@ def console(stderr: bool = False) -> Console:
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
-            """Raise BrokenPipeError, so that the command sets the exit code."""
+            """Raise BrokenPipeError. The caller then sets the exit code."""
             raise BrokenPipeError
 
     stream = sys.stderr if stderr else sys.stdout
@@ -67,7 +67,7 @@ def console(stderr: bool = False) -> Console:
 def show(record: object, as_json: bool, *tables: RenderableType) -> None:
     """Print a command's record as JSON, or print its tables.
 
-    If the output file of the command is standard output, print on standard error instead.
+    If standard output already holds the command's output file, print on standard error instead.
     """
     _output_begins()
     context = click.get_current_context(silent=True)

@@ -27,7 +27,7 @@ class Words(click.ParamType):  # type: ignore[type-arg]
         self._files = files
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that start with the text, or complete a file path if no name matches."""
+        """Return the names that start with the typed text. If no name matches, let the shell complete file paths."""
         names = self._names() if callable(self._names) else self._names
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
@@ -45,7 +45,7 @@ class OutFile(click.Path):
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Return the path of the output file.
 
-        If the path is `-`, the key `TAKEN` is set in the command's context.
+        If the path is `-`, the method records in the command's context that standard output is in use.
         """
         path = super().convert(value, param, ctx)
         if ctx is not None and str(path) == STANDARD_OUTPUT:

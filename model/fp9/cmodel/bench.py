@@ -56,7 +56,7 @@ def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
 def _number(unit: Unit, port: Port) -> Callable[[str], str]:
     """Return a function that returns a C expression, which decodes a code on a port to a number.
 
-    For ports without a format, or with a bias port, the expression is `fp9_plain()`.
+    The C expression is `fp9_plain()` if the port has no format, or if a port selects an exponent bias.
     """
     bias = any(other.name == f"{port.name.rstrip('0123456789')}_bias" for other in unit.inputs)
     if not port.formats or bias:

@@ -76,7 +76,7 @@ def engine_text(
 
 
 def function_name(engine: Engine, operands: Sequence[Format]) -> str:
-    """Return the common prefix of the C functions of an accumulator model, such as `fp9_hopper`."""
+    """Return the prefix of an accumulator model's C function names, such as `fp9_hopper`."""
     name = "fp9_" + re.sub("[^a-z0-9]+", "_", engine.name.lower().replace("=-", "_minus_")).strip("_")
     return name + "_engine" * any(name == f"fp9_{identifier(fmt)}" for fmt in operands)
 

@@ -64,7 +64,7 @@ def dot(unit: Dot) -> ModelText:
 
 
 def _joins(unit: Dot) -> bool:
-    """Return whether a `Dot` first adds all products, and then adds the sum to c."""
+    """Return whether the unit sums its products without c, and then adds this sum to c with a further rounding."""
     engine = unit.engine
     return not engine.step.exact and (
         engine.chunk.length is not None or (engine.step.scaling is Scaling.SUMS and unit.scale is not None)

@@ -16,7 +16,7 @@ def function(unit: Unit) -> str:
 def source(unit: Unit) -> str:
     """Return the C source of the functions that the SystemVerilog package imports. The source is also valid C++.
 
-    Raises ValueError for a unit that computes the results of several operations together.
+    Raises ValueError for a unit that computes several operations in one call.
     """
     text = model_text(unit)
     if text.group > 1:

@@ -89,7 +89,7 @@ def is_tapered(fmt: Format) -> bool:
 def format_text(fmt: Format) -> str:
     """Return the C functions `fp9_FORMAT`, `fp9_FORMAT_decode` and `fp9_FORMAT_encode`.
 
-    For HiFloat8, the text is empty, because its functions are in a shared C source file.
+    For HiFloat8, return an empty text. The C functions of HiFloat8 are in the shared file `parts/hif8.h`.
     """
     if is_tapered(fmt):
         return ""

@@ -46,8 +46,8 @@ class Kernels:
 def kernels(format_a: Format | str, format_b: Format | str, engine: Engine) -> Kernels:
     """Return the CUDA source for matrix products of codes in the given formats.
 
-    Raises ValueError for an accumulator model with random bits or `zero_bypass`. Raises ValueError if the accumulator
-    model scales groups of products and does not accept the operand formats.
+    Raises ValueError for an accumulator model with random bits or `zero_bypass`. If the accumulator model scales
+    groups of products, operand formats that are too wide or have NaN also raise ValueError.
     """
     formats = format(format_a), format(format_b)
     a, b = formats

@@ -65,7 +65,7 @@ def _ones(unit: MultiFpu) -> str:
 
 
 def _facts(fmt: Format) -> str:
-    """Return the C initialiser of a format's struct `fp9_facts`."""
+    """Return a C initialiser for a struct `fp9_facts`, which holds a format's width, exponent limit and NaN codes."""
     nan = fmt.nan_code(False) or 0
     signals = isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE
     quiet = 1 << fmt.fraction_bits - 1 if isinstance(fmt, FixedFormat) and signals else 0

@@ -13,7 +13,7 @@ from fp9.units import TENSOR_SCALE, Quantiser
 def quantiser(unit: Quantiser) -> ModelText:
     """Return the C model of a quantiser.
 
-    If a block takes several operations, one call of the C model computes the whole block.
+    If a block takes several operations of the unit, one call of the C model still computes the whole block.
     """
     block, lanes = unit.block, unit.width
     words = {

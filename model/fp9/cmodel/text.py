@@ -44,9 +44,9 @@ def comment(text: str) -> str:
 
 
 def chosen(port: str, values: Iterable[str]) -> str:
-    """Return a C expression that selects one of the values by a port.
+    """Return a C expression that selects a value by the number on a port.
 
-    An index that is too large selects the last value.
+    If the number is too large, the expression selects the last value.
     """
     *before, last = values
     return "".join(f"{port} == {number} ? {value} : " for number, value in enumerate(before)) + last

@@ -17,7 +17,7 @@ from fp9.names import found_by
 
 
 class MacOp(IntEnum):
-    """Operation of an accumulator unit. Every operation also outputs the accumulator's new value."""
+    """Operation of an accumulator unit. After every operation, the unit outputs the new value of the accumulator."""
 
     ACCUMULATE = 0
     """acc = round(sum of products + acc). With chunks, chunk = round(sum of products + chunk)"""

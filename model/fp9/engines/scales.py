@@ -70,7 +70,8 @@ def _check_block(engine: Engine, block: int) -> None:
 def check_grouped(engine: Engine, a: Format, b: Format) -> None:
     """Raise ValueError if an accumulator model with scaled groups of products does not accept the operand formats.
 
-    The accumulator model accepts formats without infinity and NaN, if the exact sum of a group fits into the window.
+    The operand formats must have no infinity and no NaN. The exact sum of a group must fit into the accumulator's
+    window.
     """
     assert engine.step.group is not None and engine.window.width is not None, "an engine with groups has a window"
     for operand, fmt in (("a", a), ("b", b)):

@@ -8,7 +8,7 @@ arithmetic:
 - how the representable numbers are spaced (`quantum`),
 - which code a representable number has (`code_of`).
 
-Encoders, kernels and the RTL generator use a format's methods and fields.
+To support a new format, encoders, kernels and the RTL generator need only the methods and fields of the format.
 
 Sources, by the short names used in the table: FP8 (arXiv 2209.05433, OCP OFP8 v1.0), ONNX (operator `Cast`), GC
 (Noune et al., arXiv 2206.02915), HFP8 (Sun et al., NeurIPS 2019), ISSCC21 (Agrawal et al., 9.1), DLF (Agrawal

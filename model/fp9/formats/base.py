@@ -69,8 +69,9 @@ class Format(abc.ABC):
     def quantum(self, exponent: int) -> int:
         """Return log2 of the ulp of magnitudes in [2^exponent, 2^(exponent+1)), for any exponent.
 
-        Above the largest number, the ulp grows as if the exponent range were unbounded, because overflow is decided
-        after rounding. For magnitudes below the smallest number, return the ulp of the lowest binade.
+        For magnitudes above the largest number, return the ulp that an unbounded exponent range would give, because
+        overflow is detected after rounding. For magnitudes below the smallest number, return the ulp of the lowest
+        binade.
         """
 
     @property

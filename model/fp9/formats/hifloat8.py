@@ -134,7 +134,7 @@ class HiFloat8(Format):
 
 
 def _hif8_magnitude(code: int) -> Fraction:
-    """Return the value of a 7-bit magnitude code other than infinity (HiF8 Tables 2 and 3)."""
+    """Return the value of a finite HiFloat8 number from the 7 code bits without the sign (HiF8 Tables 2 and 3)."""
     if code < 0b0000_111 + 1:
         return Fraction(0) if code == 0 else pow2(code - HiFloat8.DENORMAL_OFFSET)
     # The dot field is a prefix code: (number of exponent bits, width of the dot field).

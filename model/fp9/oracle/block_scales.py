@@ -11,7 +11,7 @@ from fp9.formats.blocks import BlockFormat
 
 
 def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:
-    """Return the scale code of a block with the finite largest magnitude `amax`."""
+    """Return the scale code that a scale rule gives to a block of finite numbers with the largest magnitude `amax`."""
     if rule == "hif4":
         return nearest(bfloat16(amax * bfloat16(Fraction(1, 7))), block.scale)
     if not block.powers_of_two:

@@ -41,7 +41,10 @@ def decode(code: int, fmt: Format) -> Exact:
 
 
 def read(code: int, source: Format, policy: CastPolicy) -> Exact:
-    """Return the exact source number of a cast. If the policy flushes the source, a subnormal number becomes zero."""
+    """Return the exact number of a source code.
+
+    If the policy flushes subnormal sources, a subnormal number becomes zero.
+    """
     x = decode(code, source)
     subnormal = x.kind is Kind.FINITE and x.magnitude < pow2(source.min_normal_exponent)
     return exact(0, x.negative) if policy.flush_source and subnormal else x
@@ -182,8 +185,8 @@ def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits 
 def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Fraction:
     """Round a magnitude with a random bias, as x86's conversions do.
 
-    The random bits are added below the last bit of a normal significand, even if the result is subnormal. The sum is
-    then truncated to `fmt`.
+    The random bits are added directly below the last bit of a full-precision significand, even for subnormal results.
+    The sum is then truncated to `fmt`.
     """
     lift = max(0, fmt.min_normal_exponent - floor_log2(x.magnitude))
     lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
@@ -192,7 +195,7 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
 
 
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
-    """Return whether the result, rounded with unbounded exponent, is tiny (IEEE 754-2019 section 7.5).
+    """Return whether x is tiny after rounding as if the exponent range were unbounded (IEEE 754-2019 section 7.5).
 
     In a format without subnormals, a result is tiny if it is below the smallest positive number. To remove the lower
     limit of the exponent, the magnitude is multiplied by a power of two before it is rounded.

@@ -3,7 +3,7 @@
 In some binades, hybrid rounding is stochastic: a magnitude is rounded up if F is at least a threshold T. F is the
 number in the highest of the significand bits that rounding drops. The threshold T is made from the lowest bits of the
 source. Near 1, far below the smallest number, and where overflow is certain, hybrid rounding is to nearest, ties away
-from zero. A threshold table defines the results of the rounding to nearest.
+from zero. A second table, the threshold table, defines the results in the binades with rounding to nearest.
 """
 
 from __future__ import annotations
@@ -31,7 +31,7 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Binade:
-    """Binade of source patterns from `first` to `end` (excluded), and the position of the field F in these patterns."""
+    """Range of source patterns with one exponent, from `first` to `end - 1`, and the bit position of the number F."""
 
     first: int
     end: int
@@ -46,12 +46,12 @@ class HybridTable:
 
     - `nearest`: the threshold table for patterns outside the stochastic `binades`.
     - `numbers`: zero and the target's positive numbers as source patterns, with their codes. The last entry of
-      `numbers` is the result of overflow.
+      `numbers` is the code that an overflow gives.
     - `threshold_bits` and `threshold_ones`: the threshold T consists of `threshold_bits` low source bits, followed by
       `threshold_ones` ones.
-    - `near_normal`: the binade below the smallest normal number. A magnitude in the binade rounds to a normal number if
-    two conditions hold: its bits `near_normal_ones` are all 1, and the field of `near_normal` is at least the threshold
-    T.
+    - `near_normal`: the binade below the smallest normal number. A magnitude in this binade rounds to a normal number
+      only if its bits `near_normal_ones` are all 1. The field F of the magnitude must also be at least the threshold
+      T.
     """
 
     nearest: ThresholdTable

@@ -1,8 +1,8 @@
 """Threshold tables of casts: the first source pattern that rounds to each target code.
 
-If the rounding is monotone, at most 129 source patterns define the whole cast. A slow exact reference finds the
-patterns by bisection, so the table is independent of a circuit's algorithm. A formal proof that a circuit agrees with
-the table needs only comparisons.
+If the rounding is monotone, at most 129 source patterns define the whole cast. A slow exact reference finds these
+patterns by bisection, so the table does not depend on any circuit's algorithm. A formal proof of a cast circuit
+compares the circuit with this table.
 """
 
 from __future__ import annotations
@@ -79,7 +79,7 @@ class ThresholdTable:
 
 
 def _steps(cast: Callable[[int], tuple[int, Flags]], candidates: list[int]) -> tuple[Step, ...]:
-    """Return the rows of a threshold table: the candidate patterns at which the code of the result changes."""
+    """Return a table row for each candidate pattern at which the code of the result changes."""
     codes = [cast(first)[0] for first in candidates]
     changes = zip(candidates, codes, [None, *codes], strict=False)
     return tuple(Step(first, code) for first, code, before in changes if code != before)
@@ -124,9 +124,9 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
 
 
 def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) -> None:
-    """Compare the table with the slow exact reference, at and next to every threshold and every exact pattern.
+    """Compare the table with the slow exact reference, at all patterns that are equal or adjacent to a table entry.
 
-    Raises ValueError at a difference. A difference means that the rounding is not monotone.
+    Raises ValueError if the table and the reference differ, because the rounding mode is then not monotone.
     """
     points = {*(step.first for step in table.steps), *table.exact, table.tiny_below, table.overflow_from}
     last = table.source.magnitude_mask

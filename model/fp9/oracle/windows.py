@@ -92,7 +92,7 @@ def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fractio
 
 
 def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fraction]:
-    """Return the products, followed by C, all truncated to the window. `window_top` must not be None."""
+    """Return the truncated products of a step, followed by the addend C. `window_top` must not be None."""
     top = window_top(engine, products, c)
     assert engine.window.width is not None and top is not None
     kept = [_cut(term.value.value, top - engine.window.width, engine.window.truncation) for term in products]

@@ -46,10 +46,10 @@ def _serial(parts: list[Any]) -> Any:
 
 
 def _pairwise(parts: list[Any]) -> Any:
-    """Return the FP32 sum of the partial sums over parts of K, in cuBLASLt's pairwise order.
+    """Add partial sums over parts of K in FP32, in the pairwise order of cuBLASLt, and return the total.
 
-    First, partial sums are added in pairs whose indices differ by half the number of partial sums. The sums of pairs
-    are then added one by one to the last partial sum.
+    First, partial sum i is added to partial sum i + h, where h is half the number of partial sums, rounded up. The
+    results are then added to the last partial sum, one after another.
     """
     half = -(-len(parts) // 2)
     paired = range(len(parts) - 1 - half)

@@ -34,9 +34,10 @@ class Scaling:
 
 @dataclass(frozen=True)
 class Split:
-    """Way to split the K products of a sum into parts (split-K). `tile` consecutive products stay together.
+    """Way to split the K products of a sum into parts (split-K).
 
-    `join` adds the parts' sums in FP32.
+    `tile` is the number of consecutive products that always belong to the same part. `join` adds the parts' sums in
+    FP32.
     """
 
     name: str
@@ -46,7 +47,7 @@ class Split:
     join: Callable[[list[Numbers]], Numbers]
 
     def parts(self, depth: int, count: int) -> list[Numbers]:
-        """Return, for each part, the indices of its products in order."""
+        """Return one array for each part of a split sum: the indices of the products in the part."""
         tiles = -(-depth // self.tile)
         owners = np.repeat(self.owner(tiles, count), self.tile)[:depth]
         return [np.flatnonzero(owners == part) for part in range(count)]
@@ -71,9 +72,10 @@ class Epilogue:
 class Call:
     """Arithmetic of a GPU library's matrix product, for one kind of scales.
 
-    `fast` and `slow` are the accumulators that the library uses with and without `use_fast_accum`. `fast` is None if
-    the library refuses `use_fast_accum`, and `slow` is None if the accumulator is unknown. `splits` names the known
-    ways in which the library splits K. `may_split` is false if the library never splits K.
+    `fast` names the accumulator that the library uses with `use_fast_accum`, and `slow` the accumulator without it.
+    If the library refuses `use_fast_accum`, `fast` is None. If the accumulator without `use_fast_accum` is unknown,
+    `slow` is None. `splits` names the known ways in which the library splits K. `may_split` is false if the library
+    never splits K.
     """
 
     scaling: str

@@ -20,9 +20,9 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Differences:
-    """Codes that differ between two arrays, the actual array and the expected array.
+    """Codes that differ between an actual array and an expected array, as two arrays of equal length.
 
-    `whole` holds both complete arrays.
+    `whole` is the pair of the two complete arrays.
     """
 
     format: Format
@@ -36,7 +36,7 @@ class Differences:
         return decode_to(self.actual, self.format, np.float64), decode_to(self.expected, self.format, np.float64)
 
     def all(self, holds: Callable[[Any, Any], Any]) -> bool:
-        """Return whether a relation between actual and expected number holds for all differences."""
+        """Return whether `holds(actual, expected)` is true for all pairs of different numbers."""
         with np.errstate(all="ignore"):
             return bool(np.all(holds(*self.numbers)))
 

@@ -53,7 +53,7 @@ def _unit(fmt: FixedFormat, rounding: Rounding) -> float:
 
 
 def _step_unit(engine: Engine) -> float:
-    """Return the error bound of one accumulation step relative to its largest term, without truncation of products."""
+    """Return the error bound of one step, relative to its largest term, if truncated products are ignored."""
     fraction, window = engine.result.format.fraction_bits, engine.window.width
     rounded = _unit(engine.result.format, engine.result.rounding)
     if window is None or engine.window.addend is Addend.OUTSIDE:
@@ -92,7 +92,7 @@ def _power_of_zero(engine: Engine) -> float:
 def _weights(engine: Engine, depth: int, order: str) -> _Weights:
     """Return the error weights of a dot product of `depth` products, for the worst split into partial sums.
 
-    Every partial sum has at least one product. The partial sums are added in any order.
+    The partial sums are added in any order.
     """
     parts = np.arange(1, (depth if order == "any" else 1) + 1, dtype=np.float64)
     products = float(depth) if engine.step.exact else float(engine.step.products)
@@ -149,7 +149,7 @@ increase of the sum.
 
 
 def _lost(engine: Engine, p: NDArray[Any], largest: NDArray[Any]) -> NDArray[Any]:
-    """Return how much truncation of the products p (..., k) can change their sum, if no term exceeds `largest`."""
+    """Return a bound for the error that truncating products causes in a sum whose terms are at most `largest`."""
     if engine.window.width is None:
         return np.zeros(p.shape[:-1])
     top = np.frexp(largest)[1] - 1

@@ -223,8 +223,8 @@ def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
     """Check the fields that all units have: the name, the number of stages and the register options.
 
     `beside` is the name of the field because of which the unit needs at least `lowest` stages. Raises ValueError for
-    an invalid module name, and for fewer than `lowest` or more than `MAX_STAGES` stages. Raises ValueError also if a
-    unit without registers has a register option.
+    an invalid module name, and for fewer than `lowest` or more than `MAX_STAGES` stages. Raises ValueError if a unit
+    without pipeline registers has a register option.
     """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:

@@ -120,7 +120,7 @@ class Cast(Unit):
         return CastPolicy(offered, overflow, nan_sign=self.nan_sign, nan=nan)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of a port in all lanes.
+        """Return the names of the ports that carry a value for each lane, such as x0, x1, ... for x.
 
         In a unit with several lanes, each port name ends in the lane number.
         """

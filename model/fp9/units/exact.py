@@ -12,7 +12,10 @@ from fp9.units.operands import largest_code, with_every_bias
 
 @dataclass(frozen=True, slots=True)
 class ProductRange:
-    """Range of all finite products of two operands: multiples of 2^`ulp`, with magnitudes up to `largest`."""
+    """Range of all finite products of two operands.
+
+    Each product is a multiple of 2^`ulp`, and its magnitude is at most `largest`.
+    """
 
     ulp: int
     largest: Fraction

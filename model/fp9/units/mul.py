@@ -68,7 +68,7 @@ class Mul(Unit):
         return CastPolicy(self.rounding, Overflow.PROPAGATE if keeps else self.overflow)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return a tuple that holds the operand's only port name, like `lane_names` of units with several lanes."""
+        """Return the names of an operand's ports: a tuple with a single name."""
         return (operand,)
 
     @property

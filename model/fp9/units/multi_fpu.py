@@ -63,7 +63,10 @@ INTEGERS = tuple(Integer(bits, signed) for bits in (8, 16, 32) for signed in (Tr
 
 
 class MultiFpuOp(Enum):
-    """Operations of a `multi_fpu` unit. The values are the choices of the port `op`."""
+    """Operations of a `multi_fpu` unit.
+
+    The value of a member is the name of the operation in the list of choices of the port `op`.
+    """
 
     FMADD = "fmadd"
     """result = round(a * b + c)"""
@@ -149,7 +152,7 @@ GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
 
 
 class ResultCast(Cast):
-    """A cast that rounds an exact sum to each result format of a `multi_fpu` unit."""
+    """Cast unit inside a `multi_fpu` unit, which rounds an exact sum to the selected result format."""
 
     def _check_targets(self) -> None:
         """Accept every target format, because `MultiFpu` checks the formats."""
@@ -168,9 +171,9 @@ class MultiFpu(Unit):
     With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An integer
     operand occupies the low bits of port a. An integer result is extended to the word with its sign or with zeros.
 
-    The operations of the group `dot` add products of operands in narrow formats exactly, and round once. The ports
-    `a_format` and `b_format` then select narrow formats, and larger select values mean the last narrow format. The
-    operation `dot4` needs a word of 32 bits.
+    The operations of the group `dot` add products of operands in narrow formats exactly, and round once. For these
+    operations, the ports `a_format` and `b_format` select narrow formats. A select value that is too large selects
+    the last narrow format. The operation `dot4` needs a word of 32 bits.
 
     The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. The
     result of a division by zero is infinity, or the value by which the overflow policy replaces infinity.
@@ -425,7 +428,10 @@ class MultiFpu(Unit):
 
     @property
     def overflow_choices(self) -> tuple[Overflow, ...]:
-        """Return the overflow policies that the port `overflow` selects, or none if all policies are fixed."""
+        """Return the overflow policies among which the port `overflow` selects.
+
+        Return () if every result format has a fixed policy.
+        """
         return self.overflow if self.narrow or self.wide_overflow else ()
 
     def fixed_overflow(self, target: Format) -> Overflow | None:
@@ -500,7 +506,7 @@ class _LaneUnit(MultiFpu):
     """The unit of one lane of a multi-format FPU."""
 
     def _check_roundings(self) -> None:
-        """Accept all roundings, because the specification of the whole unit checks them."""
+        """Accept all rounding modes, because the multi-lane FPU has already checked the rounding modes."""
 
 
 MAX_TAG = 32

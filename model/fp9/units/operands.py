@@ -103,7 +103,7 @@ def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
 def largest_code(fmt: Format) -> Fraction:
     """Return the largest magnitude of all finite codes in the format. For int8, this is 128.
 
-    Casts to int8 never give -128, so `max` is smaller than the largest magnitude.
+    The attribute `max` of int8 is smaller, because casts to int8 never give -128.
     """
     return Fraction(float(np.max(np.abs(fmt.table), where=np.isfinite(fmt.table), initial=0)))
 

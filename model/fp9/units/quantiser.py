@@ -59,9 +59,9 @@ class Quantiser(Unit):
     - If the tensor scale is not a positive normal number, the block's scale is NaN and all elements are 0.
 
     With `lanes`, each operation reads `lanes` numbers, and a block takes several operations. The first block starts
-    after reset. The scale rule and the tensor scale of the block's last operation apply to the whole block. A block
-    takes length / lanes clocks, because the results of a block leave the unit while the next block enters. Every
-    result contains the block's scale. The latency of an operation is length / lanes - 1 + `stages` clocks.
+    after reset. The scale rule and the tensor scale of the block's last operation apply to the whole block. The unit
+    accepts a new block every length / lanes clocks. It outputs a block while it reads the next block. Every result
+    contains the block's scale. The latency of an operation is length / lanes - 1 + `stages` clocks.
     """
 
     kind: ClassVar[str] = "quantiser"

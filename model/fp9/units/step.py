@@ -181,15 +181,15 @@ class Mac(Dot):
     adds an incomplete chunk to the accumulator. If the chunk register holds no products, FOLD changes nothing. Until
     the first chunk is complete, the unit's result is the unchanged addend c.
 
-    If the accumulator model interleaves, step s of a chunk takes the products that `Engine.order` assigns to it. An
-    incomplete last chunk must be filled up with products of +0.
+    If the accumulator model interleaves products, `Engine.order` lists the products of each step of a chunk. In an
+    incomplete last chunk, the user must replace missing products by +0.
 
     If the accumulator model is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. The
     accumulator holds the exact sum of the products since the last LOAD or CLEAR. A unit with an exact accumulator has
     no addend c. Its operation LOAD starts a new sum. Each operation gives the same result and flags as `fp9.dot` over
     all products since the last LOAD or CLEAR. Infinities and NaN persist until the next LOAD or CLEAR. A sum outside
-    the accumulator's range wraps around. A sum that has wrapped around is correct again once it is back in the range.
-    The rounding takes additional pipeline stages after the accumulator.
+    the accumulator's range wraps around. If later products bring the exact sum back into the range, the accumulator
+    is correct again. Pipeline stages after the accumulator round the exact sum to the result.
     """
 
     kind: ClassVar[str] = "mac"

@@ -1,6 +1,6 @@
-"""Functions that return a unit of one kind (sum, cast or quantiser), and None for other kinds.
+"""Functions that select units of one kind: each returns its argument for this kind, and None otherwise.
 
-Code for several kinds of units calls the view functions instead of checking classes. To support a new kind of unit,
+Other modules call these functions instead of checking the classes of units. To support a new kind of unit,
 add a row to the table of each view function.
 """
 
