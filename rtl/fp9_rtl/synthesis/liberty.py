@@ -84,7 +84,7 @@ _TOKEN = re.compile(r"\s*([A-Za-z_][\w\[\]]*|[01!'^*&+|()])")
 class _Function:
     """Recursive-descent parser that evaluates a Liberty expression.
 
-    The operators `!` and `'` bind most tightly, then `^`, then `*`, `&` or a space, and last `+` or `|`.
+    The operator `!` or `'` binds most tightly, then `^`, then `*`, `&` or a space, and finally `+` or `|`.
     """
 
     tokens: list[str]

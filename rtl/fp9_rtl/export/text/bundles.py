@@ -14,10 +14,9 @@ from fp9_rtl.export.text.signals import Sources, clean
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Fields of one structure that cross the same module boundary, lowest field first.
+    """Fields of one structure that enter or leave a module together, lowest field first.
 
-    `place` is the module that drives the structure. `name` is the name of the structure in the Python source of the
-    module.
+    `place` is the name of the module that drives the fields. `name` is the structure's name in the Python source.
     """
 
     place: str
@@ -31,29 +30,28 @@ class Bundle:
 
     @property
     def stems(self) -> tuple[str, str]:
-        """Return two candidates for a type's name: the structure's name, without and with the module's name."""
+        """Return two possible names for the structure's type: without and with the module's name as a prefix."""
         stem = re.sub("^[io]_|[0-9_]*$", "", clean(self.name.rpartition(".")[2]) or "fields")
         return stem, f"{self.place}_{stem}"
 
     def crosses(self, crossing: Collection[int]) -> bool:
-        """Return whether at least two fields of the bundle contain nets in `crossing`."""
+        """Return whether at least two fields of the bundle are among the nets in `crossing`."""
         return sum(not set(nets(bits)).isdisjoint(crossing) for _, bits in self.fields) > 1
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """The bundles that cross the boundary of a module: `taken` enter the module, and `given` leave the module."""
+    """The bundles at the boundary of one module: `taken` are inputs of the module, and `given` are outputs."""
 
     taken: tuple[Bundle, ...] = ()
     given: tuple[Bundle, ...] = ()
 
 
 def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
-    """Return the bundles of fields that enter and leave each module.
+    """Return the bundles of fields that are inputs and outputs of each module.
 
-    If a module uses several fields of a bundle, all fields of the bundle enter the module. `typed` contains the
-    multi-bit words that have their own SystemVerilog type. A typed word belongs to a bundle only if the bundle contains
-    no other bits.
+    If a module reads at least two fields of a bundle, the whole bundle becomes an input of the module. `typed` contains
+    the words that have their own SystemVerilog type. A bundle contains such a word only if it contains nothing else.
     """
     given: dict[Path, tuple[Bundle, ...]] = {(): ()}
     every: list[Bundle] = []

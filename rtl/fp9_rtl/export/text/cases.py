@@ -14,9 +14,9 @@ MIN_LABELS = 2
 
 @dataclass(frozen=True)
 class Case:
-    """A selection: the value of the word `subject` determines which result is selected.
+    """A selection of one of several results by the value of the word `subject`.
 
-    `arms` holds the result for some values of the word. `otherwise` is the result for all other values.
+    `arms` pairs values of this word with results. For all other values of the word, the result is `otherwise`.
     """
 
     subject: Bits
@@ -25,7 +25,7 @@ class Case:
 
 
 def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
-    """Return a `$pmux` cell as a case, or None if the conditions of the cell test more than one word."""
+    """Return a `$pmux` cell as a `Case`, or None if the conditions of the cell test different words."""
     if cell.kind != "$pmux":
         return None
     found = [(list(_labels(condition, driver)), value) for condition, value in arms(cell)]
@@ -49,9 +49,9 @@ def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
 class Update:
     """The next value of a register.
 
-    `arms` holds pairs of a condition and a value. The first true condition selects the next value of the register. If
-    no condition is true and `holds` is True, the register keeps its value. If no condition is true and `holds` is
-    False, the next value is `otherwise`.
+    `arms` holds conditions with their values, in order of priority. The register's next value belongs to the first
+    condition that is true. If no condition is true, the register keeps its value if `holds` is True, and otherwise gets
+    the value `otherwise`.
     """
 
     arms: tuple[tuple[Bits, Bits], ...]
@@ -60,9 +60,9 @@ class Update:
 
 
 def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell], bool]) -> Update:
-    """Return the conditions under which a register changes, and the new values of the register.
+    """Return the next value of a register, as conditions with values.
 
-    The conditions come from multiplexers in front of the register that drive only the register.
+    The conditions come from the chain of multiplexers at the register's input, as far as only the register reads it.
     """
     found: list[tuple[Bits, Bits]] = []
     value = cell.inputs["D"]
@@ -76,9 +76,9 @@ def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell],
 
 
 def _labels(condition: Bit, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Bits, str]]:
-    """Yield each word that a condition tests, with the tested value.
+    """Yield the word and the value of each comparison in a condition.
 
-    A condition that is not a comparison counts as a test of its one-bit net for the value 1.
+    A condition that is not a comparison counts as the comparison of one bit with 1.
     """
     cell = driver.get(condition)
     if cell is None:

@@ -1,6 +1,6 @@
-"""Find the modules of a circuit, called steps, and the bits that pass between the modules.
+"""Find the steps of a circuit, which are its modules, and the bits that pass between them.
 
-Equal adjacent modules are merged into one step.
+Equal modules with the same parent count as one step.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ Passing = Mapping[tuple[End, End], set[int]]
 class Step:
     """A Verilog module, or several equal Verilog modules with the same parent.
 
-    `path` leads from the top to the first of the equal modules. `names` holds the instance names of all equal modules.
-    `kept` is the number of register bits in each module. `computes` is False for a module that only contains other
-    modules.
+    The field `path` is the hierarchical path of the first of these equal modules. The field `names` lists the instance
+    names of all these equal modules. The field `kept` is the number of register bits in each of these modules. The
+    field `computes` is False for a module that contains submodules but no logic.
     """
 
     path: Path
@@ -40,7 +40,10 @@ class Step:
 
 @dataclass(frozen=True)
 class Edge:
-    """A connection of `bits` bits from a source to a target. The source and the target are steps or circuit ports."""
+    """A connection of `bits` bits between two steps of a circuit, or between a step and a port.
+
+    Both ends of the connection are steps or circuit ports.
+    """
 
     source: End
     target: End
@@ -51,7 +54,7 @@ class Edge:
 class Steps:
     """The modules of a circuit, parents first, and the bits that pass between the modules.
 
-    The edges also contain the connections to the circuit's ports and to the top module.
+    The edges also describe the connections to the circuit's ports and to the top module.
     """
 
     steps: tuple[Step, ...]
@@ -63,7 +66,7 @@ class Steps:
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Steps:
-        """Return the steps from a dictionary that `to_dict` returned, possibly after storage as JSON."""
+        """Return the steps that `to_dict` converted to a dictionary, also after storage as JSON."""
         steps = (
             Step(**{**step, "path": tuple(step["path"]), "names": tuple(step["names"])}) for step in record["steps"]
         )
@@ -100,7 +103,7 @@ def _kept(part: Part) -> int:
 
 
 def _passing(circuit: Circuit) -> Passing:
-    """Return the nets that pass from each module or input port to each other module or output port.
+    """Return the nets between each pair of modules or circuit ports, in the direction from driver to reader.
 
     Clock and reset nets are left out.
     """
@@ -121,9 +124,9 @@ def _reading(circuit: Circuit) -> Iterator[tuple[End, Bits]]:
 
 
 def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) -> dict[Path, Path]:
-    """Return a map from each module to its representative: the first equal module with the same parent.
+    """Return, for each module, the module that stands for it: the first equal module with the same parent.
 
-    Two equal modules are merged only if no input of either module depends on the other module.
+    Two equal modules become one step only if neither module reads a value that depends on the other module.
     """
     feeds = _feeds(passing)
     first: dict[Path, Path] = {(): ()}
@@ -138,7 +141,7 @@ def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) 
 
 
 def _feeds(passing: Passing) -> Callable[[Path, Path], bool]:
-    """Return a function that takes two modules, and tells whether an input of the second depends on the first.
+    """Return a function of two modules that tells whether the second module reads a value that depends on the first.
 
     The dependence may lead through other modules.
     """

@@ -31,7 +31,7 @@ from fp9_rtl.export.text.signals import Sources
 class Part:
     """A module of the circuit, with its cells and source names. `children` maps names to submodules.
 
-    `entering` and `leaving` are the nets that cross the boundary of the module.
+    The nets in `entering` are inputs of the module, and the nets in `leaving` are outputs.
     """
 
     path: Path
@@ -104,7 +104,7 @@ def _common(a: Path, b: Path) -> int:
 
 
 def without_wrappers(circuit: Circuit, docs: Mapping[Path, str]) -> tuple[Circuit, dict[Path, str]]:
-    """Return the circuit after removal of wrapper modules, and the docstrings of the remaining modules.
+    """Remove wrapper modules, and return the circuit and the docstrings of the remaining modules.
 
     A wrapper module contains nothing but one submodule of the same name.
     """
@@ -133,10 +133,10 @@ def flattened(circuit: Circuit) -> Circuit:
 
 
 def split_structures(circuit: Circuit) -> None:
-    """Split registers and multiplexers that hold a whole structure into one cell for each field.
+    """Split each register or multiplexer of a complete structure into one cell for each field.
 
-    Only fields that have a name in the Python source become separate cells. A multiplexer is split if it drives only
-    one cell and this cell is split.
+    Only fields that have a name in the Python source become separate cells. A multiplexer is split if its only reader
+    is a cell that is split.
     """
     fields = _fields(circuit.wires)
     read = readers(circuit)
@@ -194,9 +194,9 @@ def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
 
 
 def _cuts(output: Bits, fields: Fields) -> list[Sequence[int]]:
-    """Return groups of bit positions of a cell's output: one group for each field.
+    """Divide the bits of a cell's output by the fields of its structure, and return the bit positions of each field.
 
-    Return an empty list if all bit positions belong to the same field, or if no bit position belongs to a field.
+    If all bits belong to one field, or to no field, return an empty list.
     """
     place = {bit: i for i, bit in enumerate(output)}
     holding = {number: wire for bit in nets(output) for number, wire in fields.get(bit, {}).items()}

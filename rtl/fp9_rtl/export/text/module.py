@@ -1,4 +1,4 @@
-"""Decide whether each value of a module gets a name or is written inline."""
+"""Decide for each value of a module whether it becomes a named signal or is written inline."""
 
 from __future__ import annotations
 
@@ -37,11 +37,11 @@ class Module:
 
     @property
     def driven(self) -> set[int]:
-        """Return the object `id`s of the signals that submodules drive."""
+        """Return the Python `id` of each signal that a submodule drives."""
         return {id(signal) for results in self.results.values() for signal in members(results)}
 
     def settle(self, ports: Sequence[Signal]) -> None:
-        """Add the given ports, decide which values of the module get a name, and choose the names."""
+        """Add the module's ports, then choose which values get a name, and which names."""
         self.ports += ports
         for port in self.ports:
             if port.kind == "input":
@@ -55,9 +55,11 @@ class Module:
         self._gather(groups)
 
     def divide(self, loops: set[int]) -> None:
-        """Split each signal in `loops` into one signal for each of its values. `loops` holds the `id` of each signal.
+        """Replace each signal in `loops`, which holds several values, by one signal for each value.
 
-        The split removes dependency cycles that exist only because the values share a signal.
+        `loops` holds the `id` of each signal.
+
+        After this split, no signal depends on itself only because several values share the signal.
         """
         home = self.reading.home
         for cell in self.part.cells:
@@ -102,7 +104,7 @@ class Module:
         return self._value(Signal(self.names.give(name), port.bits))
 
     def _name(self, cell: Cell, groups: defaultdict[str, list[tuple[int, Cell]]], driven: set[int]) -> None:
-        """Choose the name of a cell's value from an output, the Python source or the names of the operands."""
+        """Choose a name for the value of a cell: from an output port, the Python source, or the operands' names."""
         self._name_in(cell, groups, driven)
         if cell.kind == "$dff":
             update = self.uses.updates[id(cell)]
@@ -129,7 +131,7 @@ class Module:
         self.reading.home[id(cell)] = self._value(Signal(given, cell.output, is_register=alone))
 
     def _gather(self, groups: Mapping[str, Sequence[tuple[int, Cell]]]) -> None:
-        """Combine values that are adjacent bits of the same source name into one signal."""
+        """If values are adjacent bits of one source name, combine them into one signal."""
         for name, members in groups.items():
             run: list[tuple[int, Cell]] = []
             runs = [run]

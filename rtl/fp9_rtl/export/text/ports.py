@@ -17,9 +17,10 @@ def ports(
 ) -> list[Signal]:
     """Return ports for the nets that enter and leave a module.
 
-    If `typed` is true, all fields of a structure become one port.
+    If `typed` is true, a structure becomes a single port, and otherwise one port for each field.
 
-    `lent` supplies names for nets that have no name inside the module. The first entries of `lent` have priority.
+    The source names in `lent` name nets that have no name inside this module. The first entries of `lent` have
+    priority.
     """
     sources = part.sources
     found: list[Signal] = []

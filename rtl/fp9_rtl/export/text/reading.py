@@ -13,9 +13,9 @@ from fp9_rtl.export.text.types import Enum
 
 
 class Reading:
-    """The signal names by which a module can refer to each bit.
+    """Lookup table from each bit to the signal names by which a module can refer to it.
 
-    `driver` maps each bit to the cell that drives the bit.
+    `driver` maps each bit to the cell that drives it.
     """
 
     def __init__(self, driver: Mapping[Bit, Cell]) -> None:
@@ -28,9 +28,9 @@ class Reading:
         """The bits that have been read: the `id` of the signal, and the index of the bit."""
 
     def know(self, signals: Iterable[Signal], bits: Bits | None = None) -> None:
-        """Register signals, so that the Verilog contains the names of the signals instead of expressions.
+        """Add signals to the table, so that Verilog expressions use their names.
 
-        If `bits` is given, only the given bits of the signals are registered.
+        If `bits` is given, only these bits of the signals are added.
         """
         for signal in signals:
             for place, bit in enumerate(signal.bits):
@@ -38,19 +38,22 @@ class Reading:
                     self._at[bit].append((signal, place))
 
     def know_whole(self, signal: Signal) -> None:
-        """Register a structure, so that its name is written wherever an expression uses all its bits."""
+        """Add a structure to the table, so that an expression that reads all its bits uses its name."""
         self.know(signal.members)
         self._wholes[signal.bits[0]].append(signal)
 
     def forget(self, signals: Collection[int]) -> None:
-        """Remove signals, so that the Verilog no longer uses their names. `signals` holds the `id` of each signal."""
+        """Remove signals from the table, so that Verilog expressions no longer use their names.
+
+        `signals` holds the `id` of each signal.
+        """
         for bit, at in self._at.items():
             self._at[bit] = [known for known in at if id(known[0]) not in signals]
 
     def word(self, bits: Bits) -> str:
-        """Return a signal's name or a number that can be part of another name.
+        """Return text for a signal or a number that can be part of another name.
 
-        Return an empty text if the bits are neither a signal nor a constant.
+        If the bits form neither a signal nor a constant, return an empty text.
         """
         if all(isinstance(bit, str) for bit in bits):
             return str(int("".join("1" if bit == "1" else "0" for bit in reversed(bits)), 2))
@@ -63,8 +66,8 @@ class Reading:
     def definition(self, signal: Signal, inside: Iterable[Cell]) -> Expression:
         """Return the expression that defines a signal.
 
-        The cells in `inside` drive bits of the signal, and the values of the cells are written as expressions. The
-        method `read` determines how all other bits of the signal are written.
+        Bits that a cell in `inside` drives are written as the cell's expression. The method `read` writes all other
+        bits.
         """
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []
@@ -80,7 +83,7 @@ class Reading:
         return verilog.joined(parts)
 
     def read(self, bits: Bits) -> Expression:
-        """Return the Verilog expression for some bits inside the module."""
+        """Return a Verilog expression for the given bits, as the module reads them."""
         parts: list[Expression] = []
         start = 0
         while start < len(bits):
@@ -90,9 +93,9 @@ class Reading:
         return verilog.joined(parts)
 
     def choice(self, bits: Bits) -> tuple[Expression, Enum | None]:
-        """Return the expression and the enumeration type of a word that is compared with constants.
+        """Return the expression for a word that is compared with constants, and its enumeration type or None.
 
-        The type is None if the word is not a whole signal of an enumeration type.
+        The type is None unless the word is a complete signal of an enumeration type.
         """
         signal = self._whole(bits)
         return self.read(bits), signal.type if signal and isinstance(signal.type, Enum) else None
@@ -109,7 +112,10 @@ class Reading:
         return verilog.expression(cell, self._operand)
 
     def _operand(self, bits: Bits) -> Expression:
-        """Return the expression for an operand. A one-bit enumeration is compared with the label of the value 1."""
+        """Return the expression for an operand.
+
+        A bit of an enumeration type is written as a comparison with the label of the value 1.
+        """
         if len(bits) == 1 and isinstance(bits[0], int):
             subject, named = self.choice(bits)
             label = named and named.label(("1",))
@@ -117,9 +123,7 @@ class Reading:
         return self.read(bits)
 
     def _part(self, bits: Bits, start: int) -> tuple[Expression, int]:
-        """Return an expression for as many bits from index `start` as possible, and the index after the last bit of the
-        expression.
-        """
+        """Return an expression for the longest possible run of bits from index `start`, and its end index."""
         bit = bits[start]
         if isinstance(bit, str):
             end = start + next((i for i, b in enumerate(bits[start:]) if isinstance(b, int)), len(bits) - start)

@@ -16,10 +16,12 @@ from fp9_rtl.export.text.types import Struct, Type
 
 @dataclass(eq=False)
 class Signal:
-    """A named vector of bits. `low` is the index of the signal's lowest bit. `kind` is input, output or value.
+    """A named vector of bits.
 
-    A signal whose `type` is a structure can have its fields as `members`. The attribute `whole` of a structure's member
-    is the signal of the structure.
+    In the Verilog text, the lowest bit of the signal has the index `low`. `kind` is input, output or value.
+
+    If the `type` of a signal is a structure, `members` can hold one signal for each field. A member of a structure
+    refers to the structure's own signal in `whole`.
     """
 
     name: str
@@ -34,7 +36,7 @@ class Signal:
     members: tuple[Signal, ...] = ()
 
     def take(self, type: Type | None) -> None:
-        """Set the type of the signal. A signal with a type gets the index 0 for its lowest bit."""
+        """Set the type of the signal. If the signal gets a type, its lowest bit gets the index 0."""
         self.type = type
         self.low = 0 if type else self.low
 
@@ -42,7 +44,7 @@ class Signal:
     def range(self) -> str:
         """Return the name of the signal's type, or the index range of a vector without a type.
 
-        Return an empty text for a single bit without a type.
+        For a single bit without a type, return an empty text.
         """
         return self.places if self.type is None else self.type.name
 
@@ -53,11 +55,11 @@ class Signal:
 
     @property
     def word(self) -> str:
-        """Return the signal's name in a form that can be part of another name."""
+        """Return the signal's name with underscores for dots, so that it can be part of another name."""
         return self.name.replace(".", "_")
 
     def part(self, first: int, count: int) -> str:
-        """Return the Verilog text for `count` bits of the signal from index `first`, as a slice or as fields."""
+        """Return Verilog text that reads `count` bits of the signal, starting at bit `first`."""
         if count == len(self.bits):
             return self.name
         if isinstance(self.type, Struct):
@@ -68,7 +70,7 @@ class Signal:
 
 
 def structure(whole: Signal, struct: Struct) -> Signal:
-    """Give a signal the type `struct`, make the structure's fields members of the signal, and return the signal."""
+    """Set the signal's type to `struct`, and create a member signal for each field of the structure."""
     members, low = [], 0
     for field, width in struct.fields:
         members.append(Signal(f"{whole.name}.{field}", whole.bits[low : low + width], whole.kind, whole=whole))
@@ -84,10 +86,10 @@ class Names:
         self._taken = {*VERILOG, *taken}
 
     def give(self, wanted: str) -> str:
-        """Reserve a unique name that is similar to the wanted name, and return the unique name.
+        """Return a name that is unique in the module, equal or similar to the wanted name, and reserve it.
 
-        If the wanted name is taken, a number is appended. If the wanted name does not begin with a letter, a word is
-        placed before the name.
+        If another signal already has the wanted name, a number is appended. If the wanted name does not begin with a
+        letter, `value_` is prepended.
         """
         wanted = wanted if wanted[:1].isalpha() else f"value_{wanted.lstrip('_')}"
         name = next(n for n in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(2))) if self.free(n))
@@ -117,9 +119,9 @@ def clean(name: str) -> str | None:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _field(name: str) -> tuple[str, str] | None:
-    """Return the structure and the field that a source name denotes.
+    """Split a dotted source name into the structure and the field.
 
-    Return None if the structure is the whole interface of a module.
+    Return None for a name outside a structure, and for a field of a module's interface.
     """
     parent, _, field = name.rpartition(".")
     called = clean(field)
@@ -139,7 +141,7 @@ def _short_field(field: str, name: str, wire: Wire) -> str:
 def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[str | None, Wire]]:
     """Remove the `i` or `o` of a submodule's interface from names, so that `align_o_smaller` becomes `align_smaller`.
 
-    A name is not shortened if the short name would be ambiguous, as with `add_i_nan` and `add_o_nan`.
+    If two names would become equal, as `add_i_nan` and `add_o_nan`, neither is shortened.
     """
     short = [name and _without_interface(name) for name, _ in named]
     meant: defaultdict[str | None, set[Bits]] = defaultdict(set)
@@ -173,13 +175,13 @@ class Sources:
                     self._holding[bit].append(number)
 
     def holding(self, bit: Bit) -> Iterator[tuple[str, Bits]]:
-        """Yield each source name that includes the given bit, together with all bits of the name."""
+        """Yield each source name that contains the given bit, and the bits that this name denotes."""
         return (self.wires[number] for number in self._holding.get(bit, ()))
 
     def around(self, bits: Bits) -> Iterator[tuple[str, Bits, int]]:
-        """Yield the source names that contain `bits` without gaps.
+        """Yield the source names in which `bits` appear as adjacent bits.
 
-        Each source name comes with all its bits and the index in the name at which `bits` begins.
+        For each name, also yield all its bits, and the index of the first of the given bits.
         """
         for name, held in self.holding(bits[0]):
             place = held.index(bits[0])
@@ -187,17 +189,17 @@ class Sources:
                 yield name, held, place
 
     def within(self, bits: Bits) -> Iterator[str]:
-        """Yield the source names whose bits are exactly the lowest bits in `bits`.
+        """Yield the source names that denote all of `bits`, or only the lowest of these bits.
 
-        The source name with the most bits comes first.
+        Longer source names, by number of bits, come first.
         """
         found = [(n, held) for n, held in self.holding(bits[0]) if held == bits[: len(held)]]
         return (name for name, _ in sorted(found, key=lambda found: -len(found[1])))
 
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
-        """Yield the wanted bits as runs of adjacent bits.
+        """Divide the wanted bits into runs of adjacent bits that have the same source name.
 
-        Each run comes with a source name, the position of the run within this name, and the bits of the run. Names that
+        For each run, yield the source name, the index of the run's first bit in this name, and the bits. Names that
         begin with `first` have priority.
         """
         left = set(wanted)
@@ -226,9 +228,9 @@ def _stretches(bits: Bits, wanted: set[int]) -> list[tuple[int, Bits]]:
 
 
 def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -> list[Signal]:
-    """Return one signal for each run of bits.
+    """Return a named signal for each run of adjacent bits.
 
-    If several runs have the same name, the index range of each run is appended to its name.
+    If runs share a name, the bit indices of each run are appended to the name.
     """
     shared = {name for name, group in itertools.groupby(sorted(name for name, _, _ in runs)) if len(list(group)) > 1}
     signals = []
@@ -241,7 +243,7 @@ def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -
 
 
 def shorten(signals: Sequence[Signal], names: Names, sources: Sources) -> None:
-    """Remove the prefixes `i_` and `o_` from port names, unless another value of the module has the short name."""
+    """Remove the prefixes `i_` and `o_` from port names whose short form is not used in the module."""
     short = Counter(signal.name[2:] for signal in signals if signal.name[:2] in ("i_", "o_"))
     short.update(name for name, _ in sources.wires)
     for signal in signals:

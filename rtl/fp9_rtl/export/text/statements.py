@@ -48,7 +48,7 @@ def body(module: Module, dialect: Dialect) -> list[str]:
 def _acyclic(module: Module, dialect: Dialect) -> list[Definition]:
     """Return the definitions of a module's signals, without dependency cycles.
 
-    A signal that holds several values and depends on itself is divided into several signals.
+    Such signals are divided into one signal for each value, which removes dependency cycles.
     """
     while True:
         definitions = _definitions(module, dialect)
@@ -87,7 +87,7 @@ def _definitions(module: Module, dialect: Dialect) -> list[Definition]:
 def _loops(definitions: Sequence[Definition]) -> set[int]:
     """Return the signals that hold several values and depend on themselves.
 
-    A dependency cycle without signals of several values is a real loop of the circuit.
+    If a dependency cycle contains no such signal, it is a real combinational loop of the circuit.
     """
     left = {id(d.signal): d for d in definitions}
     while True:
@@ -110,8 +110,8 @@ def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
 
 
 def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signal]:
-    """Return the signals to declare before all definitions: registers, submodule outputs, and signals that are read
-    before their definition.
+    """Return the signals to declare first: registers, submodule outputs, and signals that are read before they are
+    defined.
     """
     defined = {id(d.signal): number for number, d in enumerate(ordered)}
     late = {

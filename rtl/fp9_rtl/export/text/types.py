@@ -24,7 +24,7 @@ def bits_of(fields: Fields) -> str:
 
 @dataclass(frozen=True)
 class Enum:
-    """A SystemVerilog enumeration of the values 0, 1, ... of a vector.
+    """A SystemVerilog enumeration type for a vector with the values 0, 1, ...
 
     `choices` says what each value selects. `labels` holds the label of each value.
     """
@@ -61,7 +61,7 @@ class Struct:
         return "\n".join(["typedef struct packed {", *lines, f"}} {self.name};"])
 
     def parts(self, first: int, count: int) -> list[str]:
-        """Return the fields, or slices of fields, that cover `count` bits from bit `first`, highest first."""
+        """Return the fields and parts of fields that make up `count` bits from bit `first`, highest first."""
         found = []
         low = 0
         for field, width in self.fields:
@@ -88,9 +88,9 @@ class Types:
         self._structs: dict[Fields, Struct] = {port.fields: port for port in ports.values() if isinstance(port, Struct)}
 
     def find(self, circuit: Circuit) -> None:
-        """Assign types to the ports and registers of a circuit.
+        """Find the types of a circuit's ports and registers.
 
-        A register gets a type if all values that the register stores have this type.
+        A register gets a type if every value that it can load has this type.
         """
         self._of = {port.bits: self._ports[port.name] for port in circuit.ports if port.name in self._ports}
         driver = {cell.output: cell for cell in circuit.cells}
@@ -105,7 +105,7 @@ class Types:
             left = [cell for cell in left if cell not in found]
 
     def _taken(self, register: Cell, alone: Mapping[Bits, Cell]) -> Type | None:
-        """Return the type of a register if all values that the register stores have this type.
+        """Return the type that all values loaded into a register have.
 
         Return None otherwise.
         """
@@ -120,17 +120,17 @@ class Types:
 
     @property
     def typed(self) -> Collection[Bits]:
-        """Return the words that have a type. A word consists of all bits of a port or register."""
+        """Return the words that have a type. A word is the complete vector of a port or register."""
         return self._of
 
     def of(self, bits: Bits) -> Type | None:
-        """Return the type of a word, or None if the bits are not a port or register with a type."""
+        """Return the type of the given bits, or None if they are not a complete port or register with a type."""
         return self._of.get(bits)
 
     def struct(self, stems: Sequence[str], fields: Sequence[tuple[str, int]]) -> Struct:
         """Return the structure type with the given fields.
 
-        The name of a new structure type contains the first unused word of `stems`.
+        A new structure type is named after the first word in `stems` that is not yet used.
         """
         key = tuple(fields)
         if key not in self._structs:

@@ -20,7 +20,7 @@ The first limit is for values with a name in the source, and the second limit is
 class Uses:
     """The cells of a module, prepared for writing as Verilog.
 
-    Selections are converted to `case` statements, and each register is listed with its next value. `inner` holds the
+    The class converts selections to `case` statements, and finds the next value of each register. `inner` holds the
     ports of the submodules.
     """
 
@@ -36,7 +36,10 @@ class Uses:
         self.updates: dict[int, Update] = {id(c): update_of(c, self.driver, self._is_alone) for c in registers}
 
     def named(self, outputs: Iterable[Signal]) -> Iterator[Cell]:
-        """Yield the cells whose values get a name, registers first. `outputs` holds the outputs of the module."""
+        """Yield the cells whose values become named signals, registers first.
+
+        `outputs` holds the outputs of the module.
+        """
         references = self._references(outputs)
         leaves: dict[int, int] = {}
         for cell in sorted(self._part.cells, key=lambda cell: cell.kind != "$dff"):
@@ -48,7 +51,7 @@ class Uses:
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
-        """Return how often each cell's value is used. A use that reads only some bits of a value counts as two uses."""
+        """Return how often each cell's value is used. A use counts twice if it reads only some bits of the value."""
         count: Counter[int] = Counter()
         for port in outputs:
             self._refer(port.bits, count)
@@ -83,7 +86,7 @@ class Uses:
     def _is_inline(self, cell: Cell, references: int, leaves: dict[int, int]) -> bool:
         """Return whether a value is written inline.
 
-        A value is written inline if it is short and used only once, or if it inverts a named bit.
+        A short value that is used once is written inline, and so is the inverse of a named bit.
         """
         below = 0
         for bits in self._reads(cell):
@@ -105,7 +108,7 @@ class Uses:
 
 
 def _runs(bits: Bits, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Cell, Bits]]:
-    """Yield each run of adjacent bits that one cell drives, together with the cell.
+    """Divide `bits` into runs of adjacent bits that the same cell drives, and yield each run with its cell.
 
     Bits without a driver are left out.
     """

@@ -31,8 +31,9 @@ class Writer:
     ) -> None:
         """Read a circuit from `words`, a module in Yosys' JSON.
 
-        `docs` holds the docstrings of the source modules, in output order. `types` holds the types of the circuit's
-        ports, and receives new types. If `flat` is true, the circuit is written as a single module.
+        `docs` maps each module to its docstring, in the order in which the modules are written. `types` holds the
+        SystemVerilog types of the circuit's ports. The writer adds the types that it creates. If `flat` is true, the
+        circuit is written as a single module.
         """
         circuit = read_circuit(words)
         fold(circuit)
@@ -48,9 +49,9 @@ class Writer:
         self._lent = (Sources(self._circuit.wires), Sources(unnamed))
 
     def modules(self, system: bool = False) -> tuple[dict[str, str], Steps]:
-        """Return two values: a dictionary from module names to texts, parents first, and the circuit's steps.
+        """Return a dictionary from module names to Verilog texts, parents first, and the steps of the circuit.
 
-        If `system` is true, the text is SystemVerilog with types, and otherwise plain Verilog. The result is
+        If `system` is true, the text is SystemVerilog, which uses types, and otherwise plain Verilog. The result is
         deterministic.
         """
         top = parts(self._circuit, self._docs)
@@ -73,7 +74,7 @@ class _Texts:
         self._typed = system
 
     def write(self, top: Part) -> tuple[dict[str, str], dict[Path, str]]:
-        """Return two dictionaries: from module names to texts, and from paths in the source to module names."""
+        """Return the Verilog text of each module name, and the module name of each path in the source."""
         modules: dict[Path, Module] = {}
         crossing = bundle(top, self._types.typed) if self._typed else {}
         for part in top.walk():
@@ -110,7 +111,7 @@ class _Texts:
     def _named(self, modules: Mapping[Path, Module], bodies: Mapping[Path, str]) -> dict[Path, str]:
         """Return a Verilog name for each module.
 
-        Modules with equal text and equal submodules share one name, which is made from the common part of their paths.
+        Modules with equal texts and submodules get the same name, formed from the common part of their paths.
         """
         groups: defaultdict[tuple[object, ...], list[Path]] = defaultdict(list)
         key: dict[Path, tuple[object, ...]] = {}
@@ -133,15 +134,15 @@ def _common(group: Sequence[Path]) -> Path:
 
 
 def _without_repetition(path: Path, others: Sequence[Path]) -> Path:
-    """Remove each name in a path that the next name begins with: `decode`, `decode_a` becomes `decode_a`.
+    """Drop each name that only repeats the start of the next name: `decode`, `decode_a` becomes `decode_a`.
 
-    If another path has the same short form, the name `one` is appended to the short path.
+    If another path is shortened to the same name, `one` is appended.
     """
     names = tuple(n for n, after in itertools.pairwise((*path, "")) if not f"{after}_".startswith(f"{n}_"))
     return names if names == path or names not in others else (*names, "one")
 
 
 def common_start(sequences: Iterable[Sequence[str]]) -> list[str]:
-    """Return the longest common start of several sequences of names or letters."""
+    """Return the longest common prefix of several sequences of names or letters."""
     columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False))
     return [column[0] for column in columns]

@@ -33,8 +33,8 @@ SHARED = {"$dff": ("CLK", "ARST"), "$mux": ("S",), "$pmux": ("S",)}
 class Cell:
     """One operation of a circuit. `inputs` maps port names to bits. `output` holds the bits that the cell drives.
 
-    `signed` is True for a comparison of signed numbers. A register with asynchronous reset has the input `ARST`, which
-    is active at level `reset_by`. The input `RESET` holds the reset value of the register.
+    `signed` is True for a comparison of signed numbers. A register with asynchronous reset has the input `ARST`, and is
+    reset while `ARST` equals `reset_by`. Its input `RESET` holds the value after reset.
     """
 
     kind: str
@@ -46,7 +46,7 @@ class Cell:
     reset_by: int = 1
 
     def places(self, kept: Sequence[int]) -> Cell:
-        """Return a copy of a bitwise cell with only the bit positions in `kept`."""
+        """Return a copy of a bitwise cell with only the given bit positions."""
         shared = SHARED.get(self.kind, ())
         width = len(self.output)
         inputs = {
@@ -58,7 +58,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Wire:
-    """A name in the Python source, the module that contains the name, and the bits that the name denotes."""
+    """A name in the Python source, with the module in which it occurs and the bits that it denotes."""
 
     path: Path
     name: str
@@ -117,8 +117,9 @@ def _wire(name: str, wire: Mapping[str, Any]) -> Wire:
 
 
 def _module_name(name: str) -> str:
-    """Return a submodule's name without the number that Amaranth appends. The first unnamed
-    submodule is called `U0`.
+    """Return the name of a submodule without the number by which Amaranth makes it unique.
+
+    The first unnamed submodule is called `U0`.
     """
     return re.sub(r"^U\$", "U", re.sub(r"(?<!^U)\$\d+$", "", name))
 
@@ -164,7 +165,7 @@ def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
 
 
 def _compare_less(cell: Cell) -> None:
-    """Shorten a comparison by removing each bit position at which both operands have the same constant."""
+    """Remove the bit positions of a comparison at which both operands have the same constant."""
     pairs = list(zip(cell.inputs["A"], cell.inputs["B"], strict=True))
     kept = [(a, b) for a, b in pairs if a != b or isinstance(a, int)] or pairs[:1]
     cell.inputs = {"A": tuple(a for a, _ in kept), "B": tuple(b for _, b in kept)}
@@ -180,15 +181,18 @@ def _as_gate(cell: Cell) -> None:
 
 
 def extended(bits: Bits, width: int, signed: bool) -> Bits:
-    """Return the lowest `width` bits of a number. A shorter number is extended with its sign bit or with 0."""
+    """Return the number's bits, shortened or extended to `width` bits.
+
+    Extension repeats the sign bit if `signed` is true, and otherwise adds zeros.
+    """
     sign = bits[-1] if signed else "0"
     return (bits + (sign,) * (width - len(bits)))[:width]
 
 
 def _place(cells: Iterable[Cell]) -> None:
-    """Assign a source module to each cell that Yosys' optimisations created.
+    """Find the source module of each cell that an optimisation in Yosys created.
 
-    A created cell belongs to the module that uses its output. If no module uses the output, the created cell belongs to
+    Such a cell is assigned to the module that reads its output. If no module reads the output, the cell is assigned to
     the module that drives its inputs.
     """
     lost = [cell for cell in cells if cell.path == ("?",)]
@@ -302,7 +306,7 @@ def _merge(circuit: Circuit) -> None:
 
 
 def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Replace each bit by its equal bit in the dictionary `same`, then remove unread and duplicate cells."""
+    """Replace each bit in the keys of `same` by its value, then remove cells that are unread or duplicate."""
     _rename(circuit, same)
     _trim(circuit)
     _merge(circuit)

@@ -1,8 +1,8 @@
 """Compute digests of circuits and of Verilog texts.
 
-Two circuits have the same digest if ports of the same names are driven by equal cells with equal connections. The names
-of nets and modules, the order of the netlist, and unread cells do not change the digest. The canonical digest also
-ignores the operand order of commutative cells.
+Two circuits have the same digest if their ports have the same names and their cells and connections are equal. The
+digest does not depend on net names, module names, the netlist's order, and cells that nothing reads. The canonical
+digest also ignores the operand order of commutative cells.
 """
 
 from __future__ import annotations
@@ -29,8 +29,8 @@ def code_digest(text: str) -> str:
 class _Walk:
     """Number the cells of a circuit in a traversal from its outputs to its inputs.
 
-    A cell gets its number after all cells that drive the cell. A register gets its number when the traversal first
-    reaches the register, and its inputs are traversed later.
+    The cells that drive a cell's inputs are numbered before the cell. A register is numbered when the traversal first
+    reaches it, and its inputs are traversed later.
     """
 
     def __init__(self, words: Mapping[str, Any]) -> None:
@@ -103,15 +103,15 @@ _SIGNED = ("A_SIGNED", "B_SIGNED", "A_WIDTH", "B_WIDTH")
 def canonical_digest(words: Mapping[str, Any]) -> str:
     """Return the SHA-256 of a circuit, independent of the operand order of commutative cells.
 
-    A register is represented by its reset value and by a term, which is a digest of the cells that drive the register.
-    For n registers, all terms are recomputed for 2 n + 1 clock cycles. By Moore's theorem on finite automata, two
-    circuits that agree for 2 n + 1 cycles agree in every cycle.
+    The digest of a register starts from its reset value, and is then updated from the logic that drives the register.
+    With n registers in the circuit, all digests are updated 2 n + 1 times. By Moore's theorem on finite automata,
+    circuits that agree after these updates agree in every clock cycle.
     """
     return _Terms(words).digest()
 
 
 class _Terms:
-    """Compute a term for every bit: a digest of the logic that computes the bit from inputs and registers."""
+    """Compute a term for every bit, which is a digest of the logic between the inputs and registers and this bit."""
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._ports = dict(sorted(words["ports"].items()))
@@ -134,7 +134,7 @@ class _Terms:
     def digest(self) -> str:
         """Return the digest of the outputs.
 
-        For n registers, the terms are recomputed 2 n + 1 times, or until no term changes.
+        For n registers, the update is repeated at most 2 n + 1 times, and ends early if no digest changes.
         """
         held = {id(cell): _hash("register", self._start(cell)) for cell in self._registers}
         clocks = 2 * len(self._registers) + 1

@@ -22,9 +22,11 @@ _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
 
 
 def fold(circuit: Circuit) -> None:
-    """Remove each cell whose value is a constant or equals one of its inputs. The circuit's function does not change.
+    """Remove the cells whose output is constant or equal to one of their inputs.
 
-    A word of several bits is never split: its cell is removed only if all its bits are trivial.
+    The circuit's function does not change.
+
+    A cell with several output bits is removed only if each output bit is constant or equal to an input.
     """
     same: dict[Bit, Bit] = {}
     joined: dict[Bit, tuple[str, frozenset[Bit]]] = {}
@@ -42,9 +44,9 @@ def fold(circuit: Circuit) -> None:
 
 
 def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits | None:
-    """Return the value of a trivial cell as constants and nets, or None for any other cell.
+    """If the output of a cell is constant or equal to an input, return its bits, and otherwise None.
 
-    The function also removes redundant inputs from the cell.
+    The function also removes inputs that cannot affect the output.
     """
     inputs = cell.inputs
     if cell.kind in _IDENTITY:
@@ -91,9 +93,9 @@ def _operation(kind: str, a: Bit, b: Bit, joined: Mapping[Bit, tuple[str, frozen
 
 
 def _operands(kind: str, bit: Bit, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> frozenset[Bit]:
-    """Return the operands of the AND or OR that drives `bit`.
+    """Return all operands of the AND or OR gate that drives `bit`.
 
-    If another cell of the same kind drives an operand, the operands of the driving cell are included too.
+    If a gate of the same kind drives an operand, the operands of that gate are included.
     """
     made_by, operands = joined.get(bit, ("", frozenset()))
     return operands if made_by == kind else frozenset()
@@ -107,9 +109,9 @@ def _join(cell: Cell, joined: dict[Bit, tuple[str, frozenset[Bit]]]) -> None:
 
 
 def _selected(cell: Cell) -> Bits | None:
-    """Return the value of a `$pmux` cell that selects between equal values, and None for any other `$pmux` cell.
+    """If a `$pmux` cell selects between equal values, return this value, and otherwise None.
 
-    Conditions that are constant 0 are removed from the cell. An undefined default may have any value.
+    The function also removes conditions that are constant 0. An undefined default may have any value.
     """
     width, inputs = len(cell.output), cell.inputs
     held = [i for i, bit in enumerate(inputs["S"]) if bit != "0"]
@@ -125,9 +127,9 @@ def _selected(cell: Cell) -> Bits | None:
 
 
 def _reduced(cell: Cell) -> Bits | None:
-    """Return the value of a trivial reduction cell, and None for any other reduction cell.
+    """If the output of a reduction cell is constant or equal to an input, return its value, and otherwise None.
 
-    The function also removes operands that cannot change the result.
+    The function also removes operands that cannot affect the result.
     """
     bits = cell.inputs["A"]
     neutral, deciding = ("1", "0") if cell.kind == "$reduce_and" else ("0", "1")
@@ -148,11 +150,11 @@ def _reduced(cell: Cell) -> Bits | None:
 
 
 def _compared(cell: Cell) -> Bits | None:
-    """Return the value of a trivial comparison of an unsigned number with a constant.
+    """If the comparison of an unsigned number with a constant is trivial, return its result, and otherwise None.
 
     Return None for other comparisons.
 
-    A comparison is trivial if its result is constant, or if the result equals the only unknown bit of the number.
+    A comparison is trivial if its result is constant or equal to the only non-constant bit of the number.
     """
     a, b = cell.inputs["A"], cell.inputs["B"]
     if "x" in (*a, *b) or any(True for _ in nets(b)):
