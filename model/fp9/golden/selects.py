@@ -63,7 +63,7 @@ def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iter
 
 
 def _within(here: Where, among: Where) -> Where:
-    """Select operations in two steps: first by `here`, and then by `among` within the selected operations."""
+    """Combine two selections: `among` selects from the operations that `here` has selected."""
     if isinstance(here, slice) or isinstance(among, slice):
         return among if isinstance(here, slice) else here
     inside = here.copy()

@@ -1,4 +1,4 @@
-"""Terms that an accumulator adds in one step: scaled products, or scaled group sums."""
+"""Terms that an accumulator adds in one step: single products, or scaled sums of groups."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Terms(NamedTuple):
-    """Terms (n, terms) as float64 numbers, and the powers of two with which the accumulator aligns the terms.
+    """Terms of one step, shape (n, terms), and their powers of two for the alignment, as float64 numbers.
 
     The power of a zero is 0. If the accumulator has no alignment window, `powers` is empty.
     """

@@ -1,7 +1,7 @@
 """Numba kernels that count zeros, overflows and underflows of a cast.
 
-The loops have no branches, so that LLVM can vectorise them. A counter has the width of an array element, so that one
-vector register holds as many counters as elements. Arrays are processed in blocks that fit into the first-level cache.
+The loops have no branches, so that LLVM can vectorise them. A counter is as wide as an array element, so a vector
+register holds as many counters as elements. Arrays are processed in blocks that fit into the first-level cache.
 """
 
 from __future__ import annotations
@@ -86,7 +86,7 @@ def count_all(patterns, codes, limits):
 def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overflows):
     """Encode one block, and count zeros, overflows and underflows in the same loop.
 
-    If `overflows` is false, overflows are counted in a second loop, and only if the block has an overflow.
+    If `overflows` is false, the first loop does not count overflows. A second loop counts them if there are any.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     nonzero, normal = U(limits.nonzero), U(limits.normal)
@@ -112,7 +112,7 @@ def encode_nearest_even_counted(patterns, magic, offset, grid, edges, codes, lim
     """Encode float32 patterns like `encode_nearest_even`, and return the counts `Found`.
 
     With rounding to nearest, overflow depends only on the magnitude, not on the sign. The first loop over a block
-    counts overflows only if the previous block had an overflow.
+    counts overflows only after a block with overflows.
     """
     zeros, large, vanished, small, top = 0, 0, 0, 0, _ZERO
     overflows = False

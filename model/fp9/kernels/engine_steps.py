@@ -1,7 +1,7 @@
 """Numba kernels that compute dot products row by row, for every accumulator model.
 
 Operands and accumulators are float64 numbers, which represent every code exactly. The last bit of an alignment window
-has a power of two as weight, so that scaling in float64 is exact. A sum that float64 cannot represent is rounded to odd
+is a power of two, so scaling by its inverse is exact in float64. A sum that float64 cannot represent is rounded to odd
 (see `fused`).
 """
 
@@ -74,7 +74,7 @@ def as_addend(c, floor):
 
 @inlined
 def _is_operand_nan(x):
-    """Return whether `x` is NaN, but not the special NaN that marks infinity times a zero scale."""
+    """Return whether `x` is NaN because of a NaN operand. Infinity times a zero scale has another NaN pattern."""
     return x != x and float64_bits(x) != _INVALID_NAN
 
 
@@ -213,9 +213,9 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
 
 @called
 def join_halves(s, top_even, top_odd, even, odd, c):
-    """Return the float64 pattern of even + odd + c, and whether bits were dropped.
+    """Add `even`, `odd` and `c`. Return the float64 pattern of the sum, and whether bits were dropped.
 
-    `even` and `odd` are integers, in units of `top_even` * 2^-window and `top_odd` * 2^-window.
+    `even` is an integer in units of `top_even` * 2^-window, and `odd` is one in units of `top_odd` * 2^-window.
     """
     unit, wide = math.ldexp(1.0, s.window), math.ldexp(1.0, s.interleaved + 1)
     power_c = power(c, s.lowest_power) if c != 0.0 else s.lowest_power
@@ -247,7 +247,7 @@ def join_halves(s, top_even, top_odd, even, odd, c):
 
 @called
 def finish_aligned(t, bits, dropped, code, value, flags):
-    """Return the code and flags of a rounded sum, corrected for the effects of alignment.
+    """Return a rounded sum's code and flags, corrected for bits that alignment dropped.
 
     A zero sum gets the code of +0. Dropped bits raise the inexact flag, and also the underflow flag if the sum is tiny.
     """

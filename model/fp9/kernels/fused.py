@@ -1,9 +1,9 @@
 """Numba kernels for fused multiply-adds: an exact sum is rounded once.
 
 The exact sum is stored as a float64 number, *rounded to odd*: if the sum is inexact, the last bit is set. The kernel
-then rounds this float64 number to the result format. Results of at most 24 bits are correct, because an inexact sum
-never looks like a tie or an exact result. Source: Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums",
-IEEE ToC 2008.
+then rounds this float64 number to the result format. Results of at most 24 bits are correct: an inexact sum never looks
+like a tie or a number of the result format. Source: Boldo and Melquiond, "Emulation of a FMA and correctly rounded
+sums", IEEE ToC 2008.
 """
 
 from __future__ import annotations

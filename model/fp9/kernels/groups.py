@@ -46,7 +46,7 @@ def _at(row, group):
 
 @called
 def _step(s, group, unit, mode, groups, start, stop, c, terms):
-    """Return the aligned sum of the groups and `c`, and whether bits were dropped or a term was not finite.
+    """Return the aligned sum of all groups and `c`, and two bools: bits were dropped, and a term was not finite.
 
     The sum is a float64 pattern rounded to odd.
     """

@@ -37,8 +37,8 @@ def rounded_chain(a, b, acc, begin, end, t):
     """Set acc = round(acc + a[:, k] * b[k]) for each k in order. `t` rounds to nearest inside float32.
 
     If products and accumulators have p bits with 2 p + 2 <= 24, double rounding gives the same result as single
-    rounding. If the sum of two p-bit terms does not fit into float32, the smaller term is less than 2^-(p+2) times the
-    larger term. Single and double rounding then agree: both return the larger term.
+    rounding. If a sum of two p-bit terms is inexact in float32, the smaller term is below 2^-(p+2) times the larger
+    term. Single and double rounding then agree: both return the larger term.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -67,8 +67,8 @@ def _marked_sum(row, marks, a0, b0, lowest, t):
 def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
     """Do the same as `rounded_chain`, and also record flags in `marks` (int32).
 
-    A mark is the OR of the flags of an accumulator's finite sums. The bit DOUBTFUL of a mark means that a sum may have
-    underflowed. `lowest` is the smallest normal number.
+    A mark collects the flags of all finite sums of one accumulator (by OR). If the bit DOUBTFUL is set in a mark, a sum
+    may have underflowed. `lowest` is the smallest normal number.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -100,8 +100,8 @@ def _narrow_pair(row, a0, a1, b0, b1, t):
 def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
     """Repeat acc = round(acc + `step` products) in float64 until all products are added; `step` is 1 or 2.
 
-    `neutral` is a row of -0 that stands for a missing product: adding -0 changes no sum. `narrow` states whether
-    float64 represents the sum of any two products exactly.
+    `neutral` is a row of -0 that stands for a missing product: adding -0 changes no sum. `narrow` is true if float64
+    holds the sum of any two products exactly.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -124,7 +124,7 @@ def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
 def _mark(marks, total, r, lowest):
     """Add the flags that a rounding from `total` to `r` raises to `marks`, and return the result.
 
-    `total` is rounded to odd. DOUBTFUL is set if `r` is the smallest normal number and |total| < |r|.
+    `total` is rounded to odd. If `r` is the smallest normal number but |total| is smaller, the bit DOUBTFUL is set.
     """
     inexact = r != total
     flags = marks | (_INEXACT if inexact else 0) | (_UNDERFLOW if inexact and abs(r) < lowest else 0)
@@ -153,8 +153,8 @@ def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
 def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
     """Do the same as `rounded_pairs`, and also record flags in `marks` (int64).
 
-    A mark is the OR of the flags of an accumulator's finite sums. The bit DOUBTFUL of a mark means that a sum may have
-    underflowed. `lowest` is the smallest normal number.
+    A mark collects the flags of all finite sums of one accumulator (by OR). If the bit DOUBTFUL is set in a mark, a sum
+    may have underflowed. `lowest` is the smallest normal number.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -216,9 +216,9 @@ def join_parts(totals, first, second, t):
 
 @kernel
 def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
-    """Do the same as `join_parts`, and also set `inexact` where a sum is inexact.
+    """Compute the same totals as `join_parts`, and set `inexact` for inexact totals.
 
-    `tiny` is set where a sum is nonzero and its magnitude is below `below`.
+    Set `tiny` for nonzero totals with a magnitude below `below`.
     """
     for i in range(totals.shape[0]):
         row, x, met, small = totals[i], first[i], inexact[i], tiny[i]

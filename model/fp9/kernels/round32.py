@@ -1,8 +1,8 @@
 """Vectorised Numba kernels that convert float32 patterns to codes.
 
 All arithmetic is on 32-bit vector lanes, without branches or table look-ups. One vector register holds 16 (AVX-512) or
-8 (AVX2) elements. Numba would widen uint32 sums to 64 bits, so every step casts its result back to `U` (uint32). Shift
-distances are masked to less than 32, so that Numba keeps 32-bit arithmetic.
+8 (AVX2) elements. Numba widens uint32 sums to 64 bits. To prevent this, every step casts its result to `U` (uint32).
+Shift distances are masked to less than 32, so that Numba keeps 32-bit arithmetic.
 
 The magnitude bits a = x & 0x7FFFFFFF of a float32 pattern x rise with the magnitude of the number. Rounding to a format
 with p fraction bits keeps only the upper bits of the magnitude bits. Subnormal results keep fewer magnitude bits. The
@@ -106,8 +106,8 @@ def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
 
     The target format must have subnormals and at least one fraction bit. To round to a subnormal result, the kernel
     adds the float32 number `magic` to the magnitude. `magic` is 2^23 times the smallest subnormal, so the last bit of
-    the sum has the weight of the smallest subnormal. The addition rounds to nearest even. For a normal result, adding
-    `offset` (mod 2^32) subtracts the lowest binade's exponent field and adds half an ulp less 1.
+    the sum has the weight of the smallest subnormal. The addition rounds to nearest even. For a normal result, the
+    kernel adds `offset` (mod 2^32): half an ulp less 1, minus the lowest binade's exponent field.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     for i in range(patterns.size):
@@ -179,8 +179,8 @@ A key is the rounding, and whether codes are in two's complement. Only sr reads 
 def encode_upper(patterns, table, codes):
     """Look up codes in a table, indexed by the upper 16 bits of float32 patterns. Return whether a number was NaN.
 
-    The function may be used only if the lower 16 bits cannot change a rounded result. If the function returns True, the
-    codes are not valid: a NaN whose fraction bits are all in the lower half looks infinite.
+    The function may be used only if the lower 16 bits cannot change a rounded result. If the function returns True,
+    discard the codes: some NaN may have been taken for infinities.
     """
     largest = _ZERO
     for i in range(patterns.size):
@@ -192,7 +192,7 @@ def encode_upper(patterns, table, codes):
 
 @kernel
 def encode_upper_sticky(patterns, table, codes):
-    """Look up codes in a table, indexed by float32 patterns rounded to odd at 16 bits.
+    """Look up codes in a table. The index is the upper half of the float32 pattern, rounded to odd.
 
     Rounding to odd sets the last of the 16 bits if any dropped bit is set.
     """

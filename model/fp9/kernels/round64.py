@@ -117,7 +117,7 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
 def _biased(binades, t, mode, row, significand, random, width):
     """Add random bits to the bits that the rounding of a normal number drops.
 
-    Return the new exponent field (`row`), the new significand, and the dropped bits.
+    Return three integers: the new exponent field (`row`), the new significand, and the dropped bits.
     """
     shift = binades[t.lowest_row, 0]
     kept = significand >> shift

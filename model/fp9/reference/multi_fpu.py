@@ -117,7 +117,7 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
 def _rounding(
     unit: MultiFpu, row: Row, op: Op, a: _Number, result: Format
 ) -> tuple[CastPolicy, casts.RandomBits | casts.HybridBits | None]:
-    """Return the cast policy of an operation, and the random bits or the threshold that its rounding needs."""
+    """Return the cast policy of an operation, and its random bits or threshold (None for other rounding modes)."""
     rounding, overflow = chosen(unit.roundings, row, "rounding"), chosen(unit.overflow, row, "overflow")
     if rounding.needs_bits:
         return unit.policy(result, rounding, overflow), casts.RandomBits(row["random"], unit.random_bits)

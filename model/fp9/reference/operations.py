@@ -25,7 +25,7 @@ _INF_PASSES = CastPolicy(overflow=Overflow.INF)
 
 
 def outputs(unit: Unit, code: int, flags: Flags) -> Row:
-    """Return the value of each output port, for a result code and its flags."""
+    """Return a dictionary that gives the code to the result ports and the flags to the flags port."""
     return {port.name: int(flags) if port.name == "flags" else code for port in unit.outputs}
 
 
@@ -48,7 +48,7 @@ def decoder(unit: Decoder, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def upcast(unit: Upcast, rows: Iterable[Row]) -> Iterator[Row]:
-    """For each operand, yield its conversion to the result format."""
+    """Convert each operand to the result format, and yield the code and flags."""
     for row in rows:
         fmt = operand_format(row, "code", unit.formats)
         x = casts.decode(row["code"] & ((1 << fmt.bits) - 1), fmt)

@@ -68,8 +68,8 @@ def sum_errors(
     """Return the rounding errors of each accumulator model, for each number K of products.
 
     The arrays `a` and `b` hold codes of shape (n, k). Each sum adds the first K products of a row of `a` and the same
-    row of `b`. Sums with an exact value of 0, an infinity or NaN are left out. Raises ValueError for a K outside 1..k,
-    and for accumulator models that do not support the formats.
+    row of `b`. Sums whose exact value is 0, infinite or NaN are excluded. Raises ValueError for a K outside 1..k, and
+    for accumulator models that do not support the formats.
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:
@@ -133,8 +133,8 @@ def operands(
     """Return the codes of both operands, shape (n, k), from .npy files or from random numbers.
 
     Numbers from files are rounded to the formats of the operands. Without files, the function generates `sums` x
-    `depth` random numbers for each operand. Raises ValueError if one file is missing or does not hold numbers, or if
-    shapes differ. Raises ValueError for more than `MOST_PRODUCTS` random products.
+    `depth` random numbers for each operand. Raises ValueError if only one file is given, if a file does not hold
+    numbers, or if shapes differ. Raises ValueError for more than `MOST_PRODUCTS` random products.
     """
     if files == (None, None):
         rng = np.random.default_rng(seed)

@@ -186,7 +186,7 @@ def _hybrid_side(check: Check, negative: bool) -> Callable[[NDArray[np.uint32], 
 
 
 def compare(check: Check, shard: int) -> int:
-    """Compare one shard of a check, and return the number of compared patterns.
+    """Run one shard (2^26 patterns) of a check, and return the number of compared patterns.
 
     Raises ValueError at the first difference.
     """

@@ -56,7 +56,7 @@ def dynamic_range(fmt: FixedFormat) -> float:
 
 
 def signal_to_noise(fmt: FixedFormat) -> float:
-    """Return Graphcore's asymptotic signal-to-noise ratio 7.44 + 6.02 p', in dB.
+    """Return the signal-to-noise ratio by Graphcore's formula 7.44 + 6.02 p', in dB.
 
     The precision p' counts the hidden bit.
     """

@@ -47,7 +47,7 @@ def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m
 def code_map(name: str) -> Figure:
     """Plot the 256 codes of an 8-bit format as a grid. The colour shows log2 of the magnitude.
 
-    The upper hex digit of a code is the row, and the lower hex digit is the column. Raises ValueError for formats of
+    The first hex digit of a code is the row, and the second hex digit is the column. Raises ValueError for formats of
     other widths.
     """
     fmt = format(name)

@@ -3,7 +3,7 @@
 Every suite is derived from the unit's specification alone.
 
 * The suite `corner` is systematic: it follows the coverage models of floating-point verification (IBM FPgen).
-* The suite `smoke` is a selection from the corner suite: a few hundred operations that hit every class of operation.
+* The suite `smoke` selects a few hundred operations of the corner suite, from every class of operation.
 * The suite `random` holds random operations. In half of the random operations, product and addend have close exponents.
 * For a unit with few inputs, the suite `full` holds every input. For other units, the suite `full` holds the corner
   suite and the random suite.
@@ -66,7 +66,7 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
 def most_drawn(unit: Unit) -> int:
     """Return the maximum number of random operations in a suite of the unit.
 
-    A sweep of the unit can run more operations, because a sweep does not store its operations.
+    A sweep can run more operations, because a sweep does not keep its operations in memory.
     """
     return DRAWN_BITS // sum(port.width for port in (*unit.inputs, *unit.outputs))
 

@@ -48,7 +48,7 @@ def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
 
 
 def _ways(unit: Dot, columns: Inputs) -> Numbers:
-    """Return cover points for special results and operands: class and sign of the result, and classes of the operands.
+    """Return cover points: class and sign of a special result, and classes of special operands.
 
     Ordinary results give the cover point 0. LOAD and ACCUMULATE have separate cover points, and all other accumulator
     operations hit no cover point (0). For units with several products, the cover point is 0 if more than one kind of
@@ -70,10 +70,10 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
-    """Yield three arrays: the special class of the factors, of the scales, and of the addend.
+    """Yield three arrays of class numbers, for the factors, the scales and the addend.
 
-    The special class is 0 if all values are finite, 1 for an infinity, and 2 for a NaN. For an accumulator with chunks,
-    nothing is yielded, because its result also depends on other operations.
+    The special class is a number: 0 if all values are finite, 1 for an infinity, 2 for a NaN. For an accumulator with
+    chunks, nothing is yielded: earlier operations also decide its result.
     """
     if unit.has_state and unit.engine.chunk.length:
         return
@@ -125,8 +125,8 @@ def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
 def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     """Return cover points of units with several products.
 
-    If exactly one operand is special, the cover point is its lane and class. If all products are zero, cover points are
-    the addends that are zero, or negative with a single bit set.
+    If exactly one operand is special, the cover point is determined by the lane and the class of this operand. If all
+    products are zero, cover points are the addends that are zero, or negative with a single bit set.
     """
     count = len(columns[unit.lane_names("a")[0]])
     alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
@@ -153,8 +153,8 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
     """Return the number of leading bits of the sum that cancellation removes.
 
-    The number counts from the leading bit of the addend or of the sum of products, whichever is larger. The number is 0
-    if a term is zero or special, or if the operation does not read the addend.
+    The count starts at the leading bit of the larger term: the addend or the sum of products. If a term is zero or
+    special, or if the operation does not read the addend, return 0.
     """
     output, total = fixed(unit.engine.output), fixed(unit.engine.addend_format)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
@@ -167,9 +167,9 @@ def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
-    """Return 1 for operations whose products are all zero, 2 if every product is -0, and 0 otherwise.
+    """Return 2 if all products of an operation are -0, 1 if all are zero, and 0 otherwise.
 
-    A code counts as zero if all bits below the sign are zero, even if the code is a NaN.
+    For this function, a code is zero if all bits below the sign are zero, even if the format uses such a code for NaN.
     """
     sign = 1 << (unit.a[0].bits - 1)
     zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)

@@ -73,7 +73,7 @@ def _in_lanes(unit: MultiFpu, width: int, vector: int, rng: np.random.Generator)
 
 
 def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) -> Iterator[Inputs]:
-    """Yield blocks for every operation code; each block has a different combination of formats."""
+    """For every operation code, yield several blocks with different combinations of formats."""
     names = (*unit.operands, "result")
     ports = list(dict.fromkeys(unit.format_port(name) for name in names))
     combinations = list(itertools.product(range(len(unit.formats)), repeat=len(ports)))
@@ -133,7 +133,8 @@ def _operands(
 def _carries(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.uint32]:
     """Return random bits.
 
-    Half of the random bits, added to a dropped tail of 0, 1/4, 1/2 or 3/4 ulp, just carry or just fail to carry.
+    Half of the random numbers just carry, or just fail to carry, when added to a dropped fraction of 0, 1/4, 1/2 or 3/4
+    ulp.
     """
     limits = (np.arange(5) << unit.random_bits >> 2)[rng.integers(0, 5, rows)] - rng.integers(0, 2, rows)
     drawn = rng.integers(0, 1 << unit.random_bits, rows)

@@ -42,7 +42,7 @@ def _pair(unit: Mul, pair: tuple[int, int], rng: np.random.Generator) -> Iterato
 
 
 def _rounding_class(products: NDArray[np.float64], unit: Mul) -> NDArray[np.int64]:
-    """Return a class number for each product, from its sign, exponent, last bit, and position between two results.
+    """Return a class number for each product, from its sign, exponent, last bit and distance to the nearest results.
 
     Special and zero products give 0.
     """

@@ -24,8 +24,8 @@ def thresholds(source: FixedFormat, target: Format) -> Codes:
 def outside(source: FixedFormat, target: Format) -> Codes:
     """Return source magnitudes in the binades just outside the target's range.
 
-    In each binade, the magnitudes are around the lowest number and the first midpoint. The binades are the two above
-    the largest number, and all binades from the smallest number down to half an ulp.
+    In each binade, the magnitudes are around the lowest number and the first midpoint. The binades are the next two
+    above the largest number, and all from the smallest number down to half an ulp.
     """
     smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
     exponents = [*range(target.quantum(smallest) - 1, smallest), largest + 1, largest + 2]
@@ -53,7 +53,7 @@ def special_codes(fmt: FixedFormat) -> Codes:
 
 
 def tails(codes: Codes, source: FixedFormat, target: Format) -> NDArray[np.float64]:
-    """Return the distance from each positive source down to the next target number, in ulps of the target."""
+    """Return how far each positive source lies above the next lower target number, in ulps of the target."""
     numbers = np.array([0.0, *(target.to_float(int(code)) for code in target.ordered_magnitudes())])
     numbers = np.unique(np.append(numbers, 2 * numbers[-1] - numbers[-2]))
     value = decode_native(codes.astype(source.dtype), source).astype(np.float64)

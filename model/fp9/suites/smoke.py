@@ -160,10 +160,10 @@ def _choose(
 
 @kernel
 def _take_best(rows, counts, worth):
-    """Return the index of the row with the most valuable bit pairs, and reduce the value of these pairs.
+    """Return the index of the row whose bit pairs have the highest value, and lower the value of these pairs.
 
-    `worth[i, v, w, j]` is the value of the pair: bit i equal to v, bit j equal to w. A separate sum for each bit j
-    fixes the order of additions, so that every machine gives the same result.
+    `worth[i, v, w, j]` is the value of a bit pair: bit i is v, and bit j is w. A separate sum for each bit j fixes the
+    order of additions, so that every machine gives the same result.
     """
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])

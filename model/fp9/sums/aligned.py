@@ -160,9 +160,9 @@ def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
 
 
 def _holds(engine: Engine, precision: int) -> bool:
-    """Return whether a float type with `precision` significand bits can align terms by ordinary float addition.
+    """Return whether float addition aligns the terms correctly, for floats with `precision` significand bits.
 
-    The running sum of magnitudes must have its last bit at the last bit of the alignment window. In units of the
+    The last bit of the running sum (of magnitudes) must be the last bit of the alignment window. In units of the
     window's lowest bit, the running sum starts at 2^(precision - 1) and must stay below 2^precision.
     """
     assert engine.window.width is not None

@@ -108,9 +108,9 @@ MAX_PARTS = 4
 
 
 def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
-    """Return two numbers: into how many exponent ranges each operand is split.
+    """Return the number of parts into which each of the two operands is split by exponent.
 
-    Of all possible pairs of numbers, the pair with the smallest product is returned. Return None if more than
+    Of all suitable pairs of these two numbers, return the pair with the smallest product. Return None if more than
     `MAX_PARTS` ranges are needed.
     """
     counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)

@@ -46,7 +46,7 @@ def _is_in_float32(a: Span, b: Span) -> bool:
 class Chain(FastSums):
     """Strategy for FP32 fused multiply-adds whose products are exact in float32.
 
-    With exact products, each multiply-add is an ordinary float32 addition.
+    Each product is exact, so each multiply-add is an ordinary float32 addition.
     """
 
     carrier = np.float32
@@ -87,7 +87,7 @@ def _is_exact(engine: Engine) -> bool:
 
 
 class _Marked(FastSums):
-    """Base class of strategies that record exception flags at every step."""
+    """Base class of strategies whose kernels set exception flags in an array of marks."""
 
     @property
     def has_flags(self) -> bool:
@@ -190,8 +190,8 @@ class Windowed(FastSums):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         """Return whether the kernel is bit-exact for an accumulator model and two operands' exponent ranges.
 
-        The kernel ignores zeros when it searches the largest exponent of an accumulation step. The kernel is wrong for
-        accumulators that may align a zero with a higher exponent than a nonzero term.
+        The kernel ignores zeros when it determines the largest exponent in an accumulation step. The kernel is wrong
+        for accumulators that align zeros with a higher exponent than a nonzero term.
         """
         return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 

@@ -59,7 +59,7 @@ class GroupedSums:
     ) -> None:
         """Compute dot products of rows, with the arguments of `GeneralSums.run`.
 
-        All `scales` must be 1, because the scales of the groups are applied instead.
+        The factors in `scales` must all be 1, because this strategy applies the scales of groups instead.
         """
         integers, factors, powers = (
             [some_rows(array, part) for array, part in zip(arrays, (rows_a, rows_b), strict=True)]

@@ -28,7 +28,7 @@ def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArra
 
     Products of two unmasked rows are multiples of 2^lowest. For an exponent x, a row of `a` is masked if it contains a
     number that is not a multiple of 2^x. A row of `b` is masked if it contains a number that is not a multiple of
-    2^(lowest - x). The exponent x is chosen such that the fewest rows are masked. Return None if more than a small
+    2^(lowest - x). The function chooses the exponent x that masks the fewest rows. Return None if more than a small
     fraction of the rows (`_FEW`) would be masked.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:

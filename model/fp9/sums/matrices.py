@@ -47,7 +47,7 @@ class Options(NamedTuple):
 class Factor(NamedTuple):
     """Factor of a batch of matrix products: an operand (..., rows, k) and scales (items, rows, blocks).
 
-    `lead` is the shape of the leading (batch) axes, or None if all matrices are stacked into one matrix.
+    `lead` is the shape of the batch axes, or None if the batch is stacked into a single matrix.
     """
 
     operand: Operand
@@ -215,7 +215,6 @@ def _sums_of_no_products(
 
 
 def is_one_product(a: Operand, b: Operand, scale_b: Any, block: int | None) -> bool:
-    """Return whether all matrices of `a` have the same right factor, so that the matrices can be stacked into one
-    matrix."""
+    """Return whether all matrices of `a` are multiplied by the same matrix, so that they can be stacked."""
     scale_is_common = scale_b is None or np.ndim(scale_b) <= (2 if block else 1)
     return math.prod(b.shape[:-2]) == 1 and scale_is_common

@@ -47,7 +47,7 @@ class NarrowSums:
         self._round = fixed_rounding(request, grid, edges)
 
     def holds(self, factors: Sequence[Format], columns: Sequence[NDArray[Any]]) -> bool:
-        """Return whether every integer of the columns' dtypes is a valid code.
+        """Return whether the code tables have an entry for every integer of the columns' dtypes.
 
         The kernel looks up codes in tables without a range check.
         """

@@ -36,7 +36,7 @@ class Scales(NamedTuple):
     format: Format | None
 
     def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Scales:
-        """Apply a function to the arrays `factors` and `powers`, and return new scales with the results."""
+        """Return new scales, with a function applied to the arrays `factors` and `powers`."""
         factors = change(self.factors)
         return Scales(factors, factors if self.powers is self.factors else change(self.powers), self.format)
 
@@ -83,7 +83,7 @@ def scale_rows(
 
     With `block`, the result has the shape (*batch, *shape, blocks). If `fmt` is None, `scale` holds exponents of powers
     of two. Otherwise, `scale` holds codes of the scale format `fmt`. The leading axes of `scale` broadcast to `batch`.
-    With `blocks_first`, the last axes of `scale` are (blocks, rows).
+    If `blocks_first` is true, the last axes of `scale` are (blocks, rows).
 
     Raises ValueError for unsuitable shapes, exponents and codes. Raises TypeError for scales that are not integers, and
     for unsigned integers as exponents.

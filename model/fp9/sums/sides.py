@@ -110,7 +110,7 @@ def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scale
 
 
 def some_rows(array: NDArray[Any], rows: Places) -> NDArray[Any]:
-    """Return the selected rows of an array. If the array has only one row, all selections return this row."""
+    """Return the selected rows of an array. An array with a single row is returned unchanged."""
     return array if array.shape[0] == 1 else array[rows]
 
 

@@ -97,7 +97,7 @@ class FastSums(abc.ABC):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for the codes of two operands.
+        """Return whether the kernel is bit-exact for the codes that the two operands contain.
 
         Call `takes` only if `fits` returned True.
         """
@@ -127,7 +127,7 @@ class FastSums(abc.ABC):
         return totals
 
     def _chunks(self, rows: Places, columns: Places) -> Iterator[tuple[int, int, Pair]]:
-        """For each chunk, yield the index range begin..end-1 of its products, and the scales that multiply its sum."""
+        """For each chunk, yield the range begin..end-1 of its products, and the scales for its sum."""
         length = self.engine.chunk.length or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)

@@ -90,7 +90,7 @@ class Tiled(FastSums):
         """Add the products with indices begin..end-1 to accumulators (rows, n), and return the accumulators.
 
         `redo` (rows, panels) is set for each part of the result that is wrong and must be recomputed. If flags are
-        requested, `redo` is also set where a flag other than inexact may have to be raised. Inexact steps set marks in
+        requested, `redo` also marks sums for which the kernel cannot decide all flags. Inexact steps set marks in
         `lost`.
         """
 
@@ -261,8 +261,8 @@ _ONE = np.ones((1, 1))
 def lowest_step(result: FixedFormat) -> int:
     """Return the exponent of the last bit of the numbers in a format's lowest binade.
 
-    For a format without subnormals, return the exponent of the smallest power of two in the format. If the smallest
-    power of two has the code of zero, return the next exponent.
+    For a format without subnormals, return the exponent of the smallest power of two in the format. If zero uses the
+    code of this power of two, return the next exponent.
     """
     if result.subnormals:
         return result.quantum(result.lowest_exponent)

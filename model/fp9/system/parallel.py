@@ -140,7 +140,7 @@ class Rates:
         self._rates: dict[Hashable, float] = {}
 
     def worth(self, kind: Hashable, unmeasured: int) -> int:
-        """Return the smallest number of products at which an additional thread saves time."""
+        """Return the number of products from which an additional thread saves time."""
         rate = self._rates.get(kind)
         return unmeasured if rate is None else max(1, int(SECONDS_OF_A_THREAD / rate))
 

@@ -26,8 +26,8 @@ def digest(package: Path, sources: Iterable[Path]) -> str:
 def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
     """Return the files of a module and of all modules that it imports, directly or indirectly, by module name.
 
-    Only modules of the given packages are included. Imports inside functions count. Imports for type checking, and
-    imports of a module named by a string, do not count.
+    Only modules of the given packages are included. Imports inside functions count. Imports for type checking do not
+    count, nor do imports by a name in a string.
     """
     folders = {name: Path(spec.origin).parent for name in packages if (spec := find_spec(name)) and spec.origin}
     found: dict[str, Path] = {}

@@ -72,7 +72,7 @@ def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
         """Run one step. The first arguments are the fields of a `TileStep`.
 
-        If the fields of `Ends` follow, steps whose bits all fit into the alignment window are added without alignment.
+        If the fields of `Ends` follow, a step is added without alignment if all its bits fit into the alignment window.
         If the fields of `Losses` follow, inexact steps set marks.
         """
         own, others = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
@@ -150,7 +150,7 @@ def _steps(s, t, some, others, marks):
 
 @inlined
 def _binades(products):
-    """Return how many binades a sum of `products` numbers can lie above the largest number."""
+    """Return how many binades above the largest number a sum of `products` numbers can lie."""
     binades = 0
     while products >> binades:
         binades += 1
@@ -171,12 +171,12 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     given, a step is added without alignment if all bits of the step fit into the window. `lowest_bits` should be None
     for a short window, into which the bits of a step rarely fit.
 
-    `join` is None, or a pair: the constants for rounding totals, and a bound above every tiny total. If `join` is
-    given, every chunk is summed from zero, and its sum is added to an accumulator in float64.
+    `join` is None or a pair: constants for rounding totals, and an upper bound of tiny totals. If `join` is given,
+    every chunk is summed from zero, and its sum is added to an accumulator in float64.
 
-    `lost` is None, or holds three arrays: the exponents of the lowest bits of `a` and of `b`, and the marks. Marks are
-    integers, in the shape and width of the accumulators. The mark of an accumulator is set if an accumulation step was
-    inexact. The mark of an accumulator is negative if an inexact total can be tiny.
+    `lost` is None, or holds three arrays: the exponents of the lowest bits of `a` and of `b`, and the marks. The array
+    of marks has the shape of the accumulators, and its integers are as wide as the accumulators. The mark of an
+    accumulator is set if an accumulation step was inexact. A negative mark means that an inexact total can be tiny.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end, length) = sides, sums, products
     m, width = acc.shape[0], tile_columns(b.itemsize)

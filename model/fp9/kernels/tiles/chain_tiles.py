@@ -21,8 +21,8 @@ def none(_code: Code, x: Any) -> Any:
 def to_even(code: Code, x: Any, scale: Any) -> Any:
     """Round `x` to nearest even, and drop `drop` fraction bits. `scale` is 2^drop.
 
-    The function adds and subtracts a number s: 2^drop times the power of two of `x`. The last bit of the intermediate
-    sum has the same weight as the last bit of the result.
+    The function adds and then subtracts s, where s is 2^drop times the largest power of two up to |x|. The last bit of
+    the intermediate sum has the same weight as the last bit of the result.
     """
     sign_and_exponent = code.constant(-1 << code.fraction_bits)
     power = code.as_numbers(code.builder.and_(code.as_bits(x), sign_and_exponent))
@@ -45,7 +45,7 @@ def away(code: Code, x: Any, scale: Any) -> Any:
 
 
 def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, magic: Any, *_: Any) -> Any:
-    """Round `x` with the constants of a `floats.Rounder`, also in the lowest binades."""
+    """Round `x` with the constants of a `floats.Rounder`. The function is correct in the lowest binades too."""
     builder, bits = code.builder, code.as_bits(x)
     odd = builder.and_(builder.lshr(bits, drop), tie)
     usual = builder.and_(builder.add(bits, builder.add(bias, odd)), mask)
@@ -63,7 +63,7 @@ def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
 def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
     """Return the bits in which the rounded and the exact sum differ (XOR), negated if the sum can be tiny.
 
-    `doubt` is 1 if the type of the accumulators may have lost bits of a tiny sum.
+    If `doubt` is 1, the accumulators' type may not hold all bits of a tiny sum.
     """
     tiny, doubt = facts[-2:]
     size, bits = code.magnitude(exact), changed(code, exact, rounded)
@@ -110,8 +110,8 @@ def _cells(code: Code, rows: int, row: Any) -> list[Any]:
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
     """Return a vector function that repeats accumulators = round(accumulators + products) for each step on a tile.
 
-    After `products`, the vector function takes `facts` scalar arguments for the rounding. If the last argument is an
-    array of marks, every inexact sum sets its mark.
+    After the argument `products`, the vector function takes `facts` scalars, such as rounding constants. If an array of
+    marks is the last argument, the mark of each inexact sum is set.
     """
 
     def tile(

@@ -82,7 +82,7 @@ def _flagged(a, values, panels, first, products, found, every):
 
 @kernel
 def plain_flagged(a, b, acc, inexact, begin, end):
-    """Do the same as `plain`, and also set `inexact` where an accumulator had an inexact sum.
+    """Compute the same sums as `plain`, and set `inexact` for accumulators that had an inexact sum.
 
     If the processor's inexact flag is raised, the sums are computed again with rounding down and with rounding up. If
     rounding down and rounding up give different results, one of the accumulator's sums was inexact.

@@ -1,6 +1,6 @@
 """Numba kernel for matrix products that add even and odd products separately (CDNA3).
 
-The even products and the odd products are added in separate steps, with a window but no addend (see `window_tiles`).
+A step first adds its even products and its odd products separately, in a window without the addend.
 """
 
 from __future__ import annotations
@@ -92,7 +92,7 @@ def _special(s, row):
 
 
 class TileStep(NamedTuple):
-    """Arguments of one step on rows of a register tile: operands, rows, window parameters and result arrays."""
+    """Arguments of one accumulation step on a register tile: operands, rows, window parameters and result arrays."""
 
     a: Any
     power_a: Any
@@ -114,7 +114,7 @@ class TileStep(NamedTuple):
 
 def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
-        """Add the even products of one step to one sum, and the odd products to another sum.
+        """Compute two separate sums for one step: a sum of the even products, and a sum of the odd products.
 
         The first arguments are the fields of a `TileStep`. The fields of `Losses` may follow.
         """
@@ -167,7 +167,7 @@ def halves(s, t, sides, sums_of_steps, products, redo, lost):
     """Add products to accumulators in steps of `s.products` products, in float64.
 
     For each step, the arrays hold the even products first, then the odd products. The arguments are those of
-    `aligned.aligned`, but without chunks.
+    `aligned.aligned`, but there are no chunks.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end) = sides, sums_of_steps, products
     m, width = acc.shape[0], tile_columns(acc.itemsize)

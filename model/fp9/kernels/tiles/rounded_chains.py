@@ -40,7 +40,7 @@ class Step(NamedTuple):
 
 
 class Rounded(NamedTuple):
-    """Constants for rounding to nearest within a wider float type. Numbers have the wider float's type."""
+    """Constants for rounding sums to nearest in a wider float type. Numbers have the wider float's type."""
 
     products: int
     mode: int
@@ -166,8 +166,8 @@ def _reach(low_a, low_b, lowest):
 def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
     """Add a block of products to all rows of a panel.
 
-    `packed` holds the numbers of `b`, the exponents of the numbers' lowest bits, and the range of products (first,
-    end). `found` holds two masks of rows: rows to compute again, and rows with a number that is not a multiple of the
+    `packed` holds the numbers of `b`, the exponents of their lowest bits, and the index range (first, end) of the
+    products. `found` holds two masks of rows: rows that must be computed again, and rows with numbers finer than the
     coarse unit.
     """
     (a, low_a, bounds), (values, low_b, first, last), (redo, fine) = left_side, packed, found
@@ -264,7 +264,7 @@ def rounded(s, t, sides, sums, products, redo, join, lost):
     """For each k in order, add a[:, k] * b[k] to the accumulators, and round the accumulators. All numbers are finite.
 
     Each sum is rounded first to the type of the accumulators, and then by `t`, a `floats.Rounder`. `sides[0]` holds
-    three arrays: `a`, the exponents of the lowest bits of `a` (bytes), and one bound for each row (m,). For each row of
+    `a`, the exponents of the lowest bits of `a` (bytes), and an array (m,) with one bound for each row. For each row of
     `a`, the bound is the largest sum of magnitudes of any `block_of` consecutive numbers. `sides[1]` holds two arrays:
     `b`, and the exponents of the lowest bits of `b`. If no product has bits below the coarse unit (a power of two),
     both exponent arrays are empty: (m, 0) and (0, n). `redo` (m, panels) is set where sums may be wrong, because a

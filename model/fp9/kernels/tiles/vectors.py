@@ -57,7 +57,7 @@ def tile_columns(itemsize: int) -> int:
 class Code:
     """Builder of LLVM instructions on vectors with `lanes` lanes.
 
-    A lane is a float, or an integer of the same width.
+    Each lane is a float, or an integer with the width of this float.
     """
 
     def __init__(self, builder: Any, itemsize: int) -> None:
@@ -170,7 +170,7 @@ class Code:
     def loop(self, count: Any) -> Iterator[Any]:
         """Emit a loop.
 
-        The `with` block emits the loop body. The target of the `with` statement is the loop index, from 0 to `count` -
+        The `with` block emits the loop body. The `with` statement gives the loop index, which runs from 0 to `count` -
         1.
         """
         with cgutils.for_range(self.builder, count) as loop:
@@ -205,7 +205,7 @@ def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watche
     """Return a Numba function whose LLVM code is emitted by `body(code, *arguments)`. Array arguments become pointers.
 
     `carrier` is the index of an array argument, whose elements determine the width of the lanes. `rounding` is the
-    processor's rounding mode while the function runs. The code is a separate LLVM function, because LLVM must not move
+    processor's rounding mode while the function runs. The code is a separate LLVM function. Otherwise LLVM could move
     instructions across the change of the rounding mode. If `watched` is true, the function returns whether any
     operation was inexact. On machines without an inexact flag, the function always returns True.
     """

@@ -1,7 +1,7 @@
 """Numerics explorer: a web page about numbers, formats, sums and units.
 
-`page.page` returns the web page as one HTML file, and `server` serves it. `shared_text` returns `look.css` and
-`tables.js`, which all pages of fp9 share.
+The module `page` builds the web page as one HTML file, and the module `server` serves the page. `shared_text` returns
+`look.css` and `tables.js`, which all pages of fp9 share.
 """
 
 from importlib.resources import files

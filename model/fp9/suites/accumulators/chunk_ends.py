@@ -74,7 +74,7 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return pairs of the operations LOAD and FOLD. A group of operations holds two corner cases.
+    """Return pairs of the operations LOAD and FOLD. A group of operations tests two corner cases.
 
     LOAD computes the product of a corner case, and FOLD adds this product to the addend.
     """
@@ -138,7 +138,7 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
 
 
 def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return operations that sum three of the smallest possible products in one accumulator chunk.
+    """Return operations that add three very small products in one accumulator chunk.
 
     The operation FOLD adds the partial sum of the chunk to a total of zero. Some products nearly cancel, so that the
     sum of a chunk can be smaller than each of its products.
@@ -154,7 +154,7 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 
     FOLD, LOAD, CLEAR or HOLD ends the chunk, and further operations follow. Operation codes above the code of FOLD also
     mean FOLD. The last sequence fills a chunk. All products are finite, because an infinity or NaN in the accumulator
-    would hide the later sums.
+    would hide errors in later sums.
     """
     sequences = []
     last = (1 << unit.inputs[0].width) - 1
@@ -171,7 +171,7 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 
 
 def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random accumulator operations whose sums are about one and a half chunks long.
+    """Return random accumulator operations. On average, a sum has one and a half times as many steps as a chunk.
 
     Some products negate the previous product. Infinities and NaN are rare, because a single infinity or NaN decides the
     whole sum.
@@ -198,7 +198,8 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the factors of the negated products: the sign of each factor `a` is inverted.
 
-    In half of the operations, one of the three lowest bits of factor `a` is inverted as well.
+    In half of the operations, one of the three lowest bits of factor `a` is inverted too, so that products do not
+    cancel fully.
     """
     sign = 1 << (unit.a[0].bits - 1)
     turned = {name: column for name, column in columns.items() if name[0] in "ab"}

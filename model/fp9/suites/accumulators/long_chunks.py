@@ -1,6 +1,6 @@
 """Operations on accumulator chunks whose partial sum has a long significand.
 
-Some operation sequences add one more product to the chunk, and others add the chunk to the total.
+Some sequences add a further product to the chunk with the long significand, and others add the chunk to the total.
 """
 
 from __future__ import annotations
@@ -27,8 +27,8 @@ _JOINED = 5000
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
     """Return operation sequences that add a product to a chunk with a long significand, and the number of sequences.
 
-    The added product comes from every second corner-case operation. The chunk first adds two products, whose sum is
-    close to the addend of the corner-case operation. FOLD then adds the partial sum of the chunk to a total of zero.
+    Every second corner-case operation gives one added product. The chunk first adds two products, whose sum is close to
+    the addend of the corner-case operation. FOLD then adds the partial sum of the chunk to a total of zero.
     """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
@@ -64,7 +64,7 @@ def _summed(
 ) -> Iterator[Inputs]:
     """Yield input columns with the factors of one product at a time. The sum of the products approximates `wanted`.
 
-    Each product is the largest product that does not exceed the remaining difference.
+    Each product is the largest that does not exceed the part of `wanted` not yet covered.
     """
     for _ in range(products):
         columns, found = table.at_most(wanted, rng)

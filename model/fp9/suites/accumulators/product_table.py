@@ -31,7 +31,7 @@ class ProductTable:
         self._sign = 1 << (unit.a[0].bits - 1)
 
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
-        """Return factors of the largest product that does not exceed each magnitude in `wanted`, as input columns.
+        """For each magnitude in `wanted`, return factors of the largest product up to this magnitude, as input columns.
 
         The function also returns the products. If `wanted` is an infinity or NaN, the product is an infinity or NaN
         too. All lanes except the first multiply zeros.

@@ -100,8 +100,8 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return operation pairs: an ordinary product, followed by a product of any operand class.
 
     The first operation of a pair loads zero, or an addend near its product. The second operation of a pair mostly
-    accumulates its product or loads an addend. In the second operation of a pair, one lane holds operands of any class,
-    mostly with a zero factor. All other lanes hold zeros of either sign.
+    accumulates its product or loads an addend. In the second operation of a pair, one lane has factors of any class.
+    Mostly, at least one factor is zero. All other lanes hold zeros of either sign.
     """
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}

@@ -79,7 +79,7 @@ def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> It
 
 
 def _edges(unit: Cast, selects: list[Port]) -> Family:
-    """Return stimulus: special codes, and the rounding boundaries next to each target's smallest and largest numbers.
+    """Return stimulus: special codes, and rounding boundaries near each target's smallest and largest numbers.
 
     Both signs and every select value occur.
     """
@@ -211,7 +211,7 @@ def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iter
 
 
 def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Return pairs of magnitudes that differ in one bit or by one unit, to test the comparator of the running maximum.
+    """Return pairs of magnitudes that differ in one bit or by one, to test the comparison with the running maximum.
 
     The two magnitudes of a pair occur in successive operations, and in different lanes of one operation. For each bit
     position, further operations compare magnitudes that agree in all higher bits.

@@ -21,7 +21,7 @@ class Family:
     """Operations of one lane of a cast.
 
     A row of the field `choices` holds the values of all select ports for one operation. If `random` or `scale` is None,
-    the suite later fills in values for this port.
+    the suite later chooses the values of this input port.
     """
 
     codes: Codes

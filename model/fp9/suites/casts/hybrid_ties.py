@@ -24,8 +24,8 @@ def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fa
     """Return stimulus whose bit fields F and T are equal or nearly equal, and random stimulus.
 
     F and T are bit fields of the source's fraction, F above T (HiF8 section 3.2). Hybrid rounding rounds up if the bit
-    field F is at least the bit field T. If the fraction repeats, with the distance from F to T as its period, F and T
-    are equal. Nearly equal fields differ in one inverted bit, and sometimes also in random lower bits.
+    field F is at least the bit field T. The fields F and T are equal if the fraction is periodic, and its period is the
+    distance from F to T. Nearly equal fields differ in one inverted bit, and sometimes also in random lower bits.
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)

@@ -42,9 +42,10 @@ def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) ->
 def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
-    The source bits that fit into the target are random. The remaining source bits are a tie or zero, and at most one
-    further bit is 1. The circuit must keep every source bit when it normalises the source before rounding. For
-    source formats with few fraction bits, `brought_inside` covers all subnormals, and this function yields nothing.
+    The source bits that fit into the target are random. Below the target's last bit, the source has a tie or zeros,
+    plus at most one further 1 bit. The circuit must keep every source bit when it normalises the source before
+    rounding. If the source format has few fraction bits, nothing is yielded: `brought_inside` then covers all
+    subnormals.
     """
     source = fixed(unit.source)
     if 1 << source.fraction_bits <= _SCALED // 2:
@@ -80,8 +81,8 @@ def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return operations for every exponent that a scaled source can have, mostly outside the targets' range.
 
-    The scale is random, and the source's exponent is chosen so that the scaled source has the wanted exponent. Every
-    combination of select values occurs many times.
+    The scale is random, and the source's exponent is chosen so that the scaled source has the wanted exponent. All
+    combinations of the select ports' values occur many times.
     """
     source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)
     every = every_choice(selects)

@@ -93,8 +93,8 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
     """Return a random selection of blocks from a corner suite, in the suite's order.
 
-    In a third of the blocks, subnormal source numbers are large enough to affect elements. For power-of-two scales, up
-    to half of the selected blocks have a scale that depends on the largest number alone.
+    A third of the blocks contain subnormal source numbers that are large enough to affect elements. For power-of-two
+    scales, up to half of the selected blocks have a scale that depends on the largest number alone.
     """
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]

@@ -2,9 +2,9 @@
 
 The lost bit belongs to a product, to the addend, or to the sum of products. If the alignment window discards the lost
 bit, only the flag `inexact` changes. All other bits are inside the alignment window, because any discarded bit would
-raise `inexact`. A large term sets the window's position. Lanes that are not tested multiply zero by a random factor. In
-some operations the lowest bit lies just inside the alignment window, so that no bit is lost and the sum is exact. In
-some operations another term cancels the large term that sets the window's position.
+raise `inexact`. A large term sets the window's position. In lanes that are not tested, one factor is zero and the other
+factor is random. In some operations the lowest bit lies just inside the alignment window, so that no bit is lost and
+the sum is exact. In some operations another term cancels the large term that sets the window's position.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
@@ -46,9 +46,9 @@ _DEEPEST, _ABOVE = 8, 4
 def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose alignment window discards one bit of a product, for every pair of operand formats.
 
-    The unit must add several products in an alignment window that is no wider than the result. The unit may also have
-    separate windows for even and odd products. Accumulators with wider windows yield nothing, because other corner
-    cases test the rounding of such accumulators.
+    The unit must add several products in one alignment window, which must not be wider than the result. The unit may
+    also have separate windows for even and odd products. Accumulators with wider windows yield nothing, because other
+    corner cases test the rounding of such accumulators.
     """
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
@@ -63,7 +63,7 @@ def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iter
 def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose alignment window discards one bit of the sum of products.
 
-    The accumulator must first add the products in a separate window, and then the addend.
+    The accumulator must first add the products in a window without the addend, and then add the addend.
     """
     engine = unit.engine
     if (
@@ -87,8 +87,8 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     Over all operations, every lane gets the tested product. Half of the tested products are powers of two. The large
     term, whose exponent sets the window's position, is the addend or another product. If the large term is a product,
     the addend cancels this product in half of the operations. If even and odd products have separate windows, the large
-    product shares the tested product's window. With separate windows, the exponent difference of the two products is
-    random in half of the operations.
+    product and the tested product are in the same window. With separate windows, the exponent difference of the two
+    products is random in half of the operations.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT

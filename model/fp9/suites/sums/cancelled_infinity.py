@@ -2,7 +2,7 @@
 
 A circuit may add an infinity as if it were a number: the power of two above the largest number. Such a circuit computes
 a sum, but its result is infinity whatever the sum. If a finite product cancels the power of two that stands for
-infinity, the ignored sum is zero. A circuit that treats a zero sum as a special case may then return a wrong result.
+infinity, the ignored sum is zero. A circuit may handle the sum zero as a special case, and then return a wrong result.
 """
 
 from __future__ import annotations

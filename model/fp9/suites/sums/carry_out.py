@@ -7,7 +7,7 @@ below a power of two. With the addend, the sum reaches the next power of two: a 
     addend                1 . 1 1 1 1 x x x
     sum           1 0 0 0 0 . 0 0 0 0 x x x
 
-The module `several_products` covers products that reach a power of two without the addend.
+Without the addend, sums that reach a power of two are covered by the module `several_products`.
 """
 
 from __future__ import annotations

@@ -117,8 +117,8 @@ def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np
 def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return stimulus for a fixed-point register: long random sums.
 
-    In one percent of the operations, factors are random codes of any class. One fifth of the products are the negated
-    previous product.
+    In one percent of the operations, factors are random codes of any class. In a fifth of the operations, the product
+    is the negated product of the previous operation.
     """
     columns = {"op": rng.choice(len(unit.operations), count, p=(0.9, 0.05, 0.02, 0.03)).astype(np.uint8)}
     columns |= finite_factors(unit, count, rng)
@@ -157,7 +157,7 @@ Product = tuple[int, int, int, int]
 def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
     """Return operations with the same product in each of the first `lanes` lanes.
 
-    All further lanes are zero. A row of the table without a product becomes an operation with zeros in all lanes.
+    All further lanes are zero. If an item of `rows` has no product, its operation has zeros in all lanes.
     """
     table = np.array([product or (0, 0, 0, 0) for _, product in rows], dtype=np.uint32)
     columns: Inputs = {port.name: np.zeros(len(rows), dtype=np.uint32) for port in unit.inputs}
@@ -300,7 +300,7 @@ def _beyond(unit: Mac, negative: bool) -> Inputs:
 
 
 def _end(unit: Mac) -> Fraction:
-    """Return the smallest positive sum that the register cannot hold."""
+    """Return the smallest positive sum that overflows the register."""
     return pow2(unit.sum_bits - 1 + product_range(unit.a, unit.b, unit.bias_port).ulp)
 
 

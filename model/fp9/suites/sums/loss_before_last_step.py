@@ -1,8 +1,8 @@
 """Corner-case operations whose chunks lose bits before the last step.
 
 In one step, the products are near the last bit of the alignment window, or near the rounding position. Each other step
-of the chunk adds zero, or adds a product that cancels the large one. The last bits that the step keeps then decide the
-result, and the discarded bits decide the flags.
+of the chunk adds zero, or adds a product that cancels the large one. The last bits inside the window decide the result,
+and the discarded bits decide the flags.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Corner-case operations whose products exceed the largest number of the result format.
 
-A narrow result format, such as FP16 for e5m2 factors, cannot represent the largest products. A sum of products above
-the largest result is finite only if the products cancel. Few other operations use the circuit's high-order bits for
-such products.
+A narrow result format, such as FP16 for e5m2 factors, cannot represent the largest products. If products exceed the
+largest result, their sum is finite only if the products cancel. Few other operations use the circuit's high-order bits
+for such products.
 """
 
 from __future__ import annotations
@@ -44,8 +44,8 @@ def _highest(a: Operand, b: Operand) -> int:
 def _beyond(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
     """Return operations whose products have random signs, and exponents from the largest result's exponent upwards.
 
-    In one operation, the exponents of the products differ by at most one. Addends are random codes, zero, or cancel the
-    sum of products up to a remainder.
+    Within an operation, the exponents of all products are equal or differ by one. Addends are random codes, zero, or
+    cancel the sum of products up to a remainder.
     """
     result, formats, shape = fixed(unit.engine.output), (a.format, b.format), (_COUNT, unit.products)
     exponents = several_products.by_exponent(*formats)[2]

@@ -83,7 +83,7 @@ def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 
 
 def nearly_opposite(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
-    """Return addends that cancel the products up to a remainder of every length and either sign."""
+    """Return addends that nearly cancel the products. The remainder has every bit length and both signs."""
     length, pattern, above = _grid(rng, len(products), result.fraction_bits + 4, 4, 2)
     top = np.where(length > 0, 1 << np.maximum(length - 1, 0), 0)
     drawn = rng.integers(0, np.maximum(top, 1))
@@ -116,7 +116,7 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
 
 
 def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is near the smallest or largest number of the result format.
+    """Return operations whose sum is near the smallest or the largest number of the result format.
 
     Both signs occur. Large sums come from large products, and small sums from small products.
     """
@@ -244,7 +244,7 @@ ADDENDS_SHARE = 0.2
 
 
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
-    """Return NaN addends with walking-bit payloads, together with products of every class.
+    """Return NaN addends whose payloads are walking-bit patterns, and products of every class.
 
     The pairs of operand formats together get about `count` operations. Each pair of operand formats gets every
     `pairs`-th NaN payload, starting at index `number`.

@@ -68,8 +68,8 @@ def reach_of_scales(unit: Dot) -> tuple[int, int]:
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
     """Return pairs of power-of-two scales whose exponents have the given sum.
 
-    The first scale is random within the range in which the second scale can complete the sum. If no two scales have the
-    given sum of exponents, the nearest possible sum is used. All blocks of an operand get the same scale.
+    The first scale is random, such that the second scale can complete the given sum. If no two scales have the given
+    sum of exponents, the nearest possible sum is used. All blocks of an operand get the same scale.
     """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
@@ -117,7 +117,7 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return the addends multiplied by a power of two, so that their exponents match the scaled products.
 
-    The power of two is the largest that does not exceed the product of the two scales of the first block. If the scaled
+    This power of two is the product of the first block's two scales, rounded down to a power of two. If the scaled
     addend leaves the format's range, its exponent is clamped to the range. Zeros, subnormals and special codes stay
     unchanged.
     """

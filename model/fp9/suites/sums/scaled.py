@@ -1,7 +1,7 @@
 """Corner-case operations of scaled dot products.
 
-The operations put single bits at every position to which scales can shift a product. Further operations combine special
-scales, such as NaN, with the smallest and largest scales.
+The operations test every position to which scales can shift the single bit of a product. Further operations combine
+special scales, such as NaN, with the smallest and largest scales.
 """
 
 from __future__ import annotations

@@ -287,7 +287,8 @@ def _magnitude(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> Lanes:
     """Return every infinity and NaN of one factor, together with every class of the other factor.
 
-    Every lane is tested. All other lanes are zero, or, in a third of the operations, finite.
+    Every lane is tested. In a third of the operations, all other lanes hold finite numbers. Otherwise, all other lanes
+    are zero.
     """
     parts = []
     for mine, fmt, its in ((0, a, b), (1, b, a)):
@@ -312,7 +313,7 @@ def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
 def _meeting(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends near the products, addends that nearly cancel the sum, and addends for a rounding boundary.
+    """Return addends of three kinds: near the products, nearly cancelling the sum, or for a rounding boundary.
 
     The addends for a rounding boundary move the sum to this boundary or next to it.
     """

@@ -130,7 +130,7 @@ def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gener
 
 
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
-    """Set random bits or ones below the result's last bit in half of the addends, and return all addends.
+    """Change half of the addends: set random bits or ones below the result's last bit. Return all addends.
 
     An addend has such bits only if the addend's format is wider than the result format.
     """
@@ -163,7 +163,8 @@ class Operand:
 def operand_pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
     """Yield operand formats for `a` and `b`: every pair of formats.
 
-    For units with bias ports, several pairs of biases are yielded, including the extreme biases.
+    For a unit with bias ports, the function yields each pair of formats with several pairs of biases, such as the
+    extremes.
     """
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
         variants = ((_BIASES[k], _BIASES[3 * k % len(_BIASES)]) for k in range(len(_BIASES)))
@@ -231,7 +232,7 @@ def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArra
 
 
 def _numbers(formats: tuple[Format, ...], columns: Inputs, operand: str, unit: Dot) -> NDArray[np.float64]:
-    """Return approximate values of the operands, without extra biases, to estimate the product's exponent."""
+    """Return the values of the first factor of each operation (extra biases ignored), to estimate exponents."""
     codes = columns[unit.lane_names(operand)[0]]
     tables = code_tables(formats)
     chosen = columns.get(f"{operand}_format", np.zeros(len(codes), dtype=np.uint8))
