@@ -111,7 +111,7 @@ class Array(Held):
 
     @property
     def dtype(self) -> np.dtype[Any]:
-        """Return the NumPy dtype that holds the array's numbers."""
+        """Return the NumPy dtype, float32 or float64, that can represent all numbers of the array."""
         span = (0, 0) if self.scales is None or not self.scales.size else (self.scales.min(), self.scales.max())
         return smallest_dtype(self.format, (int(span[0]), int(span[1])))
 
@@ -146,7 +146,7 @@ class Array(Held):
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
         """Move codes and scales by the function `change`, and return an `Array` of the same format.
 
-        `change` must not alter elements. If `change` returns several arrays, a list of arrays is returned.
+        `change` must not alter elements. If `change` returns several arrays, the method returns a list of arrays.
         """
         codes, scales = change(self.codes), self.scales
         if scales is not None and scales.ndim:
@@ -174,8 +174,10 @@ class Array(Held):
         return self.moved(lambda array: np.asarray(array[_plain_index(where)]))
 
     def __setitem__(self, where: Any, numbers: ArrayLike) -> None:
-        """Round numbers by the format's default mode, with saturation, and assign their codes. The scales stay
-        unchanged."""
+        """Convert numbers to codes, and assign the codes. The scales stay unchanged.
+
+        The conversion uses the default rounding mode of the format, and saturates.
+        """
         place = _plain_index(where)
         scale: Any = 0 if self.scales is None else np.broadcast_to(self.scales, self.shape)[place]
         given = (

@@ -79,7 +79,11 @@ class BlockArray(Array):
         return dequantise(self.codes, self.scales, self.format, self.axis, **how)
 
     def reshape(self, *shape: Any) -> BlockArray:
-        """Return the array in another shape. Blocks must lie along the last axis, whose length must not change."""
+        """Return the array in another shape.
+
+        The blocks of the array must lie along the last axis. The new shape must have the same length along the last
+        axis.
+        """
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         codes = self.codes.reshape(given)
         if self.square or self.axis != self.ndim - 1 or codes.shape[-1] != self.shape[-1]:

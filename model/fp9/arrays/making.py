@@ -68,15 +68,15 @@ def quantise(
       `axis` and share a scale.
     - `per`: which numbers share a scale. Block formats do not use this argument. With `per="tensor"`, the
       default, all numbers of the array share a scale. With `per="row"`, all numbers along the last axis share a
-      scale. With `per="column"`, all numbers along the second-last axis share a scale. If `per` is an integer, blocks
-      of `per` numbers along `axis` share a scale, and the last block may be shorter.
+      scale. With `per="column"`, all numbers along the second-last axis share a scale. If `per` is an integer, each
+      block of `per` numbers along `axis` shares a scale. The last block may be shorter.
     - `rule`: the scale rule of blocks. For a format of single numbers, a scale is the lowest power of two at which no
       number saturates.
     - `rounding`: the rounding mode of the elements, by default the format's rounding mode. `fp9.encode` describes
       `random_bits`, `random_width` and `rng`.
     - `tensor_scale`: an FP32 number that multiplies an NVFP4 array, or "amax" to use `fp9.blocks.tensor_scale`.
     - `square`: whether blocks are squares of length x length elements over the last two axes.
-    - `accumulator`: the accumulator model that `a @ b` uses (see `fp9.accumulator`).
+    - `accumulator`: the accumulator model that products `a @ b` of the returned array use (see `fp9.accumulator`).
 
     >>> import fp9
     >>> quantise([[1.0, -0.5, 500.0, 3.0]], "mxfp8_e4m3", rule="rceil")
@@ -84,8 +84,8 @@ def quantise(
     >>> quantise([[1.0, 3.0], [1000.0, -4000.0]], "e4m3", per="row").scales.tolist()
     [[-7], [4]]
 
-    Raises ValueError for unknown names, and for axes and options that do not fit the format. `fp9.blocks.RULES` names
-    the publications of the scale rules.
+    Raises ValueError for an unknown name of a format, rule or rounding mode, and for axes and options that do not fit
+    the format. `fp9.blocks.RULES` names the publications of the scale rules.
     """
     random: Any = {"rounding": rounding, "random_bits": random_bits, "random_width": random_width, "rng": rng}
     block = _block(fmt, per)
@@ -152,9 +152,10 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
     """Round numbers to a format or block format. The numbers keep the dtype of `x`, and integers become float32.
 
-    For a format of single numbers, the options are those of `encode`. With `scale`, numbers are divided by 2**scale
-    before rounding, and multiplied by 2**scale after rounding. For a block format, or with `per`, the options are those
-    of `quantise`. A number that the dtype of `x` cannot represent is rounded to this dtype.
+    For a format of single numbers, the function accepts the options of `encode`. With `scale`, numbers are divided by
+    2**scale before rounding, and multiplied by 2**scale after rounding. With a block format or with `per`, the
+    function accepts the options of `quantise`. A number that the dtype of `x` cannot represent is rounded to this
+    dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

@@ -45,10 +45,10 @@ def matmul(
 ) -> Any:
     """Return the matrix product a (..., M, K) x b (..., K, N) + c (..., M, N) in the accumulator's output format.
 
-    Each sum adds its products in the order of the axis K. For `fp9.Array` operands, the function returns an `fp9.Array`
-    in the accumulator's output format, with all scales applied. The function returns plain codes if the operands are
-    plain codes, or if `out` is given. With `flags`, the function also returns exception flags, a uint8 array of
-    `fp9.Flags` bits.
+    For each element of the result, the accumulator receives the products in the order k = 0, 1, ..., K - 1. For
+    `fp9.Array` operands, the function returns an `fp9.Array` in the accumulator's output format, with all scales
+    applied. If the operands are plain codes, or if `out` is given, the result is an array of plain codes. With
+    `flags`, the function also returns exception flags, a uint8 array of `fp9.Flags` bits.
 
     `engine` is the name of an accumulator preset or device, or an `Engine`. By default, `matmul` uses the attribute
     `accumulator` of the operands. If the operands have none, `matmul` uses the accumulator that the context manager
@@ -57,8 +57,8 @@ def matmul(
     All other arguments are those of `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c` and
     of the scales broadcast to the leading axes of the result. `scale_a` is one exponent, or has the shape (..., M), or
     with `block` the shape (..., M, blocks). `scale_b` is one exponent, or has the shape (..., N), or with `block` the
-    shape (..., blocks, N). `threads` is the maximum number of threads. The default is one thread per core. `progress`
-    is a function that `matmul` calls with the fraction of the work that is done.
+    shape (..., blocks, N). `threads` is the maximum number of threads. The default is one thread per core. `matmul`
+    repeatedly calls the function `progress` with the completed fraction of the work.
 
     >>> import fp9
     >>> fp9.matmul(fp9.array([[1.0, 2.0]], "e4m3"), fp9.array([[3.0], [4.0]], "e5m2"), engine="hopper")
@@ -67,7 +67,7 @@ def matmul(
     >>> fp9.decode(fp9.matmul(one, one.T, "e4m3", "e4m3"), "fp32").tolist()
     [[5.0]]
 
-    Raises ValueError and TypeError for the same errors as `dot`.
+    The function `matmul` raises the same errors as `dot`.
     """
     return _product(products.matmul, (a, b), (format_a, format_b), engine, c, dict(options))
 
@@ -88,7 +88,7 @@ def dot(
       lengths.
     - `c`: the initial value of each sum. The default is +0. `c` has the accumulator's output format, and the shape of
       the result. `format_c` states the format if `c` holds plain codes.
-    - `engine`: the accumulator model, with the same values and default as in `matmul`.
+    - `engine`: the accumulator model, an `Engine` or a name. The default is the same as in `matmul`.
     - `scale_a`, `scale_b`: exponents k of scales 2**k, from -127 to 127. Give one exponent, or one per vector. With
       `block`, the last axis of the scales has one exponent for every `block` products of a vector. The accumulator
       model's field `scaling` states whether scales multiply products or sums.

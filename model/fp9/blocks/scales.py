@@ -1,7 +1,7 @@
 """Scale codes of blocks, computed from the largest magnitudes (amax) by a scale rule.
 
-Quotients are rounded to float64 and then to the scale format. Both roundings together give the same result as one
-rounding.
+Quotients are rounded to float64 and then to the scale format. This double rounding gives the same scale code as a
+single rounding.
 """
 
 from __future__ import annotations

@@ -55,7 +55,7 @@ def decode(
     If the numbers do not fit into float32, the function returns float64.
 
     - `fmt`: the format of the codes. Omit `fmt` for an array that states its format, such as an `fp9.Array`.
-    - `scale`: integer exponents that broadcast to `codes`, as given to `encode`.
+    - `scale`: integer exponents that broadcast to `codes`. Each decoded number is multiplied by 2**scale.
     - `out`: the array to write the numbers to. By default, the function allocates a new array.
 
     >>> decode([0x6E, 0x80], "hif8").tolist()

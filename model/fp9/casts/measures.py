@@ -138,8 +138,9 @@ def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...]) -> np.float64 
 def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
     """Return the signal-to-quantisation-noise ratio in dB over `axis` or all elements, computed in float64.
 
-    The ratio is 10 log10(sum x^2 / sum (x - y)^2). The ratio is infinity if x equals y. The ratio is minus infinity if
-    x is all zeros and y is not. The ratio is NaN if x or y contains an infinity or NaN.
+    The signal-to-noise ratio is 10 log10(sum x^2 / sum (x - y)^2). The signal-to-noise ratio is infinity if x equals
+    y. If x is all zeros and y is not, the signal-to-noise ratio is minus infinity. If x or y contains an infinity or
+    NaN, the signal-to-noise ratio is NaN.
 
     >>> round(float(sqnr([1.0, 2.0], [1.0, 2.25])), 3)
     19.031

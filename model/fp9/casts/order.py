@@ -102,7 +102,7 @@ def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
 def classify(codes: ArrayLike, fmt: Format | str) -> NDArray[np.uint8]:
     """Return the `Class` (number class) of each code, in the shape of `codes`.
 
-    A number is subnormal if its magnitude is below the smallest number with full precision.
+    A nonzero number is subnormal if its magnitude is below the smallest number with full precision.
     """
     found = format(fmt)
     array = as_codes(codes, found)

@@ -3,8 +3,7 @@
 The kernels form four groups. Tests check that different kernels give the same codes.
 
 * Vector kernels on float32 patterns (`round32`, `hif8`) support target formats whose range lies within float32's
-  range. For vector kernels on float32 patterns, float64 numbers, integers and scaled numbers are first rounded to odd
-  in float32.
+  range. Before a float32 kernel runs, float64 numbers, integers and scaled numbers are rounded to odd in float32.
 * Look-up tables with 65,536 entries encode 16-bit sources. Casts from float32 to hif8 also use such a table.
 * Vector kernels on float64 patterns (`wide`) encode to wider fixed-field formats, and compute flags.
 * The universal kernel on float64 patterns (`round64`) performs all other casts.

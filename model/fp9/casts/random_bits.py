@@ -26,7 +26,10 @@ _WORD = 32
 
 
 class Stochastic(Enum):
-    """Hardware instructions for stochastic rounding. They differ in which random bits they use for each element."""
+    """Hardware instructions for stochastic rounding.
+
+    Each instruction has its own rule for the random bits of an element.
+    """
 
     NVIDIA_RS = "nvidia_rs"
     AMD_SR = "amd_sr"

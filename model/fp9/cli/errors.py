@@ -60,7 +60,7 @@ _NOTHING_KEPT = "files are written whole or not at all; run the same command to 
 
 @contextlib.contextmanager
 def one_sentence(ctx: click.Context | None) -> Iterator[None]:
-    """Context manager that prints a user error as one sentence, and after Ctrl-C a line about stored results."""
+    """Context manager for a command: turns an exception into one sentence for the user."""
     try:
         yield
     except click.UsageError as error:
@@ -124,7 +124,7 @@ def need_standard_output() -> None:
 
 @contextlib.contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Context manager for importing the optional packages of the extra `name`.
+    """Context manager around imports of optional packages, which the pip extra `name` installs.
 
     A missing package raises a one-sentence error.
     """

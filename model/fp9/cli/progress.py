@@ -167,8 +167,8 @@ def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
     """Context manager that yields a function for reporting the steps of a command.
 
     The function takes a text about the last step, the number of finished steps, and the number of all steps. With
-    `keep`, a line for each finished step stays on the screen. The lines of finished steps also appear if standard error
-    is not a terminal, but not with `--quiet`.
+    `keep`, a line for each finished step stays on the screen. These lines also appear if standard error is not a
+    terminal. The option `--quiet` suppresses the lines.
     """
     work = _work()
 

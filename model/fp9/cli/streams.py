@@ -24,7 +24,7 @@ def gen(name: str, level: int, seed: int, forever: bool, settings: tuple[str, ..
     """Print operations of UNIT with their results, one operation per line.
 
     A line holds the inputs and outputs in port order, in hex, as in a .vec file. The value x means that an output is
-    not defined. With --json, the command prints only the columns of a line.
+    not defined. With --json, the command prints the names and widths of the columns, and no operations.
 
     \b
       fp9 vectors gen fma_fp32_ocp | head

@@ -103,7 +103,10 @@ class Integer(click.ParamType):  # type: ignore[type-arg]
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the integer that a text represents. For any other text, raise a usage error."""
+        """Return the integer that a text represents.
+
+        If the text is not a non-negative integer, raise a usage error.
+        """
         try:
             number = int(str(value), 0)
         except ValueError:

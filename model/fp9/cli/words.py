@@ -14,10 +14,10 @@ from fp9.system.files import STANDARD_OUTPUT
 
 
 class Words(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type for a name that the shell completes and the library checks.
+    """Parameter type for a name. The shell can complete the name, and the library checks the name.
 
-    `names` is a list of names, or a function that returns the list. With `files`, the shell completes paths if no name
-    matches.
+    `names` is a list of names, or a function that returns the list. If `files` is true and no name matches, the shell
+    completes file paths.
     """
 
     name = "text"

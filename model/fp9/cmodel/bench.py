@@ -54,7 +54,7 @@ def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
 
 
 def _number(unit: Unit, port: Port) -> Callable[[str], str]:
-    """Return a function that returns a C expression, which decodes a code on a port to a number.
+    """Return a Python function that wraps a C expression: the new C expression decodes the code on a port.
 
     The C expression is `fp9_plain()` if the port has no format, or if a port selects an exponent bias.
     """

@@ -54,7 +54,7 @@ def engine_text(
     `given` defines the C parameters that pass the operands of a dot product. `observer` is the name of a C function
     that is called after each rounding of a step or of a total. The observer function is called as `observer(joins,
     terms, count, addend, code)`. Raises ValueError for an accumulator model with zero_bypass or random bits, and if
-    no format can be an operand format.
+    the accumulator model accepts none of the operand formats.
     """
     operands = [fmt for fmt in operands if takes(engine, fmt)]
     _check(engine, operands)

@@ -35,7 +35,7 @@ class Layout(NamedTuple):
 
 
 def layout_of(fmt: Format) -> Layout:
-    """Return the C initialiser of the layout of a format with fixed fields.
+    """Return the values of the C struct `fp9_layout` for a format with fixed fields.
 
     The function does not support HiFloat8, whose C functions are separate.
     """

@@ -3,7 +3,7 @@
 The two kernels return the same bits. The kernel `fp9_sums` supports every accumulator model, and computes each sum by
 the C function for dot products. The kernel `fp9_tiles` computes tiles of sums with integers, for accumulators that
 align the addend with the products. `fp9_tiles` does not compute a sum that overflows or has an infinity or NaN as
-operand. `fp9_tiles` marks this sum, and `fp9_sums` then computes it.
+operand. `fp9_tiles` marks such sums, and the kernel `fp9_sums` then computes the marked sums.
 """
 
 from __future__ import annotations

@@ -77,7 +77,10 @@ class Accumulator:
 
     @property
     def terms_per_step(self) -> int | None:
-        """Return the number of products that one step adds. Return None if the whole sum is exact."""
+        """Return the number of products that one step adds.
+
+        Return None if the accumulator adds all products exactly and rounds once.
+        """
         return None if self.engine.step.exact else self.engine.step.products
 
     @property

@@ -1,4 +1,4 @@
-"""Accumulator presets by name, with changed parameters as in `chunked(L=32)`."""
+"""Catalogue of accumulator presets, whose parameters a name can change, as in `chunked(L=32)`."""
 
 from __future__ import annotations
 

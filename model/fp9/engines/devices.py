@@ -47,7 +47,7 @@ class Instruction:
 
     @property
     def name(self) -> str:
-        """Return the instruction's first name and its suffix, such as "mma 16bit fp16"."""
+        """Return the instruction's full name, such as "mma 16bit fp16"."""
         return self.names[0] + self.suffix
 
 

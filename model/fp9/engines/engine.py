@@ -76,8 +76,8 @@ class Engine:
     def __hash__(self) -> int:
         """Return a hash of the most important fields only, because a hash of all fields is slow.
 
-        The hash uses the identities of enumeration members, because the members themselves are slower to hash. The name
-        alone is not enough, because a search tries hundreds of accumulator models with one name.
+        Enumeration members are hashed by identity, which is faster. Many accumulator models can have the same name,
+        so the hash also includes other fields.
         """
         numbers = (
             self.step.products,

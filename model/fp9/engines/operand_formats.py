@@ -13,7 +13,8 @@ OPERAND_EXPONENTS = (-149, 128)
 def check_exponents(where: str, fmt: Format, role: str = " as operand") -> None:
     """Raise ValueError if an operand format has numbers outside `OPERAND_EXPONENTS`.
 
-    The error message begins with the text `where`. The error message has the text `role` after the word "given".
+    `where` is the text at the start of the error message. The error message has the text `role` after the word
+    "given".
     """
     if not _is_operand(fmt):
         lowest, highest = OPERAND_EXPONENTS

@@ -19,7 +19,7 @@ from fp9.names import found_by
 class ScaledInteger(Format):
     """Format of 8-bit two's complement integers n, which mean n * 2^-bias (GC 1.0.7).
 
-    The integer n is in -127..127, so casts never produce the code 0x80.
+    Casts give only integers from -127 to 127, so casts never give the code 0x80.
     """
 
     name: str

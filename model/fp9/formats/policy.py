@@ -108,8 +108,8 @@ def cast_policy(
 ) -> CastPolicy:
     """Return the cast policy with the given options, after checking that the policy fits the target format.
 
-    Raises ValueError for an unknown name or for an option that does not fit the target format. Raises TypeError for
-    an option of the wrong type.
+    Raises ValueError for an unknown rounding mode or policy name, and for an option that does not fit the target
+    format. Raises TypeError for an option of the wrong type.
     """
     names = {"rounding": rounding, "overflow": overflow, "nan_sign": nan_sign, "payload": payload}
     for name, value in names.items():

@@ -18,10 +18,10 @@ from fp9.names import found_by
 class UnsignedFloat(Format):
     """Unsigned floating-point format with `exponent_bits` and `fraction_bits`.
 
-    The code with all bits 1 means NaN. With `infinity`, the code below NaN means infinity.
+    The code with all bits 1 means NaN. With `infinity`, the second-highest code means infinity.
 
     A normal number with exponent field e and fraction m is 2^(e-bias) (1 + m/2^fraction_bits). With `subnormals`, a
-    code with exponent field 0 and fraction m means 2^(1-bias) (m/2^fraction_bits), so code 0 means zero. Without
+    code with exponent field 0 and fraction m means 2^(1-bias) (m/2^fraction_bits). Code 0 then means zero. Without
     `subnormals`, codes with exponent field 0 are normal numbers, and the format has no zero.
 
     A cast of a negative number gives NaN, or follows the overflow policy if the format is `bounded`. A cast of -0

@@ -82,7 +82,7 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 class RandomBits:
     """Random integer of `width` bits for stochastic rounding.
 
-    The top bit of the random integer has half the weight of the target's last bit.
+    The weight of the random integer's top bit is half the weight of the target's last bit.
     """
 
     value: int
@@ -141,7 +141,7 @@ def _is_odd(below: Fraction, fmt: Format) -> bool:
 
     A number above the largest number of the format has the code that an unbounded exponent range would give. In most
     formats, the lowest bit of a code is the last bit of the significand. In a format without fraction bits, the
-    lowest bit is the last bit of the exponent.
+    lowest bit of a code is the last bit of the exponent.
     """
     if below > fmt.max_magnitude:
         exponent = floor_log2(below)
@@ -197,8 +197,8 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
     """Return whether x is tiny after rounding as if the exponent range were unbounded (IEEE 754-2019 section 7.5).
 
-    In a format without subnormals, a result is tiny if it is below the smallest positive number. To remove the lower
-    limit of the exponent, the magnitude is multiplied by a power of two before it is rounded.
+    In a format without subnormals, a result is tiny if it is below the smallest positive number. To round without a
+    lower exponent limit, the function first multiplies the magnitude by a power of two.
     """
     if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
         return False

@@ -45,12 +45,12 @@ class HybridTable:
     A pattern is a source code without the sign bit.
 
     - `nearest`: the threshold table for patterns outside the stochastic `binades`.
-    - `numbers`: zero and the target's positive numbers as source patterns, with their codes. The last entry of
+    - `numbers`: the source pattern and the target code of zero and of each positive target number. The last entry of
       `numbers` is the code that an overflow gives.
     - `threshold_bits` and `threshold_ones`: the threshold T consists of `threshold_bits` low source bits, followed by
       `threshold_ones` ones.
     - `near_normal`: the binade below the smallest normal number. A magnitude in this binade rounds to a normal number
-      only if its bits `near_normal_ones` are all 1. The field F of the magnitude must also be at least the threshold
+      only if its bits `near_normal_ones` are all 1. The number F of the magnitude must also be at least the threshold
       T.
     """
 

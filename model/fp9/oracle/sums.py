@@ -77,8 +77,8 @@ def _scaled(term: Term, scale: Term) -> Term:
 def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -> list[Term]:
     """Return one term for each group of products: the exact sum of the group, times its scale (MMA-Sim, GST-FDPA).
 
-    `scales` has one scale per product. A group uses the scale of its first product. The alignment exponent of a term is
-    the exponent of its scale, even if the products of the group cancel to 0.
+    `scales` has one scale per product. A group uses the scale of its first product. Even if the products of a group
+    cancel to 0, the accumulator aligns the group's term by the exponent of its scale.
     """
     assert engine.step.group is not None
     terms = []
@@ -102,10 +102,11 @@ def dot(
     bits: Iterator[RandomBits] | None = None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Compute c plus all products in the accumulator model's steps and chunks, and return the code and the OR-ed flags.
+    """Add c and all products as the accumulator model does, and return the code of the sum and the OR of all flags.
 
     `scales` has one entry per product: an exponent, or a product of two scales. A group or chunk of products uses the
-    scale of its first product. Every rounding is appended to `seen`, except for accumulator models with one exact sum.
+    scale of its first product. If `seen` is a list, the function appends a record of every rounding. An accumulator
+    with one exact sum adds no records.
     """
     factors = None if scales is None else [_power(scale) for scale in scales]
     if engine.step.group is not None:
@@ -126,9 +127,9 @@ def dot(
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Rounding within a long sum: the products of the step, its addend, and the resulting code.
+    """Record of one rounding in a long sum: the products and the addend of the step, and the code of the result.
 
-    If a chunk's sum is added to the total, `part` is this sum and `products` is empty.
+    For the addition of a chunk's sum to the total, `part` is the chunk's sum, and `products` is empty.
     """
 
     engine: Engine

@@ -44,8 +44,8 @@ def product(a: Exact, b: Exact) -> Exact:
 def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
     """Return the exact sum of terms.
 
-    A sum of zeros with equal signs is a zero with this sign. A sum of terms that cancel is +0, or -0 in rounding toward
-    minus infinity.
+    A sum of zeros with equal signs is a zero with this sign. If nonzero terms cancel, the sum is +0, or -0 if the
+    rounding mode is toward minus infinity.
     """
     infinities = {t.negative for t in terms if t.kind is Kind.INF}
     if any(t.kind is Kind.NAN for t in terms) or len(infinities) == 2:

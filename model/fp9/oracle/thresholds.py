@@ -21,7 +21,7 @@ from fp9.oracle.casts import decode, encode, read
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Row of a threshold table: magnitudes from pattern `first` up to the next row's `first` round to `code`."""
+    """Row of a threshold table: source patterns from `first` up to the start of the next row round to `code`."""
 
     first: int
     code: int

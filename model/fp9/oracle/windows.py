@@ -104,9 +104,9 @@ def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fracti
 def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
     """Return the sum of a CDNA3 accumulation step, and whether a 1 bit was truncated (MMA-Sim, GTR-FDPA).
 
-    Products are truncated toward zero, and products with even and odd index are added separately. The even sum and the
-    odd sum are truncated toward minus infinity and added. Then the addend C is truncated toward minus infinity and
-    added.
+    Products are truncated toward zero, and products with even and odd index are added separately. Both sums are
+    truncated toward minus infinity, and then added to each other. Then the addend C is truncated toward minus
+    infinity and added.
     """
     window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None

@@ -37,7 +37,8 @@ def scaled_mm(
 ) -> Array:
     """Return the scaled matrix product a (M, K) x b (K, N) as an `fp9.Array`, bit-identical to a GPU library's result.
 
-    The arguments are the arguments of `torch._scaled_mm`. The kind of scales follows from the shapes of the scales:
+    The arguments are the arguments of `torch._scaled_mm`. The shapes of the scales determine which numbers share a
+    scale:
 
     - Two single numbers: one scale per tensor.
     - Shapes (M, 1) and (1, N): one scale per row of `a` and per column of `b`.
@@ -46,12 +47,12 @@ def scaled_mm(
     - Shapes (M, K/16) and (K/16, N): scales of NVFP4 blocks, in the format ue4m3 or e4m3.
 
     `scale_result` applies only to 8-bit results. By default, `out_dtype` is the format of the operand `a`. `profile`
-    names the GPU and the library. The caller must give the choices that the library makes at run time:
+    names the GPU and the library. The caller must pass the decisions that the GPU library makes at run time:
 
     - `split_k`: the number of parts into which the library splits K. 1 means no split.
     - `split`: how the library splits K: `contiguous`, `serial` or `pairwise`.
-    - `scale_order`: `ab` if the scale of `a` is multiplied first, otherwise `ba`. The order matters for scales per row,
-      because CUTLASS can exchange a and b.
+    - `scale_order`: `ab` if the scale of `a` is multiplied first, otherwise `ba`. For scales per row, the order can
+      change the result, because the library CUTLASS can exchange a and b.
     - `format_a`, `format_b`: the formats of operands that are plain codes.
 
     >>> import fp9
@@ -59,8 +60,8 @@ def scaled_mm(
     >>> fp9.scaled_mm(a, a.T, 0.5, 0.25, out_dtype="bf16", use_fast_accum=True, profile="h100", split_k=1).tolist()
     [[0.625]]
 
-    Raises ValueError for a call that the library refuses, for a missing choice, and for a call whose arithmetic is
-    unknown.
+    Raises ValueError if the library refuses the call, if the caller omits a run-time choice, or if the call's
+    arithmetic is unknown.
     """
     check_switches(use_fast_accum=use_fast_accum)
     found, wanted = _profile(profile), _Choices(**choices)

@@ -37,9 +37,9 @@ _SLACK = 1 + 2.0**-30
 class _Weights:
     """Error limits of the roundings in a dot product, from which the error bound is computed.
 
-    `path` is the largest sum of relative errors over all roundings that affect one product. `total` is the sum over all
-    roundings. `growth` is the largest factor by which rounding errors can increase a sum of magnitudes. `tiny` is the
-    total absolute error of all roundings of very small numbers, such as subnormal numbers.
+    `path` is the largest sum of relative errors over all roundings that affect one product. `total` is the sum of the
+    relative errors of all roundings. `growth` is the largest factor by which rounding errors can increase a sum of
+    magnitudes. `tiny` is the total absolute error of all roundings of very small numbers, such as subnormal numbers.
     """
 
     path: float
@@ -90,7 +90,7 @@ def _power_of_zero(engine: Engine) -> float:
 
 
 def _weights(engine: Engine, depth: int, order: str) -> _Weights:
-    """Return the error weights of a dot product of `depth` products, for the worst split into partial sums.
+    """Return the error limits of a dot product of `depth` products, for the worst split into partial sums.
 
     The partial sums are added in any order.
     """
@@ -206,9 +206,9 @@ def error_bound(
     """Return an upper bound (M, N) for the error of every sum in a (M, K) x b (K, N).
 
     `engine` is the accumulator model that adds the products. The bound holds for every order of the products, every
-    split into partial sums (split-K), and every order of partial sums. With `order="k"`, the bound holds only for a
-    single sum in the accumulator's own order. The bound is infinite if the sum can overflow or an operand is not
-    finite.
+    split into partial sums (split-K), and every order of partial sums. With `order="k"`, the bound holds only if a
+    single sum adds the products in the accumulator's own order. The bound is infinite if the sum can overflow or an
+    operand is not finite.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")

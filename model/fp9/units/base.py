@@ -39,7 +39,8 @@ MAX_STAGES = 6
 class Port:
     """A hardware port of `width` bits.
 
-    - `formats`: the number formats of the port's codes. `select` names the port that chooses between several formats.
+    - `formats`: the number formats of the port's codes. `select`: the name of the input port that selects one of
+      these formats.
     - `choices`: the names of a select port's values 0, 1, .... A larger value selects the last choice.
     - `signed`: whether the port holds a two's complement number.
     """

@@ -36,7 +36,7 @@ class ProductRange:
 def product_range(a: Sequence[Format], b: Sequence[Format], bias_port: bool = False) -> ProductRange:
     """Return the range of the products a * b, for operands in the formats `a` and `b`.
 
-    With `bias_port`, the range includes all extra biases of hfp8_143.
+    With `bias_port`, the range covers every exponent bias that the port can select for hfp8_143.
     """
     sides = [with_every_bias(formats, bias_port) for formats in (a, b)]
     ulps = [min(f.quantum(floor_log2(f.value_of(f.smallest_code))) for f in side) for side in sides]

@@ -164,8 +164,8 @@ class MultiFpu(Unit):
 
     Every operation rounds once. The ports `a_format`, `b_format` and `c_format` select the formats of the operands a, b
     and c. The port `result_format` selects the format of the result. Without the field `mixed`, the port
-    `source_format` selects the format of a and b, and `result_format` selects the format of c and the result. Sign
-    injections, minimum and maximum read operand c in the format of a, and their result has the format of a. A code
+    `source_format` selects the format of a and b. The port `result_format` then selects the format of c and of the
+    result. In sign injections, minimum and maximum, operand c and the result have the format of operand a. A code
     occupies the low bits of its port. All bits above a result are 0.
 
     With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An integer

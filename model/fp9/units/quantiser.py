@@ -60,8 +60,8 @@ class Quantiser(Unit):
 
     With `lanes`, each operation reads `lanes` numbers, and a block takes several operations. The first block starts
     after reset. The scale rule and the tensor scale of the block's last operation apply to the whole block. The unit
-    accepts a new block every length / lanes clocks. It outputs a block while it reads the next block. Every result
-    contains the block's scale. The latency of an operation is length / lanes - 1 + `stages` clocks.
+    accepts a new block every length / lanes clocks. The unit outputs one block while it reads the next block. Every
+    result contains the block's scale. The latency of an operation is length / lanes - 1 + `stages` clocks.
     """
 
     kind: ClassVar[str] = "quantiser"

@@ -1,4 +1,4 @@
-"""Functions that select units of one kind: each returns its argument for this kind, and None otherwise.
+"""Functions that return a unit if it is a sum, a cast or a quantiser, and otherwise None.
 
 Other modules call these functions instead of checking the classes of units. To support a new kind of unit,
 add a row to the table of each view function.
