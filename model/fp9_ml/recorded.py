@@ -1,4 +1,4 @@
-"""Conversion of a recorded training step to golden vectors for a hardware unit."""
+"""Converts the recording of a training step to golden vectors for a hardware unit."""
 
 from __future__ import annotations
 
@@ -34,10 +34,10 @@ NUMBERS = 256
 def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed: int = 0) -> VectorSet:
     """Return golden vectors for a `cast`, `dot`, `fma` or `mac` unit from a file that `Recording.save` wrote.
 
-    `count` is the number of sums from each recorded product, or the number of operations from each recorded cast.
-    Recorded products and casts that the unit cannot compute are left out. A selected sum is converted with all its
-    accumulation steps. `seed` selects the sums and operations. Raises ValueError for another kind of unit, for a
-    recording without operations for the unit, and for a file without a recording.
+    From each recorded matrix product, `count` random elements of the result are selected. Every accumulation step of a
+    selected element becomes one test vector. From each recorded cast, `count` random numbers are selected. Products and
+    casts that the unit cannot compute are left out. `seed` is the random seed of the selection. Raises ValueError for
+    another kind of unit, for a file without a recording, and if the unit can compute none of the recorded operations.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -54,10 +54,10 @@ def _origin(seed: int, **counts: int) -> dict[str, Any]:
 
 
 def of_casts(unit: Cast, casts: Sequence[RecordedCast], generator: np.random.Generator, count: int) -> Columns:
-    """Return the inputs of a cast unit: `count` operations from each recorded cast that the unit can compute.
+    """Return inputs for a cast unit: `count` random numbers from each recorded cast that the unit can compute.
 
-    The source format of the cast unit must be FP32, the format of the recorded numbers. Raises ValueError if the cast
-    unit can compute none of the recorded casts.
+    The unit must cast from FP32, because the recorded numbers are FP32. Raises ValueError if the cast unit can compute
+    none of the recorded casts.
     """
     fitting = [cast for cast in casts if _casts(unit, cast)]
     if not fitting:
@@ -95,11 +95,12 @@ def _casts(unit: Cast, cast: RecordedCast) -> bool:
 
 
 def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.Generator, sums: int = SUMS) -> Columns:
-    """Return the inputs with which a hardware unit computes sums from the recorded products, one sum after another.
+    """Return inputs with which a hardware unit recomputes random elements of the recorded matrix products.
 
-    A multiply-add unit gets the running sum as its addend, starting from +0. An accumulator unit loads the first
-    products of a sum, accumulates the other products, and is read at the end. If the unit adds several products per
-    step, zeros fill the last step of a sum. Raises ValueError as `from_recording` does.
+    An element is a sum of products. For a multiply-add unit, the addend of each step is the sum so far, and +0 in the
+    first step. An accumulator unit gets a load operation, then accumulate operations, and then a read operation. If the
+    unit adds several products in a step, the last step of a sum is filled with zeros. Raises ValueError as
+    `from_recording` does.
     """
     summed = sum_of(unit)
     if summed is None:
@@ -120,7 +121,7 @@ def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.G
 def _orders(product: Recorded) -> tuple[Recorded, ...]:
     """Return the recorded product.
 
-    If the operand formats differ, also return the transposed product with exchanged operands.
+    If the operand formats differ, also return the transposed product, whose operands are exchanged.
     """
     if product.a.format == product.b.format:
         return (product,)
@@ -135,9 +136,9 @@ def _fits(unit: Dot, product: Recorded) -> bool:
 
 
 def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) -> dict[str, int] | None:
-    """Return the codes for an operand's format-select port and bias port.
+    """Return the port values that select an operand's format: the format-select code and the exponent bias.
 
-    Return None if the hardware unit does not accept the operand's format.
+    Return None if the hardware unit does not support the operand's format.
     """
     for index, fmt in enumerate(offered):
         biases: Sequence[int | None] = HFP8_BIASES if unit.bias_port and fmt.programmable_bias else (None,)
@@ -172,7 +173,7 @@ def _lanes(unit: Dot, side: str, codes: NDArray[Any]) -> Columns:
 
 
 def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Return input columns (sums, steps) in which the addend of every step is the running sum, starting from +0."""
+    """Add the column of addends to the inputs (sums, steps): +0 in the first step, then the sum so far."""
     sums = np.zeros(shape, unit.engine.output.dtype)
     for k in range(shape[1] - 1):
         step = {name: np.ascontiguousarray(column[:, k]) for name, column in steps.items()}
@@ -181,9 +182,9 @@ def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
 
 
 def _accumulated(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Return the input columns of an accumulator unit with load, accumulate and read operations.
+    """Add the operations of an accumulator unit (load, accumulate and read) to the inputs (sums, steps).
 
-    For each sum, the unit loads the first products, accumulates the other products, and is read at the end.
+    In each sum, the first operation is a load, and the last operation reads the result.
     """
     widened = {name: np.pad(column, ((0, 0), (0, 1))) for name, column in steps.items()}
     op = np.full((shape[0], shape[1] + 1), MacOp.ACCUMULATE, np.uint8)

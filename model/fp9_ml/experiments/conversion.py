@@ -1,7 +1,7 @@
-"""Conversion of a trained character model to 8-bit formats by casts, scales and biases.
+"""Compares methods that convert a trained character model to 8-bit formats.
 
-The error of a conversion is the Kullback-Leibler divergence from the float32 model's predictions, in nats per
-character. The likelihood of the text is too noisy to show the effect of a conversion.
+The error is the Kullback-Leibler divergence of the converted model's predictions from the float32 model's predictions,
+in nats per character. The loss itself is not used, because it is too noisy.
 """
 
 from __future__ import annotations
@@ -25,23 +25,23 @@ MEASURED = 64
 
 
 class Divergence:
-    """Kullback-Leibler divergence of converted models from the float32 model, in nats per character."""
+    """Measures how much the predictions of a converted model differ from the float32 model's predictions."""
 
     def __init__(self, trained: Trained) -> None:
         self._tokens = trained.windows(64 * CALIBRATION, MEASURED)[:, :-1]
         self._logs = log_softmax(forward(trained.parameters, self._tokens).logits)
 
     def of(self, parameters: Parameters, product: Product = blas) -> float:
-        """Return the divergence sum(p (log p - log q)), averaged over all characters.
+        """Return the Kullback-Leibler divergence sum(p (log p - log q)), averaged over all characters.
 
-        The float32 model predicts the probabilities p, and the converted model predicts the probabilities q.
+        The probabilities p are from the float32 model, and the probabilities q are from the converted model.
         """
         logs = log_softmax(forward(parameters, self._tokens, product).logits)
         return float((np.exp(self._logs) * (self._logs - logs)).sum(-1).mean())
 
 
 def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]:
-    """Return the float32 input of each linear layer for the calibration text, shape (rows, in)."""
+    """Run the model on the calibration text, and return the input (rows, in) of each linear layer."""
     found: dict[str, Numbers] = {}
 
     def watch(name: str, x: Numbers, weight: Numbers) -> Numbers:
@@ -53,9 +53,9 @@ def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]
 
 
 def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[str, Pair]:
-    """Return, for each layer, the exponents of the largest power-of-two scales that keep both operands at most `top`.
+    """Return, for each layer, exponents of scales that bring the largest operand magnitudes just below `top`.
 
-    The largest magnitude of each layer's input is measured on the calibration text.
+    The scales are powers of two. The magnitudes of a layer's input are measured on the calibration text.
     """
 
     def exponent(x: Numbers) -> int:
@@ -68,8 +68,7 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
     """Return the scale exponents that HiFloat8's Algorithm 1 finds for each layer.
 
-    The exponents minimise the mean square error of the layer's product against the product in float32. The input of a
-    layer comes from the converted earlier layers.
+    These exponents minimise the mean square error of the layer's product. The earlier layers are already converted.
     """
     wanted: dict[str, Numbers] = {}
     found: dict[str, Pair] = {}
@@ -92,8 +91,8 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
     """Return the model with SmoothQuant applied after every layer norm (Xiao et al., arXiv 2211.10438, eq. 4).
 
-    The gain and the offset of the layer norm are divided by the factors of `fp9_ml.recipes.smooth`. The weights of the
-    next layer are multiplied by the same factors. In exact arithmetic, SmoothQuant does not change the model's results.
+    SmoothQuant divides each channel after a layer norm by a factor, and multiplies the next layer's weights by the same
+    factor. In exact arithmetic, this does not change the model's results.
     """
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -103,10 +102,10 @@ def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Pa
 
 
 def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10, seed: int = 0) -> Parameters:
-    """Return the model with outliers: some channels of every layer norm are multiplied by 2^exponent.
+    """Return the model with outliers: some channels after each layer norm are multiplied by 2^exponent.
 
-    The weights of the next layer are divided by the same factor, so the model computes the same function. The outliers
-    imitate large language models, whose activations have outlier channels. Powers of two change no float32 result.
+    The weights of the next layer are divided by the same factor, so the float32 results do not change. The outliers
+    imitate the activations of large language models.
     """
     rng, changed = np.random.default_rng(seed), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -117,7 +116,7 @@ def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10,
 
 
 def _shifted(parameters: Parameters, name: str, norm: str, factors: Numbers) -> Parameters:
-    """Multiply the results of a layer norm by `factors`, and divide the next layer's weights by `factors`."""
+    """Multiply the channels after a layer norm by `factors`, and divide the next layer's weights by `factors`."""
     return {
         f"{norm}.gain": parameters[f"{norm}.gain"] * factors,
         f"{norm}.bias": parameters[f"{norm}.bias"] * factors,
@@ -132,12 +131,12 @@ DIRECT = ("e4m3", "hfp8_143", "e5m2", "hfp8_152", "hif8")
 
 
 def conversions(trained: Trained) -> dict[str, float]:
-    """Return the Kullback-Leibler divergence that each conversion to 8 bits causes, in nats per character."""
+    """Convert the model to 8 bits by several methods. Return the divergence that each method causes."""
     return _conversions(trained, trained.parameters)
 
 
 def conversions_with_outliers(trained: Trained) -> dict[str, float]:
-    """Add outliers to the model, convert the model, and return each conversion's divergence in nats per character."""
+    """Add outliers to the model, and convert the model by several methods. Return each method's divergence."""
     found = _conversions(trained, with_outliers(trained.parameters))
     scaled = top_exponents(trained, trained.parameters, format("e4m3").max)
     without = Divergence(trained).of(trained.parameters, eight_bit("e4m3", exponents=scaled))
@@ -159,9 +158,9 @@ def _conversions(trained: Trained, parameters: Parameters) -> dict[str, float]:
 
 
 def weight_biases(trained: Trained) -> dict[str, float]:
-    """Cast the weights to each format and exponent bias, and return the divergence from the float32 model.
+    """Cast the weights to several formats and exponent biases. Return the divergence that each cast causes.
 
-    Only the weights are cast to 8 bits; the products are computed in float32. Products are computed in float32.
+    Activations are not cast, and products are computed in float32.
     """
     divergence = Divergence(trained)
     names = [f"f143(bias={bias})" for bias in range(0, 25)] + [f"f152(bias={bias})" for bias in range(4, 37)]

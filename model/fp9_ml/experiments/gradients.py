@@ -16,11 +16,11 @@ BATCH = 16
 
 
 def gradient_errors(trained: Trained) -> dict[str, float]:
-    """Return the relative error of a model's weight gradients for each 8-bit format.
+    """Return the relative error of the weight gradients if output gradients are cast to an 8-bit format.
 
-    The output gradient of every linear layer is cast to the 8-bit format. The backward pass covers 1,024 characters.
-    The backward pass uses the mean loss, float32 products and no loss scaling. The relative error is the norm of the
-    difference divided by the norm of the exact gradients.
+    In the backward pass, the gradient that arrives at a linear layer is cast before the matrix products. The products
+    are computed in float32, for 1,024 characters, without loss scaling. The relative error is the norm of the error,
+    divided by the norm of the exact gradients.
     """
     batch = trained.windows(0, BATCH)
     run = forward(trained.parameters, batch[:, :-1])
@@ -50,10 +50,10 @@ LARGEST = 5
 
 
 def softmax_ties(trained: Trained) -> dict[str, float]:
-    """Return the ties and errors that casting logits to 8 bits causes, with and without subtracting the maximum.
+    """Cast logits to 8 bits, with and without subtracting the maximum. Return ties and errors.
 
-    The ties are the fraction of rows whose two largest logits become equal by the cast. The error is the root mean
-    square error of the five largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
+    A tie is a row of logits whose two largest logits become equal by the cast. The error is the root mean square error
+    of the five largest logits of each row. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
     """
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits
     rows = logits.reshape(-1, logits.shape[-1])

@@ -1,4 +1,4 @@
-"""Batch norm statistics measured again after a cast to 8 bits.
+"""Effect of measuring batch norm statistics again after a network is cast to 8 bits.
 
 Source: HFP8 (Sun et al., NeurIPS 2019), section 3, eq. 2 and Fig. 6.
 """
@@ -52,10 +52,10 @@ def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] |
 
 
 def sums_in(fmt: Format, depthwise: Format) -> Sums:
-    """Return a function that casts the operands of a layer and adds the products in FP32.
+    """Return a function that computes a layer: it casts the operands to `fmt`, and adds products in FP32.
 
-    The first convolution is not cast. The FP32 sum adds one product per step. In formats of more than 8 bits, a
-    depthwise layer is computed in float32.
+    The operands of the first convolution are not cast. The operands of depthwise convolutions are cast to `depthwise`.
+    The sum is rounded after each product, except in depthwise convolutions with more than 8 bits.
     """
     product = eight_bit(fmt, ENGINE)
 
@@ -73,11 +73,11 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
 
 
 def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = None) -> dict[str, float]:
-    """For each 8-bit format and method, return the accuracy and the logits' relative mean square error.
+    """Return accuracy and error of a network in 8-bit formats, with and without re-tuned batch norms.
 
-    Accuracy and error are measured on the test images of the digits. The means and variances of the batch norms are
-    computed from all training images. The methods use batch norm statistics from float32 inference, or re-tuned
-    statistics from 8-bit inference.
+    The error is the relative mean square error of the logits. Without re-tuning, the means and variances of batch norms
+    come from float32 inference. Re-tuned means and variances come from 8-bit inference of all training images. Accuracy
+    and error are measured on test images.
     """
     data = digits(seed)
     parameters = trained(seed, data, progress)

@@ -90,7 +90,8 @@ class Recording:
     def save(self, path: Path | str) -> None:
         """Write the recorded products and casts to a .npz file, atomically.
 
-        Raises ValueError if nothing was recorded, or if a format or accumulator model is not in fp9's catalogue.
+        Raises ValueError if nothing was recorded, or if a format or accumulator model has no name that fp9 can read
+        again.
         """
         if not self.products:
             raise ValueError(

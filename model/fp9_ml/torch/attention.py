@@ -19,10 +19,10 @@ from fp9_ml.torch.layers import ByRecipe
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
     """torch.nn.MultiheadAttention whose products q k^T and p v follow a training recipe.
 
-    The recipe also applies to the gradients of both products. The recipe treats the queries q and the attention weights
-    p as activations, and the keys k and values v as weights. The two products q k^T and p v have separate scales. A
-    scale applies to a whole tensor. The queries are divided by the square root of the head width before the cast.
-    PyTorch computes the input and output projections.
+    The gradients of both products follow the recipe too. The queries q and the attention weights p are cast as
+    activations. The keys k and the values v are cast as weights. Each of the four tensors has its own scale factor. The
+    queries are divided by the square root of the head width before the cast. PyTorch computes the input and output
+    projections.
 
     Raises ValueError if the width of keys or values differs from the width of the queries. Raises ValueError for
     `add_bias_kv` and `add_zero_attn`.
@@ -48,7 +48,7 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return the attention output. With `need_weights`, also return the attention weights, as torch does.
+        """Return the attention output. If `need_weights` is true, also return the attention weights.
 
         `is_causal` needs `attn_mask`.
         """
@@ -78,9 +78,9 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         return heads.permute(1, 2, 0, 3)
 
     def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, padding: torch.Tensor | None) -> torch.Tensor:
-        """Return the masked scores (batch, heads, queries, keys).
+        """Apply the masks to the attention scores (batch, heads, queries, keys).
 
-        A boolean mask sets scores to minus infinity. A float mask is added to the scores.
+        A boolean mask replaces masked scores by minus infinity. A floating-point mask is added to the scores.
         """
         if mask is not None and mask.dim() == 3:
             mask = mask.unflatten(0, (-1, self.num_heads))

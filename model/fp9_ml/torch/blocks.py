@@ -50,8 +50,7 @@ _block_product.register_autograd(_differentiate, setup_context=_setup)
 class BlockLinear(nn.Linear):
     """torch.nn.Linear whose three products are computed in a block format (`mxfp8`, `nvfp4` or `deepseek`).
 
-    In each matrix product, both operands are quantised in blocks along the summed axis. The layer has no scales to
-    store.
+    Each operand is divided into blocks along the axis over which the product sums. Each block has its own scale.
     """
 
     def __init__(self, in_features: int, out_features: int, bias: bool = True, *, recipe: str, **options: Any) -> None:
@@ -73,10 +72,11 @@ class BlockLinear(nn.Linear):
 def convert_blocks(model: nn.Module, recipe: str, only: Callable[[str, nn.Module], bool] | None = None) -> nn.Module:
     """Replace the Linear layers of a model by layers whose products use a block format.
 
-    The parameter objects are reused.
+    The new layers share the parameters of the old layers.
 
-    `only(name, module)` decides whether a layer is replaced. The function changes the model in place and returns the
-    model. If the model is a single layer, a new layer is returned. Raises ValueError if no layer is replaced.
+    If `only` is given, only layers for which `only(name, module)` is true are replaced. The function changes the model
+    in place and returns the model. If the model itself is a Linear layer, a new layer is returned. Raises ValueError if
+    no layer is replaced.
     """
     chosen = block_recipe(recipe).name
     wanted = [

@@ -22,18 +22,17 @@ def calibrate(
     activations: Iterable[int] = EXPONENTS,
     weights: Iterable[int] = EXPONENTS,
 ) -> dict[str, Calibrated]:
-    """Search the scales of a model whose training recipe has `scale=searched` (Luo et al., section 4.2, Algorithm 1).
+    """Find power-of-two scales for a model whose training recipe has `scale=searched` (HiFloat8's Algorithm 1).
 
-    All batches are joined and pass through the model twice, in `eval` mode and without gradients. In the first pass,
-    all layers that follow a recipe compute their products in FP32. In the second pass, each layer tries all pairs of
-    scale exponents. The algorithm chooses the pair of exponents whose product is nearest to the layer's FP32 product.
-    The chosen product is then passed on to the next layer. The model's `state_dict` includes the chosen pairs. Returns
-    a dictionary from the layer's name to its pair of exponents and the error. The channel groups of a layer have the
-    names NAME.0, NAME.1 and so on.
+    The model is called twice with all batches, in `eval` mode and without gradients. In the first pass, the layers
+    compute their products in FP32. In the second pass, each layer tries all pairs of scale exponents for activations
+    and weights. The pair whose product is nearest to the FP32 product is chosen, and the next layer gets this product
+    as input. The model's `state_dict` includes the chosen exponents. The returned dictionary has the exponents and the
+    error for each layer name. If a convolution has several channel groups, their names are NAME.0, NAME.1 and so on.
+    Source: Luo et al. (arXiv 2409.16626), section 4.2.
 
-    Raises ValueError for a model without searched scales, and for a layer that is called twice in a pass. Also raises
-    ValueError if there are no batches or no exponents, and for products that are not finite. After an error, the scales
-    are unchanged.
+    Raises ValueError if no layer has searched scales, or if a layer is called twice in a pass. Raises ValueError if
+    there are no batches or exponents, or if a product is not finite. After an error, the scales are unchanged.
     """
     layers = {name: m for name, m in model.named_modules() if isinstance(m, ByRecipe) and _is_searched(m)}
     pairs, data = pairs_of(activations, weights), list(batches)
@@ -63,7 +62,7 @@ def calibrate(
 
 
 def _set_scales(scalers: Mapping[Role, Scaler], found: Calibrated) -> None:
-    """Set the scales of activations and weights to the exponents in `found`."""
+    """Set a layer's scales for activations and weights to the powers of two that calibration found."""
     for role, exponent in ((Role.ACTIVATIONS, found.activation), (Role.WEIGHTS, found.weight)):
         scaler = scalers[role]
         assert isinstance(scaler, SearchedScaler)

@@ -1,6 +1,6 @@
-"""Conversion of a PyTorch model to a training recipe by replacing layers.
+"""Converts a PyTorch model: replaces its layers by layers that follow a training recipe.
 
-The new layers reuse the parameters of the old layers.
+The new layers share the parameters of the old layers.
 """
 
 from __future__ import annotations
@@ -37,14 +37,15 @@ def convert(
 
     The function changes the model in place and returns the model.
 
-    The parameters stay the same objects, so an optimiser of these parameters continues to work. Hooks of a replaced
-    layer are lost. `only(name, module)` decides whether a layer is replaced. The first layer, the last layer and
-    depthwise convolutions use the recipe's special formats. The first and the last layer are determined among all
-    layers in the order of registration, replaced or not. If the model is a single layer, a new layer is returned. With
-    `attention`, MultiheadAttention modules are converted too, and count as inner layers.
+    The new layers share the parameters of the old layers, so that an existing optimiser continues to work. Hooks of a
+    replaced layer are lost. If `only` is given, only layers for which `only(name, module)` is true are replaced. The
+    first layer, the last layer and depthwise convolutions have the formats `first`, `last` and `depthwise` of the
+    recipe. First and last are determined from the order in which the layers were registered in the model, even if
+    `only` excludes some layers. If the model itself is a Linear or Conv2d layer, a new layer is returned. If
+    `attention` is true, MultiheadAttention modules are replaced too, but are never first or last layers.
 
-    Raises ValueError, before any change, if no layer is replaced. Raises ValueError for a layer whose weight is
-    computed from other parameters.
+    Raises ValueError if there is no layer to replace, or if a layer's weight is computed from other parameters. The
+    model is then unchanged.
     """
     chosen = find_recipe(recipe)
     layers = {name: module for name, module in model.named_modules() if type(module) in _CONVERTED}
@@ -69,9 +70,9 @@ def convert(
 
 
 def _place(name: str, module: nn.Module, names: list[str]) -> Place:
-    """Return whether a layer is the first layer, the last layer, a depthwise layer or an inner layer.
+    """Return the kind of a layer: first layer, last layer, depthwise layer or any other layer.
 
-    A depthwise layer does not count as first or last layer. The only layer of a model is the last layer, not the first.
+    A depthwise layer is never the first or last layer. The only layer of a model counts as the last layer.
     """
     if isinstance(module, nn.Conv2d) and module.groups == module.in_channels > 1:
         return Place.DEPTHWISE

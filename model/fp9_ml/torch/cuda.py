@@ -1,7 +1,7 @@
 """Matrix products of codes in CUDA, compiled at run time by NVRTC.
 
-The CUDA source is generated from the C model of an accumulator model. The module needs `cuda-bindings` and NVRTC, which
-PyTorch's packages for CUDA contain. Install them by `pip install fp9[cuda]`.
+The CUDA source contains the C code that fp9 generates for an accumulator model. The module needs `cuda-bindings` and
+NVRTC, which PyTorch's packages for CUDA contain. Install them by `pip install fp9[cuda]`.
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ typedef unsigned long long uint64_t;
 
 
 def _checked(found: tuple[Any, ...], log: Any = None) -> Any:
-    """Return the results of a CUDA call. Raises RuntimeError with the compiler's log if the CUDA call fails."""
+    """Return the results of a CUDA call. If the CUDA call failed, raises RuntimeError with the compiler's log."""
     status, *results = found
     if int(status) != 0:
         raise RuntimeError(f"{status.name} from {type(status).__name__}{log() if log else ''}")
@@ -43,8 +43,8 @@ def _checked(found: tuple[Any, ...], log: Any = None) -> Any:
 def compiled(source: str, architecture: str, options: tuple[str, ...] = ()) -> tuple[bytes, str]:
     """Compile CUDA source to machine code for an architecture, such as `sm_90`. Return the code and the messages.
 
-    The function needs no GPU. With the option `--ptxas-options=--verbose`, the messages state the registers and the
-    spilled bytes of each kernel. Raises RuntimeError with the compiler's messages if the CUDA source does not compile.
+    The function needs no GPU. If `options` contains `--ptxas-options=--verbose`, the messages state the number of
+    registers of each kernel. Raises RuntimeError with the compiler's messages if the CUDA source does not compile.
     """
     headers, names = [_INTEGERS.encode()], [b"stdint.h"]
     program = _checked(nvrtc.nvrtcCreateProgram(source.encode(), b"fp9.cu", len(headers), headers, names))
@@ -70,7 +70,7 @@ def _source(format_a: Format, format_b: Format, engine: Engine) -> Kernels:
 
 @functools.lru_cache(maxsize=128)
 def _loaded(made: Kernels, device: int) -> dict[str, Any]:
-    """Load the kernels of a CUDA source on a CUDA device. Return the kernel functions by name."""
+    """Compile CUDA source and load it on a CUDA device. Return a dictionary of the kernels by name."""
     major, minor = torch.cuda.get_device_capability(device)
     module = _checked(driver.cuModuleLoadData(compiled(made.source, f"sm_{major}{minor}")[0]))
     names = ["fp9_sums", *["fp9_tiles"] * made.tiled]
@@ -78,13 +78,13 @@ def _loaded(made: Kernels, device: int) -> dict[str, Any]:
 
 
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
-    """Return codes of a (m, k) x b (k, n) in the accumulator model's output format, on the CUDA device of a and b.
+    """Multiply codes a (m, k) by codes b (k, n) on a CUDA device. Return codes in the model's output format.
 
-    Codes have the integer type of their format's width: uint8, int16 or int32. The result has the bits of `fp9.matmul`.
-    Tensors may have any strides.
+    The dtype of codes is uint8, int16 or int32, depending on the width of the format. The result has the bits of
+    `fp9.matmul`. Tensors may have any strides.
 
-    Raises ValueError for unsuitable tensors, and for accumulator models with scaled groups, stochastic rounding or
-    `zero_bypass`.
+    Raises ValueError if a dtype, shape or device is wrong. Raises ValueError for accumulator models with scaled groups,
+    stochastic rounding or `zero_bypass`.
     """
     record, formats = find_engine(engine), (format(format_a), format(format_b))
     made = _source(*formats, record)

@@ -30,7 +30,7 @@ _LIMB = 36
 
 
 class _Target(NamedTuple):
-    """Result format as integer constants: limits of exponents and significands, and the codes of infinity and NaN."""
+    """Constants of the result format: limits of exponents and significands, and the codes of infinity and NaN."""
 
     fraction: int
     lowest: int
@@ -68,7 +68,7 @@ def _target(fmt: FixedFormat, nan: int | None = None, invalid: int | None = None
 
 
 class _Sum(NamedTuple):
-    """Arrays of numbers m * 2^e, each with a kind (finite, infinite or NaN). `minus` marks negative zeros."""
+    """Sums as integer arrays: significand m, exponent e, and kind (finite, infinite or NaN) of each sum."""
 
     m: Tensor
     e: Tensor
@@ -78,7 +78,7 @@ class _Sum(NamedTuple):
 
 @dataclass(frozen=True)
 class _Table:
-    """Tables that map each operand code to its number m * 2^(top - fraction) and its kind."""
+    """Tables that decode operand codes: each number is m * 2^(top - fraction), or an infinity or NaN."""
 
     m: Tensor
     top: Tensor
@@ -117,19 +117,19 @@ def _length(x: Tensor) -> Tensor:
 
 
 def _most(x: Tensor) -> int:
-    """Return the largest shift distance, in bits, that the integer type allows."""
+    """Return the largest distance by which integers of the tensor's type can be shifted, in bits."""
     return 62 if x.dtype == torch.int64 else 31
 
 
 def _right(x: Tensor, by: Tensor) -> Tensor:
-    """Shift non-negative integers right, and set the last bit (the sticky bit) if a 1 was shifted out."""
+    """Shift non-negative integers right. If a 1 is shifted out, the last bit of the result becomes 1."""
     by = by.clamp(0, _most(x))
     kept = x >> by
     return kept | ((kept << by) != x).to(x.dtype)
 
 
 def _rounded(total: Tensor, e: Tensor, fmt: _Target, rounding: Rounding) -> _Sum:
-    """Return total * 2^e, rounded to a format. A number above the format's largest number becomes infinite."""
+    """Round total * 2^e to the result format. On overflow, the result is infinite."""
     size, minus = total.abs(), total < 0
     length, fraction, lowest = _length(size), fmt.fraction, fmt.lowest
     drop = length - fraction - 1
@@ -181,12 +181,12 @@ def _signed(size: Tensor, minus: Tensor) -> Tensor:
 
 
 def _moved(m: Tensor, by: Tensor) -> Tensor:
-    """Return m * 2^by, rounded down."""
+    """Return m * 2^by, rounded toward minus infinity."""
     return torch.where(by >= 0, m << by.clamp(0, 62), m >> (-by).clamp(0, 62))
 
 
 def _added(m: Tensor, e: Tensor, n: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
-    """Return the sum m * 2^e + n * 2^d as a significand with a sticky last bit, and its exponent."""
+    """Add m * 2^e and n * 2^d. Return a significand, whose last bit is sticky, and an exponent."""
     sizes = [(x.abs(), x < 0, torch.where(x == 0, _NOTHING, y), _WIDE - _length(x.abs())) for x, y in ((m, e), (n, d))]
     scaled = [(size << up.clamp(0, 62), minus, last - up) for size, minus, last, up in sizes]
     top = torch.maximum(scaled[0][2], scaled[1][2])
@@ -195,13 +195,13 @@ def _added(m: Tensor, e: Tensor, n: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _kinds(a: Tensor, b: Tensor) -> Tensor:
-    """Return the kind (finite, infinite or NaN) of the sum of two numbers from their kinds."""
+    """Return the kind of a + b (finite, infinite or NaN) from the kinds of a and b."""
     opposed = (a != b) & (a != _FINITE) & (b != _FINITE)
     return torch.where(opposed, _NAN, torch.maximum(a, b))
 
 
 def _ended(given: Tensor, found: Tensor) -> Tensor:
-    """Return the kind of a result: the kind of the sum, or infinite if a finite sum overflows."""
+    """Return the kind of a rounded sum. A finite sum may become infinite by rounding."""
     return torch.where(given == _FINITE, found, given)
 
 
@@ -210,7 +210,7 @@ def _ended(given: Tensor, found: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Step:
-    """Products of one accumulation step, from the table entries of operands `a` (m, 1, g) and `b` (1, n, g)."""
+    """The g products that are added in one accumulation step, for each element of an (m, n) matrix product."""
 
     a: tuple[Tensor, ...]
     b: tuple[Tensor, ...]
@@ -223,12 +223,12 @@ class _Step:
 
     @property
     def size(self) -> Tensor:
-        """Return the product magnitudes as integer multiples of their last fraction bit."""
+        """Return the significands of the products, without signs."""
         return self.a[0] * self.b[0]
 
     @property
     def top(self) -> Tensor:
-        """Return the alignment exponents of the products."""
+        """Return the exponents of the products, as sums of the operand exponents."""
         return self.a[1] + self.b[1]
 
     @property
@@ -238,7 +238,7 @@ class _Step:
 
     @property
     def zero(self) -> Tensor:
-        """Return whether any product of a sum is zero, shape (m, n)."""
+        """Return, for each element of the matrix product, whether one of the products is zero."""
         return (self.a[0] == 0).any(-1) | (self.b[0] == 0).any(-1)
 
     @property
@@ -259,9 +259,9 @@ class _Step:
 
 
 def _cut_sum(engine: Engine, step: _Step, largest: Tensor) -> Tensor:
-    """Return the sum of the products, as an integer multiple of 2^(largest - window width).
+    """Truncate the products at the last bit of the alignment window, and add the truncated products.
 
-    Each product is truncated to this unit.
+    The sum is an integer multiple of the last bit, 2^(largest - window width).
     """
     assert engine.window.width is not None
     wide = engine.window.width - step.fraction
@@ -294,7 +294,7 @@ def _window(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
 
 
 def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    """Return the sum for an accumulator model that adds products with even and odd index separately.
+    """Return the sum of a step that adds the products with even index and with odd index separately.
 
     The rounding follows `engine_steps.join_halves`.
     """
@@ -316,7 +316,7 @@ def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
 
 
 def _exact(step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    """Return the exact sum of the products and the addend C, with a sticky last bit."""
+    """Return the exact sum of the products and the addend C. The last bit of the significand is sticky."""
     lowest = sum(table.lowest for table in step.tables) - step.fraction
     place = (step.top - step.fraction - lowest).clamp(min=0)
     size = _signed(step.size, step.minus)
@@ -391,10 +391,9 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
 
 
 class Product(torch.nn.Module):
-    """torch module that computes a matrix product of codes, with a fixed accumulator model and fixed formats.
+    """torch module that multiplies matrices of codes. Formats and accumulator model are constructor arguments.
 
-    A call with codes a (M, K) and b (K, N) returns the same codes as `matmul`. `to(device)` moves the tables to a
-    device.
+    Calling the module with codes a (M, K) and b (K, N) gives the same result as the function `matmul`.
     """
 
     def __init__(self, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> None:
@@ -449,11 +448,12 @@ class Product(torch.nn.Module):
 
 
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
-    """Return codes of a (M, K) x b (K, N) in the accumulator model's output format, as int64, on the tensors' device.
+    """Multiply codes a (M, K) by codes b (K, N), and return codes in the accumulator model's output format.
 
-    `a` and `b` are codes of any integer type. The result has the bits of `fp9.matmul`. On a CUDA device, a CUDA kernel
-    (`fp9_ml.torch.cuda`) computes the product if fp9[cuda] is installed. On other devices, operand formats must have at
-    most 8 bits, and only torch's integer operations are used. For `torch.compile`, create a `Product`.
+    The tensors `a` and `b` may have any integer type. The result has the dtype int64, and is bit-identical to
+    `fp9.matmul`. If fp9[cuda] is installed, a CUDA kernel multiplies tensors on a CUDA device. Otherwise torch's
+    integer operations are used, which support operand formats of at most 8 bits. For `torch.compile`, use the module
+    `Product`.
 
     Raises ValueError for accumulator models with scaled groups, stochastic rounding or `zero_bypass`.
     """
@@ -467,7 +467,7 @@ _WIDTHS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
 
 
 def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Engine) -> Tensor | None:
-    """Return the product from the CUDA kernel, or None if fp9[cuda] is not installed."""
+    """Multiply the matrices by the CUDA kernel. Return None if fp9[cuda] is not installed."""
     try:
         from fp9_ml.torch import cuda  # optional, slow to load
     except ImportError:
@@ -477,9 +477,9 @@ def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Eng
 
 
 def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, ...]) -> tuple[Tensor, Tensor]:
-    """Reorder the elements of the code rows (rows, k) as the accumulator model adds them.
+    """Reorder the columns of the codes a and b (rows, k) into the order in which the products are added.
 
-    Zeros fill an incomplete last chunk of a sum.
+    An incomplete last chunk is filled with zeros.
     """
     if engine.chunk.interleave is None or engine.chunk.length is None:
         return a, b

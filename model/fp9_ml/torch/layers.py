@@ -19,11 +19,10 @@ _EXTRA = "_extra_state"
 
 
 class ByRecipe(nn.Module):
-    """Base class of layers under a recipe. A layer holds its training recipe and the scales of its operands.
+    """Base class of layers that follow a training recipe. A layer holds the recipe and its operands' scales.
 
-    The scales are saved in the state_dict. If the scales are fixed, the layer's state_dict equals the state_dict of
-    torch's layer. A state_dict without scales, from a model trained in FP32, can be loaded too. The layer then keeps
-    its initial scales.
+    The scales are saved in the state_dict. A recipe with fixed scales adds nothing to the state_dict. The state_dict of
+    a model trained in FP32 can be loaded, too. The layer then keeps its initial scales.
     """
 
     recipe: Recipe
@@ -45,7 +44,7 @@ class ByRecipe(nn.Module):
         self._handle = register(self)  # a copy has its own scales
 
     def use(self, group: int) -> Use:
-        """Return what the custom operators need: the scales of a channel group, and the recording."""
+        """Return the scales of a channel group, and the recording to which its products are added."""
         recording, name = self.kept_in or (None, "")
         name = name if len(self.scales) == 1 else f"{name}.{group}"
         return Use(self.scales[group], self._passes[group], recording, name)
@@ -62,7 +61,7 @@ class ByRecipe(nn.Module):
     def set_extra_state(self, state: Any) -> None:
         """Continue from scales that `get_extra_state` returned.
 
-        Raises ValueError if the scale states belong to another recipe or another layer.
+        Raises ValueError if the layer has another number of channel groups or another scaling rule.
         """
         if not isinstance(state, list) or len(state) != len(self.scales):
             given = f"{len(state)} groups" if isinstance(state, list) else type(state).__name__
@@ -86,8 +85,8 @@ class ByRecipe(nn.Module):
 class Linear(ByRecipe, nn.Linear):
     """torch.nn.Linear whose three products follow a training recipe bit-exactly.
 
-    PyTorch adds the bias in the dtype of the input, and computes the gradient of the bias. In `eval` mode, the scales
-    are read but not updated. Higher derivatives are not supported.
+    PyTorch adds the bias, and computes the gradient of the bias, in the dtype of the input. In `eval` mode, the scales
+    are not updated. Higher derivatives are not supported.
     """
 
     def __init__(
@@ -109,11 +108,11 @@ class Linear(ByRecipe, nn.Linear):
 
 
 class Conv2d(ByRecipe, nn.Conv2d):
-    """torch.nn.Conv2d under a training recipe: for each channel group, a matrix product of patches and filters.
+    """torch.nn.Conv2d that follows a training recipe. Each channel group is a matrix product of patches and filters.
 
-    A sum of the convolution adds the products channel by channel within a group, and for each channel row by row.
-    Padding zeros are added like other numbers. The scale's amax is measured on the patches, so pixels that a stride
-    skips do not count. Each group has separate scales.
+    Products are added channel by channel. Within a channel, they are added row by row. Padding zeros are added like
+    other numbers. The scale of the input is computed from the patches. Pixels that no patch contains are ignored. Each
+    group has separate scales.
     """
 
     def __init__(

@@ -11,14 +11,14 @@ from torch.nn.modules.batchnorm import _BatchNorm
 
 
 def retune_bn(model: nn.Module, batches: Iterable[Any]) -> None:
-    """Re-tune a model's batch norms: measure the means and variances of their inputs at inference (HFP8, section 3).
+    """Re-tune batch norms: measure their running means and variances again at inference (HFP8, section 3).
 
-    The model is called with each batch, in `eval` mode and without gradients. During the measurement, only the batch
-    norms are in training mode. Means and unbiased variances are averaged over the batches, as torch does with momentum
-    None. Gains and offsets do not change. Modes and momenta are restored afterwards. If an error occurs, the old
-    statistics are restored.
+    The model is called with each batch, in `eval` mode and without gradients. Meanwhile, the batch norms are in
+    training mode. Means and unbiased variances are averaged over the batches, as torch does with momentum None. The
+    weights and biases of batch norms do not change. After an error, the running means and variances are unchanged.
 
-    Raises ValueError if no batch norm tracks statistics, if there are no batches, or if a statistic is not finite.
+    Raises ValueError if no batch norm has running statistics, if there are no batches, or if a mean or variance is not
+    finite.
     """
     norms = [m for m in model.modules() if isinstance(m, _BatchNorm) and m.track_running_stats]
     if not norms:

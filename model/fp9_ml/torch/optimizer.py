@@ -15,15 +15,14 @@ from fp9_ml.torch.products import generator
 
 
 class RoundOffOptimizer:
-    """Optimiser whose weights stay in a narrow format, and are updated by `fp9_ml.recipes.RoundOff`.
+    """Wrapper of a torch optimiser that rounds the weights to a narrow format after each step.
 
         optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
 
-    First, the inner optimiser takes a step in FP32. The weight update is the amount by which the inner optimiser
-    decreases the weight. `RoundOff` subtracts the update from the weight's decoded number, and returns a new code. The
-    new weight is the decoded number of the new code. `only` selects the parameters. By default, parameters with two or
-    more axes are selected, so biases and norms stay FP32. The constructor rounds the selected weights to the narrow
-    format. Learning rate schedules apply to the inner `optimizer`.
+    In each step, the wrapped optimiser first updates the weights in FP32. The rule `RoundOff` then applies the same
+    change to the old weights, and rounds the result. `only` selects the parameters that are rounded. By default, biases
+    and the parameters of norms are not rounded, because they have only one axis. The constructor rounds the selected
+    parameters for the first time. Pass the wrapped optimiser to learning rate schedules.
 
     Raises ValueError for parameters that are not float32, and if `only` selects no parameter.
     """
@@ -44,16 +43,16 @@ class RoundOffOptimizer:
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
-        """Return the parameter groups of the inner optimiser."""
+        """Return the parameter groups of the wrapped optimiser."""
         groups: list[dict[str, Any]] = self.optimizer.param_groups
         return groups
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Clear the gradients of the inner optimiser."""
+        """Clear the gradients of the wrapped optimiser."""
         self.optimizer.zero_grad(set_to_none)
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:
-        """Take one step of the inner optimiser, and apply `RoundOff` to each selected weight.
+        """Take one step of the wrapped optimiser, and round the selected parameters by the rule `RoundOff`.
 
         Return the loss that the closure returns.
 
@@ -82,9 +81,9 @@ class RoundOffOptimizer:
         return generator() if mode.needs_bits else None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of the inner optimiser, and the codes of the residuals.
+        """Return the state of the wrapped optimiser, and the rounding errors of the last step as codes.
 
-        The model's own state holds the weights.
+        The weights are saved with the model.
         """
         residuals = [None if r is None else torch.from_numpy(r.astype(np.int64)) for r in self._residuals]
         return {"optimizer": self.optimizer.state_dict(), "residuals": residuals}
@@ -92,7 +91,7 @@ class RoundOffOptimizer:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError if the state belongs to other weights or another rounding rule.
+        Raises ValueError if the shapes of the weights or the rounding rule are different.
         """
         fmt, given = self.rule.residual, state["residuals"]
         shapes = [None if r is None else tuple(r.shape) for r in given]

@@ -1,6 +1,7 @@
 """Matrix products of a layer as custom torch operators, computed in NumPy.
 
-The operators are opaque to compilers: `torch.compile` and `torch.export` see only the shapes and types of the results.
+`torch.compile` and `torch.export` do not look inside the operators. They only know the shapes and dtypes of the
+results.
 """
 
 from __future__ import annotations
@@ -29,9 +30,9 @@ PASSES = 1024
 
 
 class Passes:
-    """Scale factors that a layer's matrix products used in their latest forward passes.
+    """Scale factors of a layer's latest forward passes, for use if a forward pass is repeated.
 
-    A forward pass is identified by a digest of its operands, or by a number.
+    A digest of the operands, or a number, identifies a forward pass.
     """
 
     def __init__(self) -> None:
@@ -40,14 +41,14 @@ class Passes:
         """Scale factor of each pass's first gradient, by the number of the pass."""
 
     def add(self, x: Numbers, w: Numbers, factors: Mapping[Role, float]) -> None:
-        """Store the scale factors of a forward pass. They replace earlier factors of equal operands."""
+        """Store the scale factors of a forward pass with operands x and w."""
         digest = _digest(x, w)
         self._factors.pop(digest, None)
         self._factors[digest] = factors
         _forget(self._factors)
 
     def find(self, x: Numbers, w: Numbers) -> Mapping[Role, float]:
-        """Return the scale factors of the forward pass with operands x and w. Raises ValueError for another pass."""
+        """Return the stored scale factors of the forward pass with operands x and w. Raises ValueError without any."""
         found = self._factors.get(_digest(x, w))
         if found is None:
             raise ValueError(
@@ -57,9 +58,9 @@ class Passes:
         return found
 
     def first_gradient(self, number: float) -> dict[Role, float]:
-        """Return the gradient's scale factor from the first backward pass after a given forward pass, by tensor role.
+        """Return the scale factor of the gradient in the first backward pass, in a dictionary by tensor.
 
-        The returned dictionary is empty before the first backward pass.
+        The dictionary is empty before the first backward pass. `number` identifies the forward pass.
         """
         found = self.earlier.setdefault(number, {})
         _forget(self.earlier)
@@ -77,10 +78,9 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """Scales of a layer, the scale factors of its earlier passes, and the recording of its products.
+    """Data of a layer that the operators use: scales, scale factors of earlier passes, and a recording.
 
-    `passes` holds the scale factors that a repeated pass uses again. If `recording` is None, the products of the layer
-    are not recorded.
+    `passes` holds the scale factors for repeated forward passes. If `recording` is None, the layer is not recorded.
     """
 
     state: LayerState
@@ -90,7 +90,7 @@ class Use:
 
 
 class Layer(Protocol):
-    """Methods that a layer must have so that the custom operators can use it."""
+    """Layer whose scales the custom operators can read and update."""
 
     def use(self, group: int) -> Use:
         """Return the scales of one channel group."""
@@ -101,7 +101,7 @@ _BITS = 62
 
 
 def register(layer: Layer) -> int:
-    """Return a random integer by which the custom operators find the layer."""
+    """Register a layer, and return a random number with which the custom operators find the layer."""
     handle = secrets.randbits(_BITS)
     _LAYERS[handle] = layer
     return handle
@@ -109,7 +109,7 @@ def register(layer: Layer) -> int:
 
 @functools.lru_cache(maxsize=64)
 def spelled(recipe: Recipe) -> str:
-    """Return a training recipe as JSON text, for graphs that are written to files."""
+    """Return a training recipe as JSON text, because an exported graph can contain text but no objects."""
     return json.dumps(recipe.spelled())
 
 
@@ -252,7 +252,7 @@ class _Gradients(torch.autograd.Function):
 
 
 class _Product(torch.autograd.Function):
-    """Forward and backward operators as one autograd function, because the transforms of torch.func need this form."""
+    """Autograd function that calls the forward and backward operators, for use under torch.func transforms."""
 
     @staticmethod
     def forward(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int) -> _Tensors:
@@ -273,9 +273,10 @@ class _Product(torch.autograd.Function):
 def product(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int = 0) -> torch.Tensor:
     """Return x w^T for x (..., in) and w (out, in), in x's dtype. Only the first derivative is supported.
 
-    `recipe` is a text from the function `spelled`, and `layer` is a number from the function `register`.
+    `recipe` is a recipe as text (see `spelled`), and `layer` is the number that `register` returned.
 
-    Raises ValueError for shapes that do not match, and if activation checkpointing repeats a pass with other operands.
+    Raises ValueError if the shapes do not match. Raises ValueError if activation checkpointing repeats the forward pass
+    with other operands.
     """
     transformed = not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
     called = _Product.apply if transformed else _linear
@@ -301,10 +302,7 @@ def _operand(codes: torch.Tensor, fmt: Format | None, factor: float) -> Operand:
 
 
 def _is_repeated() -> bool:
-    """Return whether a backward pass is running.
-
-    Activation checkpointing repeats a forward pass inside a backward pass.
-    """
+    """Return whether a backward pass is running. A forward pass is then a repetition by activation checkpointing."""
     return bool(torch._C._current_graph_task_id() != -1)
 
 
@@ -329,5 +327,5 @@ Instead: TypeAlias = Callable[[int, Numbers, Numbers], Numbers]
 
 
 def replaced(x: torch.Tensor, w: torch.Tensor, instead: Instead, group: int) -> torch.Tensor:
-    """Return the product from the NumPy function `instead`, in the dtype of `x` and without gradients."""
+    """Call the NumPy function `instead` for the product. Return its result as a tensor, without gradients."""
     return torch.from_numpy(instead(group, _numbers(x), _numbers(w))).to(x.device, x.dtype)

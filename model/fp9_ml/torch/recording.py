@@ -1,4 +1,4 @@
-"""Recording of a model's matrix products during training, for tests of hardware."""
+"""Records a model's matrix products during training, so that hardware can be tested with them."""
 
 from __future__ import annotations
 
@@ -13,13 +13,13 @@ from fp9_ml.torch.layers import ByRecipe
 
 @contextmanager
 def record(model: nn.Module, only: Callable[[str, nn.Module], bool] | None = None) -> Iterator[Recording]:
-    """Record the products and casts of a model with a training recipe, inside a `with` block.
+    """Context manager: records the matrix products and casts of a model that follows a training recipe.
 
-    Forward and backward passes are recorded for the layers that `only(name, module)` selects. The recording holds the
-    codes of operands and results, and the numbers that were cast. `Recording.save` writes a file for `fp9 vectors
-    export UNIT --from run.npz`. The channel groups of a convolution are recorded as layers NAME.0, NAME.1 and so on.
+    If `only` is given, only layers for which `only(name, module)` is true are recorded. The recording holds the codes
+    of operands and results, and the numbers that were cast. `Recording.save` writes a file for `fp9 vectors export UNIT
+    --from run.npz`. The channel groups of a convolution are recorded as layers NAME.0, NAME.1 and so on.
 
-    Raises ValueError if the model has no layer with a training recipe, or is already being recorded.
+    Raises ValueError if there is no such layer, or if the model is already being recorded.
     """
     layers = {n: m for n, m in model.named_modules() if isinstance(m, ByRecipe) and (only is None or only(n, m))}
     if not layers:

@@ -70,12 +70,12 @@ def scaled_mm(
     profile: str,
     **choices: Any,
 ) -> torch.Tensor:
-    """Return the bits that `torch._scaled_mm` returns on the GPU that `profile` names.
+    """Return the same result, bit by bit, as `torch._scaled_mm` on a GPU. `profile` names the GPU.
 
-    The arguments are those of `fp9.scaled_mm`. As in torch, no gradient flows to the FP8 operands. `scaled_linear` has
-    gradients.
+    The arguments are those of `fp9.scaled_mm`. The result has no gradients, as in torch; `scaled_linear` has gradients.
 
-    Raises ValueError for a call that the library refuses, a setting that was not measured, and a missing argument.
+    Raises ValueError for a missing argument, for arguments that torch refuses, and for settings that were never
+    measured on the GPU.
     """
     dtype = input.dtype if out_dtype is None else out_dtype
     if dtype not in _NAMES:
@@ -88,7 +88,7 @@ def scaled_mm(
 
 
 def _cast(x: torch.Tensor, name: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cast `x` to FP8, and return the codes and the scale: the amax divided by the format's largest number."""
+    """Cast `x` to FP8 with the scale amax / (largest number of the format). Return the codes and the scale."""
     largest = float(format(name).max)
     scale = (x.detach().abs().amax().float() / largest).clamp_min(torch.finfo(torch.float32).tiny)
     scaled = (x.float() / scale).clamp(-largest, largest)
@@ -118,10 +118,10 @@ class _Scaled(torch.autograd.Function):
 def scaled_linear(
     x: torch.Tensor, weight: torch.Tensor, use_fast_accum: bool = True, *, profile: str, **choices: Any
 ) -> torch.Tensor:
-    """Return x weight^T for x (n, in) and weight (out, in), bit-identical to the GPU that `profile` names.
+    """Return x weight^T for x (n, in) and weight (out, in), bit-identical to a GPU. `profile` names the GPU.
 
-    Both operands are cast to E4M3 with one scale per tensor. Backward products use E5M2 gradients and slow
-    accumulation, as torchao and Transformer Engine do.
+    Both operands are cast to E4M3 with one scale for each tensor. In the backward pass, gradients are cast to E5M2, and
+    `use_fast_accum` is false, as in torchao and Transformer Engine.
     """
     found: torch.Tensor = _Scaled.apply(x, weight, use_fast_accum, {"profile": profile, **choices})
     return found

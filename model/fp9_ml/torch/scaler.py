@@ -13,7 +13,7 @@ from fp9_ml.recipes import recipe as find_recipe
 
 
 class GradScaler:
-    """Loss scaler that follows the loss scaling rule of a training recipe.
+    """Replacement for torch's GradScaler that computes the loss scale by the rule of a training recipe.
 
     The interface is that of torch.amp.GradScaler.
 
@@ -21,9 +21,9 @@ class GradScaler:
         scaler.step(optimizer)
         scaler.update()
 
-    With the rule `backoff`, the scaler skips the same steps and uses the same loss scales as torch's GradScaler.
-    Between two `update` calls, an optimiser's gradients may be unscaled once, and the optimiser may step once.
-    Unscaling multiplies gradients in FP32 by the inverse of the loss scale, as in torch.
+    If the recipe's rule is `backoff`, the loss scales and the skipped steps are the same as in torch. Between two calls
+    of `update`, `unscale_` and `step` may be called once for each optimiser. As in torch, gradients are unscaled by an
+    FP32 multiplication with the inverse of the loss scale.
     """
 
     def __init__(self, recipe: Recipe | str) -> None:
@@ -47,7 +47,7 @@ class GradScaler:
         """Divide an optimiser's gradients by the loss scale.
 
         Call this method before `step` if other code uses the gradients, for example to clip them. Raises RuntimeError,
-        as torch does, if the gradients were unscaled since the last `update`.
+        as torch does, if `unscale_` is called twice before `update`.
         """
         if id(optimizer) in self._unscaled:
             raise RuntimeError("unscale_() has been called on this optimizer since the last update()")
@@ -62,11 +62,11 @@ class GradScaler:
         self._finite &= finite
 
     def step(self, optimizer: Optimizer, *arguments: Any, **options: Any) -> Any:
-        """Unscale the gradients if the caller has not unscaled them yet, and take a step of the optimiser.
+        """Call `unscale_` unless the caller has done so, and then call the optimiser's `step`.
 
-        If the gradients are not finite, the optimiser does not step, and the method returns None.
+        If a gradient is not finite, the optimiser's step is skipped, and the result is None.
 
-        Raises RuntimeError, as torch does, if `step` was called for the optimiser since the last `update`.
+        Raises RuntimeError, as torch does, if `step` is called twice before `update`.
         """
         if id(optimizer) in self._stepped:
             raise RuntimeError("step() has already been called since the last update()")
@@ -78,8 +78,8 @@ class GradScaler:
     def update(self) -> None:
         """Set the loss scale for the next step.
 
-        Raises RuntimeError if no gradients were unscaled since the last `update`. Raises ValueError if the loss scale
-        has fallen to zero.
+        Raises RuntimeError if neither `unscale_` nor `step` was called before. Raises ValueError if the loss scale
+        becomes zero.
         """
         if not self._unscaled:
             raise RuntimeError("no gradients were unscaled; call step() before update()")
