@@ -57,7 +57,7 @@ NO_REGISTERS = Exposed("", (), ())
 
 
 def recipe() -> list[str]:
-    """Return the parts of the cache key, except the unit's Verilog, on which the exposed Verilog depends."""
+    """Return the parts of a cache key on which the exposed Verilog depends, in addition to the unit's Verilog."""
     return [_FLATTEN, _BACK, str(_PIECE), yosys_version()]
 
 

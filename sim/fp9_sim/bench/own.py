@@ -17,10 +17,10 @@ from fp9_sim.bench.streams import Driver, Monitor, Operation, Stream, pauses
 class Bench:
     """A test bench of one unit. Queue operations with `send`, run them with `run`, and `check` the results.
 
-    `seed` and `stalls` determine the pauses of driver and monitor. `names` maps a port of the specification to the name
-    of the DUT's port, if the names differ. `latency` is the number of clock cycles from operation to result, by default
-    the latency in the specification. If `elastic` is true, a result may come in any clock cycle after its operation. A
-    combinational unit needs no call of `start` or `reset`.
+    `seed` and `stalls` determine when the driver and the monitor pause. `names` maps a port of the specification to the
+    name of the DUT's port, if the names differ. `latency` is the number of clock cycles from operation to result, by
+    default the latency in the specification. If `elastic` is true, a result may come in any clock cycle after its
+    operation. A combinational unit needs no call of `start` or `reset`.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Passes of the regression test bench: resets in mid-stream, then all vectors."""
+"""Passes of the regression test bench: runs interrupted by resets, then all vectors."""
 
 from __future__ import annotations
 
@@ -17,9 +17,9 @@ from fp9_sim.bench.streams import Driver, Monitor, Stream, pauses
 def plans(order: Order, rng: random.Random) -> list[Plan]:
     """Return the passes of a regression run. The last pass drives all operations.
 
-    A reset begins each pass and interrupts the previous pass. The interruption comes while all stages hold results, at
-    full rate, or after random stalls. For a unit with a flush input, some passes begin with a flush. One reset lasts
-    two to four clock cycles, depending on the seed. All other resets last one clock cycle.
+    A reset begins each pass and interrupts the previous pass. The interruption comes while all stages hold results,
+    while the unit runs at full rate, or after random stalls. For a unit with a flush input, some passes begin with a
+    flush. One reset lasts two to four clock cycles, depending on the seed. All other resets last one clock cycle.
     """
     prefix = prefix_of(order.vectors)
     cuts = [Plan(prefix, False, "at power-up")]

@@ -50,7 +50,7 @@ class Answers:
 
 
 def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
-    """Parse the output bits that a simulator returned.
+    """Convert the bit strings that a simulator returned to output codes.
 
     `rows` has one entry for each operation, with a bit string for each output.
     """

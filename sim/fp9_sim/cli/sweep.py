@@ -116,7 +116,10 @@ def _only(unit: Unit, verilog: str | None, texts: Iterable[str], as_json: bool) 
 
 
 def _operation(unit: Unit, text: str) -> dict[str, int]:
-    """Return the operation that a text such as `a=0x12 b=3` describes. Ports that the text leaves out are zero."""
+    """Return the operation that a text such as `a=0x12 b=3` describes.
+
+    A port that the text does not mention gets the value 0.
+    """
     widths = {port.name: port.width for port in unit.inputs}
     operation = dict.fromkeys(widths, 0)
     for word in text.split():

@@ -89,7 +89,7 @@ def _codes(unit: Unit, operands: Iterable[str]) -> dict[str, int]:
 
 
 def _history(unit: Unit, wanted: Wanted, at: int, operands: tuple[str, ...]) -> list[dict[str, int]]:
-    """Return operation `at` of a suite, preceded by all operations that can influence its result."""
+    """Return operation `at` of a suite, and all earlier operations that can influence the result of operation `at`."""
     if operands:
         raise UserError(f"{operands[0]} given with --at; give the codes, or the index of an operation")
     made = dataclasses.replace(wanted, around=None).vectors(unit)

@@ -45,8 +45,8 @@ def _ends(fmt: Format) -> tuple[int, int]:
 def binades(unit: Cast, fmt: Format) -> tuple[int, int]:
     """Return the lowest and the highest exponent that have bins.
 
-    The bins cover the range of the target format and `_BEYOND` binades on each side. Without scaling, the highest
-    exponent is at most the highest exponent of the source format.
+    The bins cover the range of the target format and `_BEYOND` binades on each side. If the cast does not scale its
+    operands, no bin lies above the highest exponent of the source format.
     """
     low, high = _ends(fmt)
     source = floor_log2(unit.source.max_magnitude)

@@ -99,7 +99,7 @@ class Sum:
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
     def impossible_outcome(self, outcome: str, flags: str) -> str | None:
-        """Return the reason why a result class cannot occur together with a flag, or None if it can.
+        """Return why a class of results cannot occur together with a flag, or None if both can occur together.
 
         If a step inside a chunk raises a flag, the final result can have any class.
         """

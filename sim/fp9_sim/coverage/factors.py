@@ -32,11 +32,11 @@ Aligned = tuple[int, bool]
 
 
 class Operation(NamedTuple):
-    """The operands of one dot product operation, lane by lane, and the exact scaled sum of the products.
+    """The operands of each lane in a dot product operation, and the exact scaled sum of the products.
 
-    `summed` is the exact sum, or None if a product is infinite or NaN. `terms` holds the terms that an alignment window
-    aligns. A term is a product or a group of products, and None stands for a term that is zero. `sizes` has one entry
-    for each block: the size classes of the block's scales.
+    `summed` is the exact sum, or None if a product is infinite or NaN. `terms` holds the terms of the sum that the
+    addition window aligns. A term is a product or a group of products, and None stands for a term that is zero. `sizes`
+    has one entry for each block: the size classes of the block's scales.
     """
 
     format_a: str

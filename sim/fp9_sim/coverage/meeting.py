@@ -37,7 +37,7 @@ class Meeting:
     def crosses(self, more: tuple[str, ...] = ()) -> tuple[Cross, ...]:
         """Return the crosses of the cover points.
 
-        The alignment and the rounding case are also crossed with the cover points `more`.
+        The crosses of the alignment and of the rounding case also include the cover points `more`.
         """
         return (
             Cross("alignment", (*more, "difference", "effective")),

@@ -20,7 +20,7 @@ from fp9_sim.coverage.model import FLAGS, SIGNS, Bin, Facts, Group, Model, class
 def multi_fpu_model(unit: MultiFpu) -> Model:
     """Return the coverage model of a multi-format FPU.
 
-    The model has a group for the select ports, a group for each operand in each format, and a group for each result
+    The model has a group of cover points for the select ports, for each operand in each format, and for each result
     format.
     """
     groups = [Group("", {"operation": tuple(op.value for op in unit.operations), **_choices(unit)})]
@@ -80,7 +80,7 @@ def _points(unit: MultiFpu) -> frozenset[str]:
 
 
 def reads(op: MultiFpuOp, operand: str) -> bool:
-    """Return whether the coverage samples the operand "a", "b" or "c" of an operation."""
+    """Return whether the coverage samples an operand ("a", "b" or "c") of the given FPU operation."""
     return {"a": op not in (MultiFpuOp.FROM_INTEGER, *DOTS), "b": op in PAIRS, "c": op not in SINGLES}[operand]
 
 

@@ -121,10 +121,10 @@ def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts
 
 
 class _Over:
-    """Division of magnitudes by the block scale and the tensor scale, with quotients in units of 2^`ulp`.
+    """Divide magnitudes by the block scale and the tensor scale. Quotients are in units of 2^`ulp`.
 
-    Division by a power of two is exact. If the block scale is not a power of two, the quotient's last bit is a sticky
-    bit.
+    Division by a power of two is exact. If the block scale is not a power of two, the last bit of each quotient is a
+    sticky bit, the OR of all lower bits.
     """
 
     def __init__(self, unit: Quantiser) -> None:

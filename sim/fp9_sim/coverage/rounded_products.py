@@ -1,7 +1,7 @@
 """Coverage model of multipliers: operand classes, signs, rounding positions and results.
 
-A pair of formats has at most 65,536 products. The possible bins of a pair of formats follow from all products of the
-two formats.
+A pair of formats has at most 65,536 products. All products of two formats together determine the possible bins of the
+pair of formats.
 """
 
 from __future__ import annotations

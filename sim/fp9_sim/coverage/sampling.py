@@ -96,7 +96,7 @@ class FunctionalCoverage:
         return tuple(f"{item.name}: {hole}" for item in self.items for hole in item.holes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the coverage record as plain values for JSON."""
+        """Return the coverage record as a dictionary that JSON can store."""
         return asdict(self)
 
     @classmethod

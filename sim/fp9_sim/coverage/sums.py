@@ -83,7 +83,7 @@ class SumCoverage:
     def lanes(self, operation: Operation, addend: Code, known: set[Known]) -> Iterator[dict[str, Bin]]:
         """Yield the bins that are hit by each lane, each additional block scale, and each term of the alignment window.
 
-        Bins in `known` are skipped, and new bins are added to `known`.
+        The method skips bins in `known`, and adds new bins to `known`.
         """
         for x, y in operation.lanes:
             if (classes := (x.name, y.name, addend.name)) not in known:

@@ -66,8 +66,7 @@ class Grid:
         self._dropped: dict[int, int] = {}
 
     def case(self, magnitude: int) -> tuple[str, str]:
-        """Return the position of a positive magnitude between its two neighbouring numbers, and the lower neighbour's
-        parity.
+        """Return a positive magnitude's position between two neighbouring numbers, and the lower number's parity.
 
         The parity is "even" or "odd". A magnitude above the format's largest number is rounded as if the format had no
         largest exponent.

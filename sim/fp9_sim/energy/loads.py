@@ -83,9 +83,9 @@ def _start(arc: Arc, edge: int, times: NDArray[np.float64]) -> float:
 
 
 def delays(netlist: CellNetlist, found: Loads) -> NDArray[np.int64]:
-    """Return the delay of every net in time steps, at least 1. A time step is a quarter of the mean delay.
+    """Return the delay of every net in time steps, at least 1.
 
-    The delay of a cell output is the mean over its timing arcs.
+    A time step is a quarter of the mean delay of all nets. The delay of a cell output is the mean over its timing arcs.
     """
     exact = np.zeros(netlist.nets)
     for placed in netlist.cells:

@@ -222,8 +222,8 @@ def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 def read(folder: Path, training: Path | None = None) -> dict[str, Any]:
     """Return the record of the energy study, read from the folder of all records.
 
-    `training` is the path of the recorded training runs, from which the increases in loss are read. Raises ValueError
-    if a file is not a valid record.
+    The increases in loss are read from the recorded training runs at the path `training`. Raises ValueError if a file
+    is not a valid record.
     """
     known = ((name, records.read(folder, records.ENERGY, name)) for name in UNITS)
     return _record({name: fields for name, fields in known if fields}, training)

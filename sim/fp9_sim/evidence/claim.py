@@ -53,9 +53,9 @@ class Claim:
 
     `judge` reads a unit's record, and returns None if the claim holds, or a finding if the claim does not hold. `make`
     measures the evidence with a time limit in seconds for each case, and can run in any process. `keep` writes the
-    record. `make` and `keep` are None for sweeps, because sweeps start their own processes. `left` returns the seconds
-    that an interrupted measurement with cached steps still needs. `measures` says whether a unit of the catalogue or of
-    the energy study needs this kind of evidence.
+    record. Sweeps start their own processes, so `make` and `keep` are None for sweeps. `left` returns the seconds that
+    an interrupted measurement with cached steps still needs. `measures` says whether a unit of the catalogue or of the
+    energy study needs this kind of evidence.
     """
 
     name: str

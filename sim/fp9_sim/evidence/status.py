@@ -89,7 +89,10 @@ def status(
 
 
 def _circuits(units: list[Unit], folder: Path) -> Iterator[tuple[Unit, Circuit]]:
-    """Yield each unit with its circuit. Many units are elaborated in parallel, because an elaboration takes seconds."""
+    """Yield each unit with its circuit.
+
+    Elaboration of a unit takes seconds, so many units are elaborated in parallel.
+    """
     if len(units) < _MANY:
         yield from ((unit, circuit_of(unit, folder)) for unit in units)
     else:

@@ -49,8 +49,8 @@ class Choice:
     def instead(self, name: str, chosen: int, bits: Sequence[Bit], others: Sequence[Bit]) -> list[int]:
         """Add multiplexers to the module and return their output nets.
 
-        The output nets carry `others` if the net `chosen` is 1, and `bits` otherwise. `name` is the name of the added
-        cell.
+        A multiplexer outputs its net in `others` if the net `chosen` is 1, and its net in `bits` otherwise. `name` is
+        the name of the added cell.
         """
         shown = self.nets(len(bits))
         pins = {"A": bits, "B": others, "S": [chosen], "Y": shown}

@@ -96,7 +96,10 @@ def _in_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
 
 
 class _Nets:
-    """The nets that combinational cells drive. `depth` is the number of cells on the longest path to a net."""
+    """The nets that combinational cells drive.
+
+    For each net, `depth` is the number of cells on the longest path to the net.
+    """
 
     def __init__(self, module: Mapping[str, Any]) -> None:
         drivers: dict[Bit, str] = {}

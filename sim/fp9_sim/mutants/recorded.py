@@ -69,7 +69,7 @@ def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> froz
 def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple[dict[str, Any] | None, str | None]:
     """Return two values: a unit's mutation record, and the reason why the record is stale, or None for a valid record.
 
-    A record is stale if the circuit or a suite has changed. Raises ValueError if the file is no record.
+    A record is stale if the circuit or a suite has changed. Raises ValueError if the file is not a mutation record.
     """
     record = read(folder, unit.name, kind)
     if record is None:

@@ -92,8 +92,8 @@ class GateNetlist:
     ) -> int:
         """Return the index of the first of `count` operations with a wrong output, or -1 if all outputs are right.
 
-        A 0 in `care` marks an output bit that is not compared. All arrays hold bit planes of operations. The netlist
-        must have no registers.
+        If a bit in `care` is 0, the corresponding output bit is not compared. All arrays hold bit planes of operations.
+        The netlist must have no registers.
         """
         words = (count + WORD - 1) // WORD
         for start in range(0, words, _BLOCK):

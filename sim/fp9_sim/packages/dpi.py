@@ -94,7 +94,8 @@ def _combinational(unit: Unit) -> list[str]:
 def _clocked(unit: Unit) -> list[str]:
     """Return SystemVerilog lines that drive a unit with stages.
 
-    Inputs change at the falling clock edge. A queue holds the expected result of each operation until the result comes.
+    Inputs change at the falling clock edge. A queue holds the expected result of each operation until the unit gives
+    the result.
     """
     waits = unit.handshake is Handshake.READY
     return [

@@ -1,4 +1,4 @@
-"""Write functions with which a package's test benches print codes as decimal numbers."""
+"""Write functions that print codes as decimal numbers in a package's test benches."""
 
 from __future__ import annotations
 

@@ -38,7 +38,7 @@ LONGEST_RESET = 3
 
 
 def uncompared(vectors: VectorSet) -> dict[str, int]:
-    """Return the number of don't-care results for each output port that has don't-care results."""
+    """For each output port with don't-care results, return the number of don't-care results."""
     counts = {name: int(np.count_nonzero(~care)) for name, care in vectors.care.items()}
     return {name: count for name, count in counts.items() if count}
 

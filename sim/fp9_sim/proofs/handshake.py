@@ -90,7 +90,7 @@ def _properties(unit: Unit, most: int) -> str:
 
 
 def oblige_handshake(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation that `ok` is 1 in every clock cycle of every input sequence."""
+    """Return the proof obligation that the proof module's output `ok` is always 1, for every input sequence."""
     shown = [f"[{port.width - 1}:0] {port.name}" for port in (*unit.control_outputs, *unit.outputs)]
     lines, connected = top(unit, (), shown)
     connected |= {port.name: port.name for port in unit.outputs} | {"occupied": "occupied"}

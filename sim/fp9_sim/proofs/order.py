@@ -62,7 +62,7 @@ def _occupied(stages: Iterable[int]) -> str:
 
 
 def oblige_order(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation that `ok` is 1 in every clock cycle of every input sequence."""
+    """Return the proof obligation that the proof module's output `ok` is always 1, for every input sequence."""
     return oblige_tagged(unit, tagged_design(unit, verilog), specification)
 
 

@@ -261,7 +261,7 @@ class Netlist:
         return self.module | {"ports": left | {"full": full}, "cells": kept, "attributes": attributes}
 
     def _tag(self, cell: Cell, entering: list[int], held: list[int]) -> Cell:
-        """Return a tag register with the same clock and enable as a data register."""
+        """Return a register for tags with the clock and the enable of a data register."""
         pins = cell["connections"]
         if cell["type"] == "$sdffe" and not self._is_reset(pins["SRST"]):
             raise ValueError(f"{self.unit.name}: a register of data is cleared by something else than the reset")

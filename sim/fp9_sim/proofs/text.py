@@ -104,7 +104,7 @@ def _compared(unit: Unit, text: str, name: str, folder: Path, timeout: float) ->
 def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
     """Return "refuted" if ABC refutes a deliberately changed copy of the Verilog, otherwise "unfinished".
 
-    One refuted copy is enough, because some changes give Verilog that is equivalent to the original.
+    One refuted copy is enough, because some changed operators do not change the circuit's function.
     """
     for changed in itertools.islice(_changed(text), _CONTROLS):
         if _compared(unit, changed, "control", folder, timeout) is State.REFUTED:

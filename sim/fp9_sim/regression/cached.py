@@ -35,9 +35,10 @@ def regress_once(
     """Simulate a unit's Verilog with golden vectors, or return the cached outcome of the same simulation.
 
     The returned dictionary has the keys `checked`, `mismatches`, `violations`, `seconds` and `kept`. A passed outcome
-    is cached under a digest of the Verilog, vectors, simulator, source code and seed. `kept` is the digest if the
-    outcome comes from the cache, and an empty text otherwise. Failed simulations are never cached. `folder` replaces
-    the default cache folder. If the cache folder cannot be written, nothing is cached. Raises the errors of `regress`.
+    is cached under a digest of the Verilog, vectors, simulator, source code and seed. If the outcome comes from the
+    cache, `kept` is the digest of the simulation. Otherwise `kept` is an empty text. Failed simulations are never
+    cached. `folder` replaces the default cache folder. If the cache folder cannot be written, nothing is cached. Raises
+    the errors of `regress`.
     """
     request = _request(unit, made, simulator, seed)
     place = folder or cache.folder("regressions")

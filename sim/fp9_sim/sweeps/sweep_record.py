@@ -95,7 +95,10 @@ def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
 
 
 def _union(runs: list[Run], plan: Plan) -> list[int]:
-    """Return the numbers of enumerated inputs that the runs cover, one number per run. Overlapping parts count once."""
+    """Return for each run, in order of position, how many enumerated inputs the run adds to earlier runs.
+
+    Overlapping parts count once.
+    """
     spans = sorted((run["first"] * run["shard_size"], run["stop"] * run["shard_size"]) for run in runs)
     lengths, reached = [], 0
     for start, stop in spans:

@@ -24,8 +24,8 @@ from fp9_sim.third_party.wrapper import wrapped
 def box(path: Path) -> Box:
     """Compile the DUT of a mapping file with Verilator and return the DUT as a black box that computes sums.
 
-    All scale operands are 1. The operands `a` and `b` use the first format of their port, unless the mapping's [held]
-    table selects another format. A multiply-accumulate unit receives only LOAD operations, so that no sum depends on an
+    All scale operands are 1. For the operands `a` and `b`, the first format of the port is used, unless the mapping's
+    [held] table selects another. A multiply-accumulate unit receives only LOAD operations, so that no sum depends on an
     earlier operation. Raises ValueError for an invalid mapping, for a unit that computes no sum of products, and for a
     DUT without a result. Raises MissingTool if Verilator is missing, and SimulatorError if Verilator rejects the source
     files.

@@ -102,7 +102,7 @@ class TheirPort:
 
 @dataclass(frozen=True)
 class Place:
-    """A range of `width` bits in a DUT port, from bit `low` upwards. Bit 0 is the least significant bit.
+    """A range of `width` bits of a DUT port that starts at bit `low`. Bit 0 is the least significant bit.
 
     `element` is the Verilog index of the array element that contains the bits.
     """

@@ -1,7 +1,8 @@
 """Run one operation on Icarus and read every signal of the circuit.
 
-The operations before the traced operation run at full rate from reset. The traced operation stays at the inputs while
-it moves through the pipeline. One clock cycle before the result, every stage therefore shows the traced operation.
+The operations before the traced operation run at full rate from reset. The inputs keep the traced operation while the
+operation moves through the pipeline. One clock cycle before the result, every stage therefore shows the traced
+operation.
 """
 
 from __future__ import annotations

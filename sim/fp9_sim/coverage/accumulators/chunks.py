@@ -60,7 +60,7 @@ def _chunk_range(unit: Mac, products: ProductRange) -> ProductRange:
 
 
 def _chunk_group(unit: Mac) -> Group:
-    """Return the cover points for alignment and rounding within a chunk of products.
+    """Return the cover points for alignment and rounding of the sums within a chunk of products.
 
     The results and flags of a chunk are not covered, because no output port shows the sum of the open chunk.
     """
@@ -128,8 +128,7 @@ def _join(unit: Mac) -> Sum:
 def _total_group(unit: Mac) -> Group:
     """Return the cover points for the addition of a chunk's sum to the total.
 
-    Only the operation FOLD has cover points for flags, because other operations also raise flags of steps within the
-    chunk.
+    Flags are covered only for the operation FOLD, because the flags of other operations include steps within the chunk.
     """
     join = _join(unit)
     meeting = _meeting(unit)

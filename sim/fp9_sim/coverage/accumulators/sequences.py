@@ -1,6 +1,7 @@
 """Coverage models of accumulators: consecutive operations, and the addition of products.
 
-The golden model computes the accumulator's value before each operation. The results and flags come from the circuit.
+The golden model computes the accumulator's value before each operation. The coverage reads results and flags from the
+circuit's outputs.
 """
 
 from __future__ import annotations

@@ -1,7 +1,8 @@
 """Move gates outside a circuit's step modules into two new modules.
 
-The module ENTER receives the gates before the steps, and the module LEAVE receives the gates that drive the outputs. A
-circuit with gates outside its steps, such as an accumulator's input selection, becomes a chain of modules.
+The module ENTER receives the gates before the steps, and the module LEAVE receives the gates that drive the outputs.
+The two modules and the steps form a chain, even if the circuit has other gates, such as an accumulator's input
+selection.
 """
 
 from __future__ import annotations
@@ -48,7 +49,7 @@ def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
 def _read(
     name: str, modules: Mapping[str, dict[str, Any]], steps: Iterable[dict[str, Any]], driven: Set[Any]
 ) -> dict[str, list[Any]]:
-    """Return the nets that step modules read and gates outside the steps drive, grouped and named by input pin.
+    """Return the nets from gates outside the steps to input pins of step modules, grouped by input pin.
 
     If several input pins read a net, the net is assigned to the widest of the pins.
     """

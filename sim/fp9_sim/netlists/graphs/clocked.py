@@ -44,7 +44,7 @@ def keeps_registers(unit: Unit) -> bool:
 def circuit(unit: Unit, verilog: str) -> str:
     """Return the circuit for mutation testing as Verilog, with the unit's name and data ports.
 
-    A circuit with registers also has the port `clk`.
+    If the circuit has registers, the Verilog module also has the port `clk`.
     """
     if not keeps_registers(unit):
         return function(unit, verilog)

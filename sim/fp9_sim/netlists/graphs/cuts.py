@@ -96,7 +96,7 @@ def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], mos
 
 
 def _reached(residual: _Residual, last: int) -> dict[int, int]:
-    """Search for a path with remaining capacity from the source to `last`.
+    """Search the flow network for a path with remaining capacity from the source to the vertex `last`.
 
     Return the predecessor of each vertex that the search reached.
     """

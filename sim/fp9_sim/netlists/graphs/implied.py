@@ -83,7 +83,7 @@ class Implied:
         return graph, graph.both(agree, image[self.literal // 2] ^ (self.literal & 1)), stands
 
     def inputs(self, known: Known) -> dict[str, int]:
-        """Return the known values of inputs, by input name."""
+        """Return a dict from the name of each input with a known value to the value."""
         return {
             self._graph.text(2 * node): known[node] for node in self._nodes if node in known.keys() - self._ands.keys()
         }

@@ -37,7 +37,7 @@ class Kept:
 
 
 def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[Register]]:
-    """Return the gates in evaluation order, with pipeline registers as wires, and the (D, Q) pairs of state registers.
+    """Return the gates in evaluation order, where wires replace pipeline registers, and the state registers (D, Q).
 
     The registers in `kept` are omitted.
     """
@@ -91,8 +91,8 @@ def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> l
 def as_wires(gates: list[Row], registers: list[Register], nets: int) -> Kept:
     """Return the gates of a netlist after the given registers are replaced by wires.
 
-    The returned gates contain a copy of the logic that drives the registers. The copy of the logic reads free inputs in
-    place of the old register values.
+    A copy of the logic that drives the replaced registers is added to the gates. The copy of the logic reads free
+    inputs in place of the old register values.
     """
     count = len(registers)
     first, second, either = (tuple(range(nets + i * count, nets + (i + 1) * count)) for i in range(3))

@@ -143,7 +143,7 @@ def limited(command: Sequence[str], seconds: float) -> list[str]:
 def _blif(
     graph: AndGraph, outputs: Sequence[Literal], following: Mapping[Literal, Literal] = MappingProxyType({})
 ) -> Iterator[str]:
-    """Yield the lines of a BLIF circuit whose outputs o0, o1, ... are the given literals.
+    """Yield the lines of a BLIF circuit that outputs the given literals as o0, o1 and so on.
 
     Node n of the AND graph has the BLIF name x<n>, and x0 is the constant 0. An input in `following` becomes a register
     with the next value d<n>.

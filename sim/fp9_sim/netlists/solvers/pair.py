@@ -86,7 +86,7 @@ class Pair:
 
     @property
     def takes_biases(self) -> bool:
-        """Return whether the unit has a bias port, some of whose values are not accepted."""
+        """Return whether the unit has a bias port, which accepts only some bias values."""
         return any(port.name.endswith("_bias") for port in self.unit.inputs)
 
     def _never_set(self) -> set[int]:

@@ -94,7 +94,7 @@ def by_sat(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def _miter(one: Aiger, other: Aiger) -> Iterator[list[int]]:
-    """Yield clauses that are satisfiable if and only if an output differs between two circuits.
+    """Yield SAT clauses that are satisfiable if and only if the two circuits can differ in an output.
 
     Variable 1 is always true, and the variables of the inputs start at 2.
     """

@@ -96,8 +96,9 @@ def combinational(unit: str, proof: str) -> Obligation:
 def by_induction(design: str, proof: str, steps: int, *, control: bool = False) -> Obligation:
     """Return the proof obligation that the output `ok` is 1 in every clock cycle after reset.
 
-    The proof is a temporal induction over `steps` clock cycles. `design` is Yosys JSON, and `proof` is Verilog. A
-    `control` must be refuted within `steps` clock cycles, so the solver skips the induction step.
+    The proof is a temporal induction over `steps` clock cycles. `design` is Yosys JSON, and `proof` is Verilog. If
+    `control` is true, the solver searches for a counterexample within `steps` clock cycles, and skips the induction
+    step.
     """
     script = _INDUCT.format(steps=steps, only=" -tempinduct-baseonly" * control)
     return Obligation(script, {"unit.json": design, "proof.v": proof})
@@ -144,8 +145,8 @@ def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
 def _counterexample(folder: Path) -> dict[str, int]:
     """Return the port values of the last time step from Yosys' WaveJSON. Don't-care bits become 0.
 
-    `wave` has a symbol for each time step. In `wave`, 0 and 1 are bits, `=` stands for the next entry of `data`, `.`
-    means no change, and 4 means no value.
+    In the WaveJSON string `wave`, each symbol stands for one time step. In `wave`, 0 and 1 are bits, `=` stands for the
+    next entry of `data`, `.` means no change, and 4 means no value.
     """
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
     ports = {}

@@ -38,7 +38,7 @@ def fpu(part: Part, unit: Fpu) -> str:
 
 
 def _argument(op: FpuOp, port: str) -> str:
-    """Return the bits of the FPU's ports that are a port of the operation's own unit."""
+    """Return the FPU port bits that correspond to a port of the single-purpose unit for an operation."""
     if op is FpuOp.FMMA and port[:1] in "ab" and port[1:].isdigit():
         return f"{port[0]}[{8 * int(port[1:])} +: 8]"
     own = {

@@ -103,7 +103,10 @@ COMMON = """\
 
 
 class Numbers:
-    """The reading functions of the formats that a unit's coverage needs. Each function is written once."""
+    """SystemVerilog functions that read codes, one for each format that a unit's coverage needs.
+
+    Each function is written once.
+    """
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -132,7 +135,8 @@ class Numbers:
     def chosen(self, formats: Sequence[Format], code: str, select: str | None, moved: Sequence[str]) -> str:
         """Return an expression that reads a code whose format a select port chooses.
 
-        `moved` holds the bias difference of each format. A select above the last format chooses the last format.
+        For each format, `moved` holds an expression for the exponent bias minus the format's default bias. A select
+        above the last format chooses the last format.
         """
         *before, last = [f"{self.read(f)}({code}, {m})" for f, m in zip(formats, moved, strict=True)]
         return "".join(f"{select} == {i} ? {read} : " for i, read in enumerate(before)) + last

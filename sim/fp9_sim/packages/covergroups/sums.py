@@ -139,7 +139,10 @@ class Added:
             )
 
     def meeting(self, first: str, second: str) -> Iterator[str]:
-        """Yield statements that set the bins of two exact terms and their sum, in units of the coverage's ulp."""
+        """Yield statements that set the bins of two exact terms and their sum.
+
+        The terms count units of the coverage's ulp.
+        """
         group, meeting = self.group, self.covered.meeting
         fmt, limit = self.sum.result, meeting.limit
         self.part.numbers.need(limit.bit_length() + 2)

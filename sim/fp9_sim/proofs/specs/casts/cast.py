@@ -100,8 +100,8 @@ def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> 
     """Return Verilog for a lane's wires `negative` (sign), `m` (magnitude times 2^scale) and `added` (random bits).
 
     A scaled magnitude above the source format's range becomes the source's largest number. A scaled magnitude below the
-    source format's normal range becomes the source's smallest nonzero number. In every target format, both replacement
-    numbers round to the same code as the exact scaled magnitude.
+    source format's normal range becomes the source's smallest nonzero number. In every target format, each replacement
+    rounds to the same code as the exact scaled magnitude.
     """
     p, width = source.fraction_bits, source.bits - 1
     x = ports["x"]

@@ -13,8 +13,8 @@ def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_b
 
     The Verilog lines read the magnitude `m`, the sign `negative` and the random bits `added`. The significand keeps
     `random_bits` bits below the target's ulp and loses all lower bits. The random bits are added to the significand,
-    and the sum is truncated at the target's ulp. If `broken` is true, the specification is a control with a deliberate
-    error: 1 is added to the random bits. Raises ValueError for target formats without fixed fields or without
+    and the sum is truncated at the target's ulp. If `broken` is true, the specification wrongly adds 1 to the random
+    bits, so a solver must refute the proof. Raises ValueError for target formats without fixed fields or without
     subnormals.
     """
     if not isinstance(target, FixedFormat) or not target.subnormals:

@@ -51,9 +51,9 @@ def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
 
 
 def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return a proof case for the order of operations in the block registers, and one for later stages if any.
+    """Return the proof cases for the order of operations: block registers, and later stages if there are any.
 
-    The control for the block registers claims that the lowest bit of a number is inverted.
+    In the control, which the solver must refute, the block registers invert the lowest bit of a number.
     """
     block = Case(_TRACKED, {}, _tracked(unit, 0), _tracked(unit, 1))
     behind = [dataclasses.replace(case, name=_BEHIND) for case in order_cases()] if unit.stages > 1 else []
@@ -63,7 +63,7 @@ def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
 def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
     """Yield a proof case for the stored amax, and a case for each scale rule and source of amax.
 
-    The source of amax is one of the operation's numbers or the stored amax.
+    The largest magnitude of a block (amax) is either one of the operation's numbers or the stored amax.
     """
     yield Case("amax", {}, _kept(unit, ""), _kept(unit, " ^ 1'b1"))
     widths = {port.name: port.width for port in unit.inputs}
@@ -131,8 +131,8 @@ def _block_wires(unit: Quantiser) -> list[str]:
 def _tracked(unit: Quantiser, change: int) -> str:
     """Return Verilog that follows one operation, chosen by the input `mark`, through the block registers.
 
-    The marked operation must keep its numbers and leave after all earlier operations. The block's scale may change only
-    when the last operation of a block enters.
+    The Verilog checks that the marked operation keeps its numbers and leaves after all earlier operations. The block's
+    scale may change only when the last operation of a block enters.
     """
     count, width = unit.group, unit.width * unit.source.bits
     numbers = ", ".join(reversed(unit.lane_names("x")))
@@ -212,7 +212,7 @@ def _scale(unit: Quantiser, place: int, condition: str, steps: str) -> str:
 
 
 def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation that `ok` is 1 in every clock cycle of every input sequence."""
+    """Return the proof obligation that the proof module's output `ok` is always 1, for every input sequence."""
     if case.name == _BEHIND:
         return oblige_order(behind_block(unit), behind(unit, verilog), case, specification)
     design, widths = exposed(unit, verilog)

@@ -135,7 +135,7 @@ def _is_sum(unit: Dot) -> str:
 
 
 def _is_addend(unit: Dot) -> str:
-    """Return a Verilog condition: the truncated addend is zero or normalised, and all its 1 bits are addend bits."""
+    """Return a Verilog condition: the truncated addend is zero or normalised, and truncation added no 1 bits."""
     f = unit.engine.addend_format.fraction_bits
     own = f"(cut.c_significand[{f - 1}:0] & ~c[{f - 1}:0]) == 0"
     return f"cut.c_nan || cut.c_significand == 0 || cut.c_significand[{f}] && {own}"

@@ -26,7 +26,7 @@ def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
     The lemmas need an accumulator that adds scaled blocks, has no chunks and has at most two pipeline stages. At least
-    one operand format must have an infinity.
+    one operand format of the unit must have a code for infinity.
     """
     whole = unit.has_state and unit.engine.chunk.length is None and unit.stages <= 2
     infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))
@@ -77,7 +77,7 @@ def _in_order(netlist: Netlist) -> Iterable[str]:
 
 
 def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma:
-    """Return the lemma that a step computes the same outputs as the simpler circuit's step from the same inputs."""
+    """Return the lemma that a computation step equals the same step of a simpler circuit."""
     into = [f".{pin}({concatenated(bits, named)})" for pin, bits in other.pins[step].items()]
     out = [f".{pin}(other_{pin})" for pin in other.gives[step]]
     wires = [f"  wire [{len(bits) - 1}:0] other_{pin};" for pin, bits in other.gives[step].items()]

@@ -1,8 +1,8 @@
 """Lemmas that specify exact fixed-point sums: products, alignment, sum and rounding.
 
-The products are specified by tables of exact operand values. Every product is shifted to its position in a fixed-point
-word. The addend is shifted to its position in a window around the fixed-point word (`fp9_rtl.sums.fixed.sum`). The
-shifted terms are integers. The integers are added exactly, and the sum is rounded once.
+Tables of exact operand values specify the products. Every product is shifted to its position in a fixed-point word. The
+addend is shifted to its position in a window around the fixed-point word (`fp9_rtl.sums.fixed.sum`). The shifted terms
+are integers. The integers are added exactly, and the sum is rounded once.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove a unit: only an exact fixed-point sum without stages and scales."""
+    """Return whether the lemmas can prove a unit: an exact fixed-point sum without stages and scales."""
     engine = unit.engine
     if unit.scale is not None or unit.stages or not is_fixed_point(unit):
         return False
@@ -71,7 +71,7 @@ def _places(unit: Dot) -> Places:
 
 
 def _field(unit: Dot) -> int:
-    """Return the number of bits that hold the magnitude of the sum of all products."""
+    """Return the number of bits needed for the magnitude of the sum of all products."""
     window = window_of(unit)
     return window.top - window.ulp
 
@@ -122,9 +122,7 @@ def _addend_placed(unit: Dot) -> ConeLemma:
 
 
 def _is_far(unit: Dot) -> str:
-    """Return a Verilog condition: an addend above the addition window has its leading bit in the window's first
-    position.
-    """
+    """Return a Verilog condition: an addend above the addition window starts at the window's first bit."""
     fmt, window = unit.engine.addend_format, window_of(unit)
     above = f"c[{fmt.bits - 2}:{fmt.bits - 1 - fmt.exponent_bits}] > {window.addend_highest + fmt.bias}"
     return f"{_no_number(unit)} || !({above}) || {_leads(unit)}"
@@ -143,7 +141,7 @@ def _leads(unit: Dot) -> str:
 def _is_addend(unit: Dot) -> str:
     """Return a Verilog condition: the aligned addend has at most as many significant bits as its format.
 
-    The condition covers addends that lose bits below the addition window and addends in the window's first position.
+    The condition applies if the addend loses bits below the addition window, or lies in the window's first position.
     """
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     first = window.addend_highest - window.lowest

@@ -1,6 +1,6 @@
 """Specification of an FPU: lemmas for FMA, single-purpose units for all other operations.
 
-FMA returns the exact sum of one product of wide operands and the addend, rounded once. For an FMA, the circuit's second
+FMA multiplies two wide operands, adds the addend exactly, and rounds the sum once. For an FMA, the circuit's second
 product is zero. The specification's sum has as many bits as the circuit's window for two products, so that ABC finds
 equal internal nets. The proof compares FMMA with a dot product unit, and the casts with upcast and cast units.
 """
@@ -33,7 +33,7 @@ _ALONE = "!multiply.product1_nan && multiply.product1_zero && multiply.product1_
 
 
 def is_offered(unit: Fpu) -> bool:
-    """Return whether the proof cases cover an FPU. The FPU must be combinational and must output flags."""
+    """Return whether fp9 has proof cases for an FPU. The FPU must be combinational and must output flags."""
     return not unit.stages and unit.flags
 
 
@@ -82,7 +82,8 @@ def _like_others(unit: Fpu) -> Iterator[Case]:
 def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
     """Return Verilog that compares the FPU's outputs with the outputs of a single-purpose unit.
 
-    If `broken` is true, the Verilog is a control: one bit of the single-purpose unit's last operand is inverted.
+    If `broken` is true, one bit of the single-purpose unit's last operand is inverted, so a solver must find a
+    difference.
     """
     names = [port.name for port in unit.outputs]
     last = next(name for name in reversed(pins) if name in ("c", "code", "x"))

@@ -1,7 +1,7 @@
 """Lemmas that specify a Kulisch accumulator: products, fixed-point register and rounding.
 
 By induction over operations, the lemmas show that the register holds the exact sum of all products since the last LOAD
-or CLEAR. The register's sum is exact modulo the range of the register.
+or CLEAR. If a sum exceeds the register's range, the register holds the sum modulo the range.
 """
 
 from __future__ import annotations

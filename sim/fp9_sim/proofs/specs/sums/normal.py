@@ -1,8 +1,8 @@
 """Verilog for sums of normalised numbers: products, codes, and the exact sum of two terms.
 
 The formats have no subnormal numbers, and have one code for NaN and infinity (DLFloat). A term of a sum has three
-Verilog wires. The wire `<name>_bits` is 0 or a normalised significand. The wire `<name>_place` is the biased exponent
-of the term's leading bit. The wire `<name>_negative` is the sign of the term.
+Verilog wires. The wire `<name>_bits` holds the term's normalised significand, or 0 if the term is zero. The wire
+`<name>_place` is the biased exponent of the term's leading bit. The wire `<name>_negative` is the sign of the term.
 """
 
 from __future__ import annotations
@@ -19,9 +19,10 @@ from fp9_sim.proofs.specs.sums.round import EXPONENT
 
 
 def is_normal(unit: Dot) -> bool:
-    """Return whether the lemmas about normalised numbers apply to a unit.
+    """Return whether the lemmas for formats without subnormal numbers apply to a unit.
 
-    The unit's products and results must have no subnormal numbers. Results must be rounded to nearest, ties away.
+    The formats of operands and results must have no subnormal numbers, and one code for NaN and infinity. Results must
+    be rounded to nearest, ties away.
     """
     engine = unit.engine
     fmt = engine.result.format
@@ -78,7 +79,7 @@ def product_term(unit: Dot, product: str) -> Iterator[str]:
 
 
 def code_term(fmt: FixedFormat, name: str, code: str) -> Iterator[str]:
-    """Yield Verilog wires that hold the value of a code as a term of a sum."""
+    """Yield Verilog wires that decode a code into sign, significand and bit position of a term."""
     p, f, top = fmt.precision, fmt.fraction_bits, fmt.bits - 2
     yield f"  wire {name}_zero = {code}[{top}:0] == 0; wire {name}_negative = {code}[{top + 1}] && !{name}_zero;"
     yield f"  wire [{p - 1}:0] {name}_bits = {name}_zero ? 0 : {{1'b1, {code}[{f - 1}:0]}};"
@@ -99,8 +100,8 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
     `significand`, `exponent`, `guard`, `rest`, `zero` and `negative`. The wire `negative` is the sign of a nonzero sum.
 
     If one term is far below the other, the Verilog moves the lower term up, but keeps it below all bits that affect
-    rounding. The sum stays between the same two neighbouring rounding boundaries, because the larger term is a multiple
-    of the last bit that rounding reads.
+    rounding. The moved term does not change the rounding, because the larger term is a multiple of the last bit that
+    affects rounding.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1
@@ -127,7 +128,7 @@ def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negati
 
     The expression `significand` and the wire `exponent` hold the number before rounding. The Verilog drives the wires
     `ended` (the code without its sign), `value` (the code) and `raised` (the flags). If the wire `nan` is 1, the result
-    is NaN. If the wire `exact` is 1, the inexact flag is set only by overflow or underflow.
+    is NaN. If the wire `exact` is 1, only overflow or underflow sets the flag `inexact`.
     """
     f = fmt.fraction_bits
     yield f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, {significand}}}) - {1 << f}"

@@ -1,9 +1,9 @@
 """Lemmas that specify the exact sum of two products and an addend.
 
-`fp9_rtl.sums.pair` generates the circuit. The normalised products are specified by tables of exact operand values. A
-window aligns the two products and the addend at the largest exponent. The bits of a term below the addition window
-become one sticky bit. The sum in the addition window is rounded once. Lemmas about integers, without the circuit, show
-that the sum in the addition window rounds like the exact sum.
+`fp9_rtl.sums.pair` generates the circuit. The normalised products are specified by tables of exact operand values. The
+two products and the addend are aligned to the largest exponent among the three. The bits of a term below the addition
+window become one sticky bit. The sum in the addition window is rounded once. Lemmas about integers, without the
+circuit, show that the sum in the addition window rounds like the exact sum.
 """
 
 from __future__ import annotations
@@ -158,9 +158,9 @@ def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) 
 
 
 def _added(unit: Dot) -> ConeLemma:
-    """Return the lemma about the sum of three terms: its magnitude and its sign.
+    """Return the lemma about the magnitude and the sign of the sum of two products and the addend.
 
-    If a term loses bits in the addition window and the other two terms cancel, the sum is the term that lost bits.
+    If the other two terms cancel, the sum equals the term that lost bits below the addition window.
     """
     below = window_bits(unit.engine.result.format) + 1 - unit.engine.result.format.precision
     lines = _sum(
@@ -241,7 +241,7 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 def _exact(unit: Dot) -> Iterator[ConeLemma]:
     """Yield the lemmas that the sum in the addition window rounds like the exact sum.
 
-    The lemmas show that no rounding boundary lies between the sum in the addition window and the exact sum.
+    The lemmas show that no rounding boundary lies between the exact sum and the sum in the addition window.
     """
     p, far = unit.engine.result.format.precision, _highest(unit)
     half = far - (window_bits(unit.engine.result.format) + 1 - p)

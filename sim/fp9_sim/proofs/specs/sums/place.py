@@ -20,8 +20,9 @@ from fp9_sim.proofs.specs.sums.round import EXPONENT
 class Places:
     """The products of a unit, each shifted to its position in a fixed-point word of `bits` bits.
 
-    The last bit of a fixed-point word has the weight of the smallest product's ulp. A product is inverted if its sign
-    differs from the Verilog expression `sign`. `zeros` says whether the circuit has nets that mark zero products.
+    The last bit of a fixed-point word is worth one ulp of the smallest product. The fixed-point word of a product is
+    inverted if the product's sign differs from the Verilog expression `sign`. `zeros` says whether the circuit has nets
+    that mark zero products.
     """
 
     unit: Dot
@@ -31,7 +32,7 @@ class Places:
 
     @property
     def longest(self) -> int:
-        """Return the number of bits that hold the magnitude of every product at its position."""
+        """Return the number of bits that hold the magnitude of any product after the shift to its bit position."""
         products = product_range(self.unit.a, self.unit.b)
         return floor_log2(products.largest) - products.ulp + 1
 
@@ -62,7 +63,7 @@ class Places:
 
     @property
     def _last(self) -> int:
-        """Return the biased exponent of a product whose last bit is the last bit of the fixed-point word."""
+        """Return the biased exponent for which a product's last bit is also the last bit of the fixed-point word."""
         return product_bias(self.unit) + product_range(self.unit.a, self.unit.b).ulp + self.products.bits - 1
 
     def _facts(self, product: str) -> tuple[str, str]:

@@ -57,7 +57,7 @@ class Products:
         return f"$signed({net})" if self.exponents.start < 1 else f"$signed({{1'b0, {net}}})"
 
     def zero(self, product: str) -> str:
-        """Return a Verilog condition: a product is zero."""
+        """Return a Verilog condition: the value of a product is 0."""
         return f"multiply.{product}_zero" if self.zeros else f"multiply.{product}_significand == 0"
 
     def facts(self, product: str) -> tuple[str, str]:
@@ -70,7 +70,7 @@ class Products:
     def significand(self, product: str) -> str:
         """Return a Verilog expression for a product's significand of `bits` bits.
 
-        The expression appends zeros for the last bits, which have no net because they are 0 in all products.
+        The last bits of a significand are 0 in all products and have no net, so the expression appends zeros.
         """
         net = f"multiply.{product}_significand"
         return f"({{{self.bits}'d0, {net}}} << ({self.bits} - $bits({net})))"

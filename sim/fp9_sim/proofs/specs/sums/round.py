@@ -26,9 +26,9 @@ Sources: IEEE 754-2019, 4.3; for rounding to odd, Boldo and Melquiond 2008.
 def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: str) -> tuple[str, ...]:
     """Return Verilog for the wires `finite` (the code of a finite sum), `inexact`, `tiny` and `over`.
 
-    The exact sum is the integer `magnitude` of `width` bits, times 2^`place`. The code of a zero sum is +0. The wire
-    `tiny` is 1 if the sum, rounded with unbounded exponent, is below the normal range. The result format must have
-    subnormal numbers.
+    The exact sum is the integer `magnitude` of `width` bits, times 2^`place`. If the sum is zero, the code in `finite`
+    is +0. The wire `tiny` is 1 if the sum, rounded with unbounded exponent, is below the normal range. The result
+    format must have subnormal numbers.
     """
     fmt, policy = engine.result.format, CastPolicy(engine.result.rounding, engine.result.overflow)
     f, up = fmt.fraction_bits, ROUNDS_UP[engine.result.rounding]

@@ -9,7 +9,7 @@ from fp9_sim.proofs.miter import Case
 
 
 def step_of(unit: Dot) -> Dot:
-    """Return the combinational unit that computes one step of a unit with an accumulator or stages."""
+    """Return a combinational unit that computes one step of a unit with an accumulator or stages."""
     kind = Fma if unit.products == 1 else Dot
     fields = {name: getattr(unit, name) for name in ("a", "b", "engine", "flags", "bias_port", "scale", "block")}
     return kind(name=f"{unit.name}_step", **fields)
@@ -23,7 +23,7 @@ def step_verilog(unit: Dot) -> str:
 def step_cases(unit: Dot) -> tuple[Case, ...]:
     """Return the single proof case, which compares a unit with the combinational unit that computes one step.
 
-    In the case's control, the accumulator loses its value on HOLD, or one bit of the addend is wrong.
+    In the control, which the solver must refute, HOLD clears the accumulator or one bit of the addend is wrong.
     """
     return (Case("every operation", {}, _same(unit, broken=False), _same(unit, broken=True)),)
 

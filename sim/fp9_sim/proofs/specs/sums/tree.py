@@ -6,9 +6,9 @@ three numbers that a carry-save adder preserves the sum. The last two numbers of
 all terms. The conclusion about the complete adder tree is a mathematical argument; no solver checks the sum of all
 terms.
 
-Another lemma shows that the final addition gives magnitude and sign, if the sum is below half the modulus. The last
-lemma compares the circuit's adders with the same adders in the specification. ABC proves the equality of the adders one
-by one.
+Another lemma proves magnitude and sign of the final addition, if the sum is below half the modulus. The last lemma
+compares the circuit's adders with the same adders in the specification. ABC proves the equality of the adders one by
+one.
 """
 
 from __future__ import annotations
