@@ -43,7 +43,7 @@ def _ends(fmt: Format) -> tuple[int, int]:
 
 
 def binades(unit: Cast, fmt: Format) -> tuple[int, int]:
-    """Return the lowest and the highest exponent that have bins.
+    """Return the lowest and the highest exponent for which the coverage of a cast has bins.
 
     The bins cover the range of the target format and `_BEYOND` binades on each side. If the cast does not scale its
     operands, no bin lies above the highest exponent of the source format.
@@ -78,7 +78,7 @@ def _group(unit: Cast, fmt: Format) -> Group:
 
 
 def impossible_position(smallest: int, binade: int, position: str) -> str | None:
-    """Return the reason why no number in a binade lies at `position` between two results, or None if a number does.
+    """Return why no number in a binade can lie at `position` between two results, or None if a number can.
 
     `smallest` is the exponent of the target format's smallest number.
     """

@@ -126,7 +126,10 @@ class Sum:
         return own or (None if cut_to_zero else impossible_rounding(self.result, roundings, outcome, flags))
 
     def _overflown(self) -> tuple[str, ...]:
-        """Return the result classes that an overflow can give. A chunk with an infinite sum can also lead to NaN."""
+        """Return the classes of results that are possible if the sum overflows.
+
+        If a chunk's sum is infinite, the final result can also be NaN.
+        """
         if self.within is not None:
             return "infinity", "nan"
         return ("infinity",) if self.result.has_inf else ("nan",)

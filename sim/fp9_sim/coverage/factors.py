@@ -18,8 +18,8 @@ from fp9_sim.coverage.values import Code, Codes, lowest_place
 class Scaled(NamedTuple):
     """The two scales of a block: the class of each scale, their product, and the sum of their exponents.
 
-    `factor` is the product of the scales, in units of the squared ulp of the scale format. `factor` is None if a scale
-    is NaN.
+    `factor` is the product of the scales, in units of the squared ulp of the scale format. If a scale is NaN, the
+    product `factor` is None.
     """
 
     sizes: tuple[str, ...]

@@ -39,7 +39,7 @@ class Gating:
         return (*crosses, *(Cross(f"gating_{point}", (point, "gated")) for point in self._more))
 
     def facts(self, operation: Operation) -> dict[str, Bin]:
-        """Return the bins for the gating of an operation and of the previous operation."""
+        """Return the gating bins that an operation hits, which also depend on the operation before it."""
         if not self._gates:
             return {}
         x, y = operation.lanes[0]

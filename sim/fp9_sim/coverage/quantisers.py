@@ -133,7 +133,7 @@ class _Over:
         self.ulp = exact if unit.block.powers_of_two else _FINEST
 
     def __call__(self, units: int, scale: int, tensor: int) -> int:
-        """Return a magnitude divided by the scales with the codes `scale` and `tensor`.
+        """Return a magnitude divided by the block scale and the tensor scale with the codes `scale` and `tensor`.
 
         `units` is the magnitude in units of the source format's smallest ulp.
         """

@@ -91,8 +91,8 @@ def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count
     """Return values of each tensor as input columns of a cast unit, scaled for each target format.
 
     Every supported rounding mode gets `count` values of each tensor in each lane. Different rounding modes use
-    different overflow policies. The bits for stochastic rounding are random. The scale input is 0, because the values
-    are already scaled.
+    different overflow policies. The bits for stochastic rounding are random. The scale input of the cast unit is 0,
+    because the values are already scaled.
     """
     parts = []
     for index, target in enumerate(unit.targets):

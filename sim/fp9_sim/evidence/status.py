@@ -31,10 +31,10 @@ class Item:
     """A claim about a unit and the state of its record.
 
     `seconds` is the estimated measuring time of a record that is missing or stale. For a proof, the estimate counts
-    only cases without a cached verdict. For evidence other than a proof, the estimate is the time that the earlier
-    record took. Without an earlier record, the estimate is the median time for units of the same kind. Without a record
-    of any unit of the same kind, the estimate is the median for all units. `seconds` is None if no records exist from
-    which to estimate, or if the record needs no measurement.
+    only proof cases that have no cached verdict. For evidence other than a proof, the estimate is the time that the
+    earlier record took. Without an earlier record, the estimate is the median time for units of the same kind. Without
+    a record of any unit of the same kind, the estimate is the median for all units. `seconds` is None if no records
+    exist from which to estimate, or if the record needs no measurement.
     """
 
     unit: Unit

@@ -35,7 +35,7 @@ class Choice:
         module["ports"][SELECT] = {"direction": "input", "bits": self._select}
 
     def nets(self, width: int) -> list[int]:
-        """Return `width` unused net numbers of the module."""
+        """Return `width` net numbers that the module does not use yet."""
         return [next(self._free) for _ in range(width)]
 
     def chosen(self, number: int) -> int:

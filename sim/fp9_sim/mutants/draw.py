@@ -86,7 +86,7 @@ def _inserted(unit: Unit, drawn: list[str], folder: Path) -> GateNetlist:
 
 
 def _change(line: str) -> str:
-    """Return mode, cell, port and bit from a line of Yosys' mutant list, with the wire's name if present."""
+    """Return mode, cell, port, bit and (if present) wire name from a line of Yosys' mutant list."""
     words = line.split()
     options = {word: words[i + 1] for i, word in enumerate(words) if word.startswith("-") and i + 1 < len(words)}
     place = f"{options['-mode']} at {options['-cell']} {options['-port']}[{options['-portbit']}]"

@@ -66,7 +66,7 @@ def cells() -> Library:
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
     """Yield random mutants of the mapped circuit in the Verilog `text` at one level, one netlist for each seed.
 
-    A netlist has fewer than `count` mutants if the circuit does not have enough nets.
+    If the circuit has too few nets, a netlist has fewer than `count` mutants.
     """
     mapped = _mapped(unit, text)
     for seed in seeds:

@@ -161,7 +161,7 @@ class _Scored:
     compared: dict[Mutant, Verdict]
 
     def add(self, unit: Unit, drawn: MutantSet, made: dict[str, VectorSet]) -> None:
-        """Run the suites on the new mutants of a set, and check surviving mutants for equivalence."""
+        """Run the suites on mutants that are new in the set, and check the survivors for equivalence."""
         known = {(mutant.level, mutant.change) for mutant in self.mutants}
         new = tuple(mutant for mutant in drawn.mutants if (mutant.level, mutant.change) not in known)
         self.mutants |= {*new}

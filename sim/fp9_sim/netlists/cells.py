@@ -66,8 +66,8 @@ class Placed:
 class CellNetlist:
     """A netlist of standard cells in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
 
-    `inputs` and `outputs` map each port to its nets, least significant bit first. Nets with the number `bits_from` or a
-    larger number are the stored bits of registers.
+    `inputs` and `outputs` map each port to its nets, least significant bit first. Net numbers from `bits_from` upwards
+    belong to the stored bits of registers.
     """
 
     cells: tuple[Placed, ...]

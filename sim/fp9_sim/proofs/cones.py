@@ -190,7 +190,7 @@ class Circuit:
 
 
 def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bits]]:
-    """Return two dicts of nets: free nets, widest first, and nets that consist of bits of free nets.
+    """Return the nets to leave free, widest first, and the nets that consist of bits of free nets.
 
     Raises ValueError if only some bits of a net belong to a free net.
     """
@@ -280,7 +280,7 @@ def _without_registers(
 def _named(registers: Mapping[str, tuple[Bits, Bits]], steps: Mapping[str, Bits]) -> dict[str, Bits]:
     """Return the nets of registers by name.
 
-    Raises ValueError if there are several registers and at least one register belongs to no step.
+    Raises ValueError if a register belongs to no computation step, unless the register is the only one.
     """
     named: dict[str, Bits] = {}
     for cell, (held, taken) in registers.items():

@@ -49,9 +49,9 @@ class Lemma:
     for use by later lemmas. `control` is a pair: a part of the specification, and the erroneous text that replaces the
     part.
 
-    For a proof with decision diagrams, `adds` maps each term of a long sum to the net of the term's sign. The decision
-    diagrams represent negative terms in ones' complement. `alike` says that the specification has the same internal
-    nets as the circuit, so that a solver can merge equal nets.
+    For a proof with decision diagrams, `adds` maps each term of a long sum to the net that holds the term's sign. The
+    decision diagrams represent negative terms in ones' complement. `alike` says that the specification has the same
+    internal nets as the circuit, so that a solver can merge equal nets.
     """
 
     name: str

@@ -1,8 +1,8 @@
 """Store the list of a unit's circuits that are equivalent to the certified circuit.
 
 The file `records/functions/UNIT.json` lists the equivalent circuits, and the same folder holds the certified circuit.
-The form of a circuit is a digest of the circuit's cells. A circuit belongs to the equivalence class of the certified
-circuit if both have the same form. A circuit also belongs to the equivalence class if a member has the same canonical
+The form of a circuit is a digest of the circuit's cells. A circuit is in the equivalence class of the certified circuit
+if both circuits have the same form. A circuit also belongs to the equivalence class if a member has the same canonical
 digest, or if a record proves the equivalence.
 """
 
@@ -72,8 +72,8 @@ def circuit_of(unit: Unit, folder: Path) -> Circuit:
 def certify(unit: Unit, folder: Path) -> Path | None:
     """Certify a unit's present circuit: store the circuit as the first of a new equivalence class.
 
-    The new class replaces the recorded class. Return the path of the new file of the equivalence class. Return None if
-    the recorded equivalence class already contains the unit's present circuit.
+    The new class replaces the recorded class. Return the path of the new file that lists the equivalence class. Return
+    None if the recorded equivalence class already contains the unit's present circuit.
     """
     circuit = circuit_of(unit, folder)
     if circuit.joined is not Join.NONE:

@@ -21,8 +21,9 @@ from fp9_sim.sweeps.shard import ShardResult
 class Checkpoint:
     """The finished shards of a sweep in an append-only file. Only one process can open the checkpoint file at a time.
 
-    A line of the checkpoint file counts only if the line ends in a newline. A shard counts as finished when its line is
-    on disk. Opening the file removes an incomplete last line, and the shard of the incomplete line runs again.
+    A line of the checkpoint file counts only if the line ends in a newline. A shard counts as finished when its line in
+    the checkpoint file is on disk. Opening the file removes an incomplete last line, and the shard of the incomplete
+    line runs again.
     """
 
     def __init__(self, path: Path, file: int) -> None:

@@ -31,7 +31,7 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 
 
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
-    """Return the fields of a sweep record with the given runs.
+    """Return the record of a unit's sweep runs as a dictionary of fields.
 
     The circuit and the provenance in the record come from the last run.
     """

@@ -1,6 +1,6 @@
 """Check and convert the values of a mapping file.
 
-The ValueError for an invalid value names the value's key.
+If a value is invalid, the message of the ValueError contains the value's key.
 """
 
 from __future__ import annotations

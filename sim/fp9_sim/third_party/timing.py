@@ -88,9 +88,9 @@ def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
 
 
 def _under_way(latency: int, take: str, advance: str) -> list[str]:
-    """Return a shift register with one bit for each clock cycle of latency.
+    """Return Verilog lines of a shift register with one bit for each clock cycle of latency.
 
-    A result comes when the last bit of the shift register is 1.
+    The last bit of the shift register is 1 in the clock cycle in which a result comes.
     """
     return [
         f"  reg [{latency - 1}:0] under_way;",

@@ -22,7 +22,7 @@ _DECLARED = re.compile(r"^  (output|wire|reg|output reg) (?:\[\d+:\d+\] )?(\w+)"
 class Field:
     """A signal of the circuit: its stage, its name, and its bits in the generated and in the given circuit.
 
-    `given` is None if no circuit is given to compare, or if the given circuit has no such signal.
+    If there is no second circuit, or the second circuit lacks the signal, `given` is None.
     """
 
     stage: str
@@ -32,7 +32,7 @@ class Field:
 
     @property
     def differs(self) -> bool:
-        """Return whether both circuits have the signal, with different values."""
+        """Return whether a signal exists in both circuits and has different values."""
         return self.given is not None and self.given != self.model
 
 

@@ -33,7 +33,7 @@ def kulisch_model(unit: Mac) -> Model:
     """Return the coverage model of a Kulisch accumulator.
 
     The model covers operations in every state, operand classes, rounding cases, results and flags. The model also
-    covers each leading bit of the register with both signs.
+    covers every position of the register's leading bit with both signs.
     """
     sum_, sequence = product_sum(unit), Sequence(unit)
     points: dict[str, tuple[Bin, ...]] = {

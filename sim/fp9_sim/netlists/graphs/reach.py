@@ -24,8 +24,8 @@ class Far:
     """The simulated input pattern for which a difference between two circuits reaches the highest logic level.
 
     In the bit planes, `word` is the index of the pattern's 64-bit word, and `place` is the index of the bit in the
-    word. `patterns` has a bit for each simulated pattern. A bit of `patterns` is 1 if the difference between the
-    circuits propagates to level `depth` or further.
+    word. `patterns` has a bit for each simulated pattern. A bit of `patterns` is 1 if the difference for the pattern
+    reaches logic level `depth` or a higher level.
     """
 
     word: int
@@ -43,7 +43,7 @@ class Far:
         return flipped
 
     def flips_that_stay(self, differs: Planes, depth: NDArray[np.int64]) -> set[int]:
-        """Return the input bits that can be inverted while the difference still propagates far.
+        """Return the input bits whose inversion does not stop the difference from propagating far.
 
         For each input pattern from `flipped`, `differs` marks the nets with different values in the two circuits.
         `depth` holds the level of each net.

@@ -11,7 +11,7 @@ logic that depends on the mutated gate is proven equivalent by case split (modul
 
 The first of the two sets of inputs holds the inputs for which a difference propagates far, such as special operands. In
 the first set, the module `reach` fixes some input bits to constants, which makes both circuits simpler. The second set
-holds all other inputs, for which SAT only has to prove that the effect of the mutation ends early.
+holds all other inputs. For the second set, SAT only proves that the effect of the mutation ends early.
 
 Two circuits count as equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof
 for all states fails, only reachable states are compared (module `sequential`). Two kinds of register bits may differ
@@ -66,7 +66,7 @@ class Comparison:
     """Equivalence checks of mutants, in one netlist with the unit's ports and the input `select`.
 
     At the input `select`, value 0 chooses the original circuit, and every other value chooses a mutant. `operations`
-    maps input ports to columns of values, which are simulated first.
+    maps each input port to a column of values, which the simulation applies first.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -180,7 +180,7 @@ class Comparison:
     def _behind_cut(self, number: int, until: float) -> Verdict:
         """Try to prove that the compared nets agree for arbitrary values at a minimum cut before the mutation.
 
-        The verdict is never a refutation, because the circuit may never produce the values at the cut.
+        The verdict is never "refuted", because the circuit may be unable to produce the values at the cut.
         """
         pair = self._pair
         started = time.perf_counter()
@@ -259,7 +259,7 @@ class Comparison:
     def _of_far_differences(self, number: int, differs: Planes) -> dict[int, int]:
         """Return the input bits that are constant over all patterns for which the mutation's effect propagates far.
 
-        A bit is omitted if the effect still propagates far after the bit was inverted.
+        The function omits an input bit if the effect also propagates far with the bit inverted.
         """
         pair = self._pair
         depth = depths(pair.gates, pair.nets)

@@ -149,7 +149,7 @@ class Pair:
         }
 
     def evaluated(self, number: int, is_second: Literal) -> dict[int, Literal]:
-        """Return the literal of every net in the circuit that the value `number` at the select input chooses."""
+        """Return the literal of every net in one circuit, which the value `number` at the select input chooses."""
         value = self.literals | {net: number >> i & 1 for i, net in enumerate(self._select)}
         value[self._is_second] = is_second
         for row in self.gates:

@@ -96,7 +96,7 @@ def by_sat(one: Aiger, other: Aiger, timeout: float) -> State:
 def _miter(one: Aiger, other: Aiger) -> Iterator[list[int]]:
     """Yield SAT clauses that are satisfiable if and only if the two circuits can differ in an output.
 
-    Variable 1 is always true, and the variables of the inputs start at 2.
+    Variable 1 of the clauses is always true, and the variables from 2 on are the inputs.
     """
     shift = len(one.ands)
     yield [1]

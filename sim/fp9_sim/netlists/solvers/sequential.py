@@ -38,7 +38,8 @@ class Sequences:
 
     The netlist has a unit's ports and the input `select`, whose value 0 chooses the original circuit. `operations` maps
     input ports to columns of values, which are simulated in order. After reset, the zeros in the pipeline act as a
-    first operation. A CLEAR as the second operation restores the state after reset, so the proof covers all sequences.
+    first operation. The second operation can be CLEAR, which restores the state after reset, so the proof covers all
+    sequences.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -122,7 +123,7 @@ class Sequences:
         return abc.never_reached(graph, differ, following, timeout)
 
     def _beside(self, found: Mapping[str, int]) -> _Sequences:
-        """Return copies of a counterexample sequence with some inverted bits, each followed by the stimulus."""
+        """Return copies of a counterexample sequence with some inverted bits. The stimulus follows each copy."""
         rng = np.random.default_rng(0)
         sequences = {}
         for name, width in self._widths.items():

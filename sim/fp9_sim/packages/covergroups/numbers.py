@@ -142,7 +142,7 @@ class Numbers:
         return "".join(f"{select} == {i} ? {read} : " for i, read in enumerate(before)) + last
 
     def dropped(self, fmt: Format, ulp: int, longest: int) -> str:
-        """Return the name of a function for the number of bits that rounding to a format drops.
+        """Return the name of a function that computes how many bits rounding to a format drops.
 
         The argument of the SystemVerilog function is the bit length of a magnitude in units of 2^`ulp`. The bit length
         is at most `longest`.

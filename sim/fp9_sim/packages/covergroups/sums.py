@@ -251,7 +251,7 @@ class Added:
 
 
 def gating(part: Part, unit: Dot, group: CoverGroup) -> list[str]:
-    """Return the statements that set the bins of zero-operand gating, for a unit with gating."""
+    """Return statements that set the bins of zero-operand gating, or an empty list for a unit without gating."""
     if not unit.gate_zeros:
         return []
     before = part.kept("gated_before", "int", "-1")

@@ -85,7 +85,7 @@ def broken(table: Table) -> Table:
 def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
     """Return a copy of a threshold table in which one result code starts at a magnitude one source ulp higher.
 
-    The function changes table entry `index`, or an earlier entry if entry `index` covers only one magnitude.
+    If entry `index` covers only one magnitude, the function changes the nearest earlier entry that covers more.
     """
     while index + 1 < len(steps) and steps[index + 1].first == steps[index].first + 1:
         index -= 1

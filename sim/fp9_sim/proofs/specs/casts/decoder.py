@@ -61,8 +61,8 @@ def _widths(unit: Decoder | Upcast) -> dict[str, int]:
 def _selections(unit: Decoder | Upcast) -> Iterator[tuple[Format, str, dict[str, int], bool]]:
     """Yield every combination of a unit's formats and the biases of the format.
 
-    A tuple holds the format, a Verilog condition, the inputs that are constant in the proof, and a flag. The Verilog
-    condition is true if the unit's input selects the format. The flag is True for the format's own bias.
+    Each yielded tuple holds a format, a Verilog condition, the constant inputs of the proof, and a flag. The Verilog
+    condition is true if the unit's input selects the format. The flag is True if the proof uses the format's own bias.
     """
     width = _widths(unit).get("code_format", 0)
     for index, fmt in enumerate(unit.formats):

@@ -2,8 +2,8 @@
 
 The block scale is at least S if the block's largest magnitude (amax) reaches the limit of S. The limit for a scale S is
 the smallest quotient that rounds to S, times the scale rule's divisor, times the tensor scale. A quantised element is
-at least E if the number reaches a limit that depends on E. The limit for an element E is the midpoint below E, times
-the block scale and the tensor scale. Both sides of a comparison are integers. In a comparison, the difference of the
+at least E if the input number reaches the limit of E. The limit for an element E is the midpoint below E, times the
+block scale and the tensor scale. Both sides of a comparison are integers. In a comparison, the difference of the
 exponents is clamped, without changing the result.
 """
 
@@ -79,10 +79,10 @@ def _element(unit: Quantiser, condition: str, significand: int, field: str, late
 def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[str]:
     """Return Verilog for two integers to compare: `left` from a source magnitude, and `right` from the tensor scale.
 
-    A specification compares `left` with multiples of `right`, up to `most` times `right`. `left` is the magnitude's
-    significand, shifted left by an exponent difference. The exponent difference is clamped to a range, without changing
-    the result of any comparison. `field` is the exponent field of the block scale, and `apart` is a constant part of
-    the exponent difference.
+    A specification compares `left` with multiples of `right`, up to `most` times `right`. `left` is the significand of
+    the magnitude, shifted left by the difference of two exponents. The exponent difference is clamped to a range,
+    without changing the result of any comparison. `field` is the exponent field of the block scale, and `apart` is a
+    constant part of the exponent difference.
     """
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()
@@ -127,7 +127,7 @@ def _scale_cases(unit: Quantiser, index: int, rule: ScaleRule) -> Iterator[Case]
 
     The proof cases assume that the first number of a block has the largest magnitude (amax). For one block scale,
     further proof cases assume that another number has the largest magnitude. If a scale rule tries several scales, the
-    block scale must lie between the tried scales.
+    proof requires the block scale to lie between the tried scales.
     """
     width = next((port.width for port in unit.inputs if port.name == "rule"), 0)
     fixed, condition = selected("rule", len(unit.rules), index, width)

@@ -44,7 +44,8 @@ _TRACKED, _BEHIND = "block", "behind the block"
 def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
     """Return the single proof case of a streaming quantiser's handshake.
 
-    The case's control claims that the quantiser holds at most one operation. A second operation refutes the control.
+    The control, which the solver must refute, claims that the quantiser holds at most one operation. A second operation
+    refutes the control.
     """
     most = unit.group + unit.stages - 1
     return (Case("handshake", {}, _handshake(unit, most), _handshake(unit, 1)),)
@@ -83,7 +84,7 @@ def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
 def _handshake(unit: Quantiser, most: int) -> str:
     """Return Verilog that checks the handshake with two counters of the operations inside the unit.
 
-    The counter `inside` counts all operations, and the counter `whole` counts the operations of complete blocks.
+    The counter `inside` counts all operations inside the unit, and `whole` counts only operations of complete blocks.
     """
     last, stages = unit.group - 1, unit.stages
     outputs = ", ".join(port.name for port in unit.outputs)

@@ -54,7 +54,7 @@ def oblige_fpu(unit: Fpu, verilog: str, case: Case, specification: str) -> Oblig
 
 
 def _others(unit: Fpu) -> dict[FpuOp, tuple[Unit, dict[str, str]]]:
-    """Return for each FPU operation except FMA a single-purpose unit and the connections of the unit's ports."""
+    """Return, for each FPU operation except FMA, a single-purpose unit and the FPU bits at the unit's ports."""
     wide, rounding = unit.engine.result.format, unit.engine.result.rounding
     halves = {f"{side}{lane}": f"{side}[{8 * lane + 7}:{8 * lane}]" for side in "ab" for lane in range(2)}
     selects = {

@@ -28,7 +28,7 @@ _STAGES = 4
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove a unit: only an exact accumulator whose results are never subnormal."""
+    """Return whether the lemmas can prove a unit: an exact accumulator without subnormal results."""
     engine = unit.engine
     if not unit.has_state or not engine.step.exact or unit.scale is not None or unit.bias_port or unit.gate_zeros:
         return False

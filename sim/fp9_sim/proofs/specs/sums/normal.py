@@ -2,7 +2,8 @@
 
 The formats have no subnormal numbers, and have one code for NaN and infinity (DLFloat). A term of a sum has three
 Verilog wires. The wire `<name>_bits` holds the term's normalised significand, or 0 if the term is zero. The wire
-`<name>_place` is the biased exponent of the term's leading bit. The wire `<name>_negative` is the sign of the term.
+`<name>_place` is the biased exponent of the term's leading bit. The wire `<name>_negative` is 1 if the term is
+negative.
 """
 
 from __future__ import annotations

@@ -50,7 +50,7 @@ class Products:
         return range(sum(map(min, sides)) + first, sum(map(max, sides)) + first + 1)
 
     def number(self, net: str) -> str:
-        """Return the exponent net as a Verilog number.
+        """Return a Verilog expression for the number in an exponent net.
 
         A net that can hold a negative exponent is read as a signed number.
         """
@@ -76,7 +76,7 @@ class Products:
         return f"({{{self.bits}'d0, {net}}} << ({self.bits} - $bits({net})))"
 
     def lemmas(self) -> Iterator[Lemma]:
-        """Yield a lemma for each lane: the fields of the product follow from the operand codes."""
+        """Yield a lemma for each lane, which derives the product's fields from the operand codes."""
         lanes = zip(*(self.unit.lane_names(name) for name in ("a", "b", "product")), strict=True)
         for a, b, product in lanes:
             field = f"multiply.{product}"

@@ -162,7 +162,7 @@ def _nothing_kept(unit: Dot) -> str:
 
 
 def _of_term(unit: Dot, term: str) -> str:
-    """Return a Verilog condition on a term after alignment to the addition window.
+    """Return a Verilog condition that an addend or product meets after alignment to the addition window.
 
     For the addend, the Verilog condition says that the addend's first bit in the addition window is 0. For a product,
     the condition says that the product is 0 if the whole addition window lies above the product.
@@ -173,9 +173,7 @@ def _of_term(unit: Dot, term: str) -> str:
 
 
 def _of_sum(unit: Dot) -> str:
-    """Return a Verilog condition: if the addition window is too high to hold a product, the sum is no wider than the
-    addend.
-    """
+    """Return a Verilog condition: if the addition window lies above all products, the sum fits the addend's bits."""
     return f"{_SPECIAL} || {_is_below(unit)} || add.sum >> {_window_bits(unit) - 1} == 0"
 
 
@@ -207,7 +205,7 @@ def _any(unit: Dot, kind: str) -> str:
 def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
     """Yield Verilog for the largest exponent of the nonzero terms.
 
-    If the accumulator model gives an exponent to zeros, the exponent of each zero term is included.
+    If the accumulator model gives zeros an exponent, zero terms also count for the largest exponent.
     """
     yield f"  wire nothing = {' && '.join(f'{term}_zero' for term in terms)};"
     before = f"{_NONE}"
