@@ -1,8 +1,8 @@
 """Cross-check golden vectors with the independent reference model in exact fractions.
 
 A comparison between a compiled kernel and a circuit cannot reveal a bug that kernel and circuit share. The package
-`fp9.reference` therefore computes the operations from the specification alone. The reference model runs in a process
-that cannot load the kernels or the golden model.
+`fp9.reference` computes the operations from the specification alone. The reference model runs in a process that cannot
+load the kernels or the golden model.
 """
 
 from __future__ import annotations

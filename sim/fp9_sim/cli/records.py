@@ -37,8 +37,8 @@ _ABOUT = ("function", "form", "all")
 def records() -> None:
     """Show, update and verify the records of measurements.
 
-    A claim about a unit's function (sweep, proof) is valid for every circuit that is proven equivalent. A claim about
-    the form of a unit's circuit (mutation, area, energy) is measured again when the circuit changes.
+    A claim about a unit's function (sweep, proof) is also valid for circuits proven equivalent to the measured circuit.
+    A claim about the form of a unit's circuit (mutation, area, energy) is measured again when the circuit changes.
 
     \b
       fp9 records status

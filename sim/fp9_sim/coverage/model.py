@@ -123,7 +123,7 @@ def flags_of(flags: int) -> str:
 
 
 def impossible_rounding(fmt: Format, roundings: Collection[Rounding], result: str, flags: str) -> str | None:
-    """Return the reason why a rounded number cannot have a result class together with a flag.
+    """Return why a rounded number cannot have a result class together with a flag.
 
     Return None if the combination of result class and flag is possible.
     """

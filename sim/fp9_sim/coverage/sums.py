@@ -100,7 +100,10 @@ class SumCoverage:
 
 
 def flag_column(outputs: Columns, count: int) -> list[int | None]:
-    """Return the flags of each operation as a list. For a unit without flags, all entries of the list are None."""
+    """Return one integer with the output flags for each operation.
+
+    For a unit without flags, all entries of the list are None.
+    """
     return outputs["flags"].tolist() if "flags" in outputs else [None] * count
 
 

@@ -56,7 +56,7 @@ def lowest_place(fmt: Format) -> int:
 
 
 class Grid:
-    """The numbers of a format, in which the two neighbours of an exact magnitude can be searched.
+    """The numbers of a format, used to find the two numbers next to an exact magnitude.
 
     Magnitudes are in units of 2^`ulp`.
     """

@@ -45,7 +45,10 @@ class Window:
         return tuple(Cross(f"{name}_alignment", (f"{name}_shift", f"{name}_sign")) for name in names)
 
     def facts(self, operation: Operation, addend: Code) -> Iterator[dict[str, Bin]]:
-        """Yield the bins that each term of an operation hits. Yield nothing for an operation with infinity or NaN."""
+        """Yield the bins that each term of an operation hits.
+
+        Yield nothing if the addend or the sum of the products is infinite or NaN.
+        """
         if self._engine.window.width is None or operation.summed is None or not addend.is_number:
             return
         products = operation.terms

@@ -162,7 +162,7 @@ NOTHING: Mapping[str, Any] = {"units": {}}
 
 
 def lacks(unit: Unit, record: Mapping[str, Any], circuit: str) -> str | None:
-    """Return the reason why a record has no valid energy for a unit, or None if the recorded energy is valid.
+    """Return why a record has no valid energy for a unit, or None if the recorded energy is valid.
 
     `circuit` is the digest of the unit's present circuit.
     """

@@ -54,8 +54,8 @@ class Claim:
     `judge` reads a unit's record, and returns None if the claim holds, or a finding if the claim does not hold. `make`
     measures the evidence with a time limit in seconds for each case, and can run in any process. `keep` writes the
     record. Sweeps start their own processes, so `make` and `keep` are None for sweeps. `left` returns the seconds that
-    an interrupted measurement with cached steps still needs. `measures` says whether a unit of the catalogue or of the
-    energy study needs this kind of evidence.
+    an interrupted measurement still needs, without its cached steps. `measures` says whether a unit of the catalogue or
+    of the energy study needs this kind of evidence.
     """
 
     name: str

@@ -53,7 +53,7 @@ def measure(name: str, folder: Path, progress: Progress | None = None) -> Path:
 
 
 def fields_of(name: str, found: records.Fields) -> records.Fields:
-    """Return all fields of a study's record: the common fields and the measured fields in `found`."""
+    """Return the complete record of a study: the fields of every study, and the measured fields in `found`."""
     skipped = [label for label, _ in found.get("skipped", [])]
     units = KINDS[name].units(name)
     return {

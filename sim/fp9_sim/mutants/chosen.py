@@ -22,7 +22,7 @@ Bit = int | str
 
 
 class Choice:
-    """A builder that inserts mutants into a module: the input SELECT, and the cells that activate a mutant.
+    """A builder that adds mutants to a Yosys module, and adds the input SELECT, which activates one mutant.
 
     Value i of SELECT activates mutant i.
     """

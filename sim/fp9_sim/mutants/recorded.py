@@ -89,7 +89,10 @@ def of_todays_suites(unit: Unit, record: dict[str, Any]) -> bool:
 
 
 def suite_digest(unit: Unit, suite: str) -> str:
-    """Return the digest of a suite's current vectors. The digest is cached until the golden model changes."""
+    """Return the digest of a suite's current vectors.
+
+    A cached digest of the vectors is valid until the golden model changes.
+    """
     request = {"unit": repr(unit), "suite": suite, "model": model_digest()}
     kept = load(cache.folder("suites"), request)
     if kept is None:

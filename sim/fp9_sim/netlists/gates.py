@@ -147,7 +147,7 @@ class GateNetlist:
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """Return gates in an order in which every net is driven before it is read.
+    """Return the gates sorted so that every net is computed before a gate reads the net.
 
     Raises ValueError for a combinational loop of gates.
     """

@@ -117,7 +117,7 @@ def _encoded(vectors: VectorSet) -> dict[str, bytes]:
 
 
 def _timing(unit: Unit) -> tuple[str | None, str | None]:
-    """Return a pair: a unit's timing diagram as SVG, and the reason why the diagram is missing if a tool is missing.
+    """Return a unit's timing diagram as SVG or None, and the reason if a missing tool prevents the diagram.
 
     Return (None, None) for a unit that has no timing diagram.
     """

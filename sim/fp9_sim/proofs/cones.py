@@ -70,7 +70,7 @@ class ConeLemma(Lemma):
 
 
 def cone(lemma: Lemma, **changed: Any) -> ConeLemma:
-    """Return a lemma as a `ConeLemma`, with the fields in `changed` replaced."""
+    """Convert a lemma to a `ConeLemma`, and replace the fields in `changed`."""
     fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
     return ConeLemma(**fields | changed)
 

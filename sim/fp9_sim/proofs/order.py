@@ -27,7 +27,7 @@ ASSUMES = ("the first clock is a reset", "registers read the stage before theirs
 def order_cases() -> tuple[Case, ...]:
     """Return the single proof case of the claim that results leave the unit in order.
 
-    The case's specification compares the tags with the expected tags. The case's control expects inverted tags.
+    The specification compares the tags of the results with the expected tags. The case's control expects inverted tags.
     """
     return (Case("order", {}, "tag", "~tag"),)
 

@@ -114,7 +114,7 @@ def oblige_part(
 
 @dataclass(frozen=True)
 class Netlist:
-    """The steps of a unit, with their inputs and outputs. Bits are Yosys' net numbers.
+    """The computation steps of a unit and their input and output nets. Bits are Yosys' net numbers.
 
     `drives` maps each named net to its bits. The name of a net is the name of an input port, or `step.field`. `outputs`
     maps each output port to its bits. `pins` lists the input pins of each computation step, and `gives` lists the
@@ -228,7 +228,10 @@ def concatenated(bits: Bits, spelled: Mapping[int | str, str]) -> str:
 
 @functools.lru_cache(maxsize=4)
 def dismantled(unit: Unit, verilog: str) -> Netlist:
-    """Return the steps of a unit's Verilog. Raises ValueError if the top module has gates outside the steps."""
+    """Return the steps of a unit's Verilog.
+
+    Raises ValueError if the top module has gates outside the computation steps.
+    """
     with tempfile.TemporaryDirectory(prefix="fp9-parts-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)

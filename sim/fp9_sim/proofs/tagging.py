@@ -51,7 +51,7 @@ class Tagged:
 
     The design has the output `occupied` with one bit for each stage. For each data register NAME, the design outputs
     the tag in the register (`tag_NAME`) and the register's enable (`takes_NAME`). The input `tag` is the tag of a new
-    operation, and the input `cut` (`cut_bits` bits) replaces the data registers' outputs.
+    operation. The input `cut` (`cut_bits` bits) replaces the data registers' outputs.
     """
 
     design: str
@@ -116,7 +116,7 @@ class Netlist:
         }
 
     def _split(self, key: str, cell: Cell) -> None:
-        """Split a register into two registers, if only some of the register's bits depend on the register's value."""
+        """Split a register in two if only some of the register's bits depend on the register's current value."""
         name, pins = self._names[id(cell)], cell["connections"]
         reads = [name in self._sources([bit]) for bit in pins["D"]]
         if all(reads) or not any(reads):
@@ -148,7 +148,7 @@ class Netlist:
         return found
 
     def _data_pins(self, cell: Cell) -> list[Any]:
-        """Return the bits that decide a register's next value while the register is enabled."""
+        """Return the bits that decide the next value of a register whose enable is 1."""
         pins = cell["connections"]
         chosen = cell["type"] == "$sdffce" or (cell["type"] == "$sdff" and not self._is_reset(pins["SRST"]))
         return [*pins["D"], *(pins["SRST"] if chosen else [])]
@@ -209,7 +209,7 @@ class Netlist:
             )
 
     def _feeding(self, name: str) -> set[str]:
-        """Return the data registers and input ports from which the stage of a register follows."""
+        """Return the data registers and input ports that determine the pipeline stage of a register."""
         reads = self._reads[name] - {name, "clk", self.unit.reset.port, "enable", "flush", "out_ready"}
         return reads - self.state - self.control
 

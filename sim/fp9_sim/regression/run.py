@@ -198,7 +198,7 @@ def _run(
 ) -> tuple[Outcome, FunctionalCoverage | None]:
     """Run the test bench in a temporary folder, and return its outcome together with the functional coverage.
 
-    The temporary folder is kept if the simulation ended without a result.
+    If the simulation ended without a result, the temporary folder is not deleted.
     """
     folder = Path(tempfile.mkdtemp(dir=built.folder.parent, prefix=f"run-{built.top}-{built.simulator.name}-"))
     order.write(folder)

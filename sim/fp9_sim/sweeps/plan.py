@@ -101,7 +101,7 @@ class Plan:
     def shard_size(self) -> int:
         """Return the number of operations in a shard.
 
-        The last shard and the corner suite may have a different number of operations.
+        The last shard and the corner suite may have fewer or more operations.
         """
         return self.shard if self.exhaustive else min(self.shard, DRAWN_SHARD)
 
@@ -128,7 +128,7 @@ class Plan:
         yield {port.name: columns[port.name].astype(port_dtype(port)) for port in self.unit.inputs}
 
     def _enumerated(self, first: int, stop: int) -> Columns:
-        """Return the enumerated operations with numbers `first` to `stop` - 1.
+        """Return the operations `first` to `stop` - 1 of an exhaustive sweep.
 
         A port takes its next value after all combinations of the faster ports have been enumerated.
         """

@@ -58,9 +58,9 @@ def sweep(
     """Run the chosen shards of a plan, by default all shards, and add the result to the unit's record.
 
     The unit's record is in `folder`, by default `home()`. Finished shards are stored next to the record until the sweep
-    is complete. The same call therefore continues a sweep that was killed. `verilog` replaces the generated Verilog.
-    The shards run in `workers` local processes, by default one for each core. If `scheduler` is given, the shards run
-    on the workers of the Dask scheduler at this address.
+    is complete. If a sweep was killed, the same call continues the sweep. `verilog` replaces the generated Verilog. The
+    shards run in `workers` local processes, by default one for each core. If `scheduler` is given, the shards run on
+    the workers of the Dask scheduler at this address.
 
     Raises ValueError if the same sweep is already running, if the scheduler does not answer, or if a worker was killed.
     Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises OSError if the
@@ -100,7 +100,10 @@ def _run(
 
 
 def _key(plan: Plan, shards: range, verilog: str) -> str:
-    """Return a digest of a sweep's plan, circuit and model. Stored shards are valid only for the same digest."""
+    """Return a digest of a sweep's plan, circuit and model.
+
+    Stored shards of a sweep are valid only if the digest has not changed.
+    """
     parts = [*plan.unit.describe(), plan.kind, plan.shards, plan.shard_size, shards.start, shards.stop]
     return hashlib.sha256(json.dumps([*parts, verilog, model_digest()]).encode()).hexdigest()[:16]
 

@@ -84,7 +84,7 @@ def _rows(axes: Axes, names: list[str], bars: float = 0.5) -> float:
 
 
 def _log_with_zero(axes: Axes, values: Iterable[float]) -> Callable[[float], float]:
-    """Give a chart a logarithmic x axis, with a tick "0" at the left end if a value is zero.
+    """Give a chart a logarithmic x axis. If a value is zero, the axis has the tick "0" at its left end.
 
     Return the function that converts a value to its coordinate on the x axis.
     """

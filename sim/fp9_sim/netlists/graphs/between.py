@@ -19,7 +19,7 @@ _Cells = Mapping[str, dict[str, Any]]
 def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
     """Move the gates of module `name` in a Yosys JSON design into the modules ENTER and LEAVE.
 
-    Raises ValueError if gates drive only some bits of a step's input.
+    Raises ValueError if gates drive some bits of a step's input, but not all.
     """
     top = modules[name]
     gates = {key: cell for key, cell in top["cells"].items() if cell["type"] not in modules}

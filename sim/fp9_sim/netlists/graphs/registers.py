@@ -1,9 +1,9 @@
 """Registers in a netlist: pipeline registers, state, and registers with don't-care values.
 
 A register can hold don't-care values if the register either loads a new value from the inputs or keeps its old value.
-The operand register of a multiplier with operand gating, for example, can hold don't-care values. If an old value is a
-don't-care, the register's value does not count as state. In the netlist, a wire replaces a register whose value can be
-a don't-care. A new free input stands for the register's old value. In a comparison of two circuits, each circuit has
+The operand register of a multiplier with operand gating, for example, can hold don't-care values. A register whose old
+value is a don't-care does not count as state. In the netlist, a wire replaces a register whose value can be a
+don't-care. A new free input stands for the register's old value. In a comparison of two circuits, each circuit has
 separate free inputs, because the old values may differ.
 
     D = new or X     Q = D     X: anything

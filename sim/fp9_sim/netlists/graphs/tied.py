@@ -16,7 +16,10 @@ TAKEN = "1'b1"
 
 
 def tied(unit: Unit, clocked: bool) -> str:
-    """Return the wrapper as Verilog. The wrapper has the unit's data ports, and the port `clk` if `clocked` is true."""
+    """Return the wrapper as Verilog.
+
+    The wrapper has the unit's data ports. If `clocked` is true, the wrapper also has the port `clk`.
+    """
     ports = [*(("input", port) for port in unit.inputs), *(("output", port) for port in unit.outputs)]
     declared = ["input clk"] * clocked + [f"{direction} [{port.width - 1}:0] {port.name}" for direction, port in ports]
     pins = ", ".join(f".{port.name}({port.name})" for _, port in ports)

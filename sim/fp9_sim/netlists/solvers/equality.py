@@ -3,11 +3,11 @@
 Both circuits are in one netlist, and a select input chooses between them. The five methods run in a fixed order until
 one method decides whether the circuits are equivalent. First, a SAT solver decides most mutants at once. Second, ABC
 tries three proofs: SAT for all inputs together, SAT for two sets of inputs, and merging of equal nodes. Third,
-simulation finds the nets at which the effect of the mutation ends. The effect ends at a net if the net has the same
-values in both circuits, but an input of the gate that drives the net differs. The circuits are equivalent if SAT proves
-that the nets at which the effect ends are equal for all inputs. A counterexample becomes a new simulation pattern.
-Fourth, the proof is repeated on a smaller circuit, in which the nodes of a minimum cut become free inputs. Fifth, the
-logic that depends on the mutated gate is proven equivalent by case split (module `cases`).
+simulation finds the nets at which the effect of the mutation ends. The effect ends at a net if both circuits agree in
+the net, but disagree in an input of the gate that drives the net. The circuits are equivalent if SAT proves that the
+nets at which the effect ends are equal for all inputs. A counterexample becomes a new simulation pattern. Fourth, the
+proof is repeated on a smaller circuit, in which the nodes of a minimum cut become free inputs. Fifth, the logic that
+depends on the mutated gate is proven equivalent by case split (module `cases`).
 
 The first of the two sets of inputs holds the inputs for which a difference propagates far, such as special operands. In
 the first set, the module `reach` fixes some input bits to constants, which makes both circuits simpler. The second set
@@ -194,7 +194,7 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _case_by_case(self, number: int, timeout: float) -> Verdict:
-        """Decide by case split whether the compared nets agree, starting from a cut before the mutation.
+        """Decide by case split whether the compared nets agree, at first with free inputs at a cut.
 
         The verdict is unfinished for units with a bias port.
         """

@@ -159,8 +159,8 @@ class Pair:
     def ends(self, differs: Planes) -> list[int]:
         """Return the nets at which the effect of the mutation ends.
 
-        The effect ends at a net if the net has the same values in both circuits, but an input of the gate that drives
-        the net differs.
+        The effect ends at a net if both circuits agree in the net, but disagree in an input of the gate that drives the
+        net.
         """
         unequal = np.bitwise_or.reduce(differs, axis=1) != 0
         return [row[4] for row in self.gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]

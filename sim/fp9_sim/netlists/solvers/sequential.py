@@ -1,8 +1,8 @@
 """Equivalence checking of two circuits with state, for all input sequences from reset.
 
 Only reachable states count. The simulation of operation sequences finds the nets at which the effect of the mutation
-ends. The effect ends at a net if the net is equal in every clock cycle, but an input of the gate that drives the net
-differs. ABC proves with inductive invariants that the nets at which the effect ends are equal in every clock cycle.
+ends. The effect ends at a net if both circuits agree in the net in every clock cycle, but not in all inputs of the
+net's gate. ABC proves with inductive invariants that the nets at which the effect ends are equal in every clock cycle.
 After a successful proof, all logic that is driven by the proven nets is equal in both circuits. The proof duplicates
 only registers whose values can differ between the two circuits. A counterexample sequence is added to the stimulus of
 the simulation.
@@ -103,8 +103,7 @@ class Sequences:
         return {f"{name}@{t}": int(values[t, place]) for t in range(last + 1) for name, values in sequences.items()}
 
     def _ends_agree(self, number: int, unequal: NDArray[np.bool_], timeout: float) -> Verdict:
-        """Decide whether the nets where the effect of the mutation ends agree in every clock cycle of every
-        sequence."""
+        """Decide whether the nets at which the mutation's effect ends agree in every clock cycle of every sequence."""
         graph = AndGraph()
         first: dict[int, Literal] = {0: 0, 1: 1}
         for name in self._widths:

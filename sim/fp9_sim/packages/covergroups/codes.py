@@ -66,7 +66,7 @@ def _bias() -> str:
 
 
 def selected(select: str, formats: Sequence[Format]) -> Iterator[tuple[Format, str]]:
-    """Yield each format with the start of the statement that a select port's value chooses.
+    """Yield each format with the start of a statement that is executed if a select port chooses the format.
 
     A select value above the last format chooses the last format.
     """

@@ -113,7 +113,7 @@ class Numbers:
         self.width = 96
 
     def need(self, bits: int) -> None:
-        """Widen the exact integers of the coverage to at least a number of bits."""
+        """Make the coverage's SystemVerilog integers for exact values at least `bits` bits wide."""
         self.width = max(self.width, bits)
 
     @property

@@ -53,7 +53,7 @@ class Added:
         ]
 
     def operands(self) -> Iterator[str]:
-        """Yield statements that read all operands, and that add their products exactly."""
+        """Yield SystemVerilog statements that decode all operands and add the products exactly."""
         s, numbers = self.sum, self.part.numbers
         bits = floor_log2(max(s.depth * s.products.largest, s.engine.addend_format.max_magnitude)) - self.covered.ulp
         numbers.need(bits + 6)

@@ -1,9 +1,9 @@
 """Specification of quantisers: scale from the largest magnitude, elements from thresholds.
 
 The scale has one proof case for each position of the largest magnitude, amax. The proof case for a position assumes
-that the number in this position is at least as large as all other numbers. With this assumption, the specification of
-the scale need not compute the maximum of all numbers. The rounding thresholds of a cast give the expected elements for
-the scale that the quantiser outputs.
+that no other number is larger than the number in this position. With this assumption, the specification of the scale
+need not compute the maximum of all numbers. The rounding thresholds of a cast give the expected elements for the scale
+that the quantiser outputs.
 """
 
 from __future__ import annotations

@@ -62,7 +62,7 @@ def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
 
 
 def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a proof case for the stored amax, and a case for each scale rule and source of amax.
+    """Yield a proof case for the stored maximum (amax), and one for each scale rule and source of the maximum.
 
     The largest magnitude of a block (amax) is either one of the operation's numbers or the stored amax.
     """

@@ -57,7 +57,7 @@ def _highest(unit: Dot) -> str:
 
 
 def _aligned(unit: Dot) -> ConeLemma:
-    """Return the lemma that products are aligned at the largest exponent of the nonzero products."""
+    """Return the lemma that the products are aligned to the largest exponent of the nonzero products."""
     of, bits = products_of(unit), _window(unit)
     lines, largest = [], "0"
     for name in of.names:

@@ -99,7 +99,7 @@ def _flags() -> str:
 
 
 def _counted(unit: Dot) -> ConeLemma:
-    """Return the lemma about the number of steps in the chunk, and about the operation's effect on the total.
+    """Return the lemma about the step count of a chunk, and about what an operation does to the total.
 
     The step count in the chunk register stays below the length of a full chunk.
     """

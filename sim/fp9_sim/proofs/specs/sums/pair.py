@@ -239,7 +239,7 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 
 def _exact(unit: Dot) -> Iterator[ConeLemma]:
-    """Yield the lemmas that the sum in the addition window rounds like the exact sum.
+    """Yield the lemmas that the exact sum and the sum in the addition window round to the same result.
 
     The lemmas show that no rounding boundary lies between the exact sum and the sum in the addition window.
     """

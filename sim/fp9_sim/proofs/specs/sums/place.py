@@ -54,7 +54,7 @@ class Places:
         return f"{net}_inf || {net}_nan || {self.row(product)} >> {self.longest} == 0"
 
     def lemmas(self) -> Iterator[ConeLemma]:
-        """Yield a lemma about each product, and a lemma about the position of each product."""
+        """Yield two lemmas for each product: one about its value, and one about its bit position."""
         of = self.products
         for lemma, product in zip(of.lemmas(), of.names, strict=True):
             yield cone(lemma, gives=(*lemma.gives, *self._facts(product)))

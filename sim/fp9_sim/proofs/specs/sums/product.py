@@ -23,9 +23,9 @@ STEPS = ("decode", "multiply")
 
 @dataclass(frozen=True)
 class Products:
-    """The products of a unit. The circuit adds `bias` to the exponent of a product's first bit.
+    """The products of a unit. In the circuit, the exponent of a product's first bit is stored with `bias` added.
 
-    With `zeros`, the circuit has a net that marks each zero product. If `zeros` is false, a product counts as zero if
+    If `zeros` is true, a net of the circuit marks each zero product. If `zeros` is false, a product counts as zero if
     its significand is 0.
     """
 

@@ -39,8 +39,8 @@ def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
     The lemmas need an addition window that contains all terms and truncates toward zero, and a unit without scales. The
-    addition window must contain all bits on which rounding depends. No pipeline register may lie within a computation
-    step.
+    addition window must contain all bits on which rounding depends. No pipeline register may lie inside a computation
+    step of the unit.
     """
     engine = unit.engine
     plain = (
@@ -71,7 +71,7 @@ def lemmas(unit: Dot) -> tuple[Lemma, ...]:
 
 
 def passed(unit: Dot) -> dict[str, str]:
-    """Return a mapping from each net that the circuit may omit to the net that replaces the omitted net."""
+    """Return a dict from each net that the circuit may lack to the net that replaces the missing net."""
     signs = {f"align.{name}_sign": f"multiply.{name}_sign" for name in unit.lane_names("product")}
     return {**signs, "align.addend_sign": f"{_addend(unit)}[{unit.engine.addend_format.bits - 1}]"}
 
