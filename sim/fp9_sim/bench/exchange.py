@@ -55,8 +55,8 @@ class End(StrEnum):
 class Plan:
     """One pass of the test bench: a reset, then the first `count` operations, with or without stalls.
 
-    `after` describes, for error messages, what the unit was doing at the reset. If `by_flush` is true, the test bench
-    pass begins with a flush instead of a reset.
+    `after` says in error messages what the unit was doing at the reset. If `by_flush` is true, the test bench pass
+    begins with a flush instead of a reset.
     """
 
     count: int

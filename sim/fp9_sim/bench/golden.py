@@ -33,9 +33,8 @@ class Golden:
     def step(self, **operands: int) -> dict[str, int]:
         """Return the outputs of the next operation.
 
-        For a unit with state, the time of a step grows with the number of operations since the last state-independent
-        operation, such as a LOAD. Raises ValueError for missing or unknown ports, and for values that do not fit a
-        port.
+        For a unit with state, a step takes longer if many operations came since the last state-independent operation,
+        such as a LOAD. Raises ValueError for missing or unknown ports, and for values that do not fit a port.
         """
         made = results_of(self.unit, [*self._history, operands])
         self._history.append(operands)

@@ -27,7 +27,8 @@ KEPT = 100
 class Answers:
     """The outputs of a DUT. `values` maps each output port to an array of codes, shape (n,).
 
-    `unknown` maps a port to {index: bits} for outputs that contain x or z. `bits` is text, most significant bit first.
+    For outputs that contain x or z, `unknown` maps the port to a dict {index: bits}. `bits` is text, most significant
+    bit first.
     """
 
     values: Mapping[str, NDArray[Any]]

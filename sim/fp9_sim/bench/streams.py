@@ -106,8 +106,8 @@ class Monitor:
     def sample(self, clock: int, counts: bool = True) -> bool:
         """Return whether the monitor takes a result in the current clock cycle, and record the result.
 
-        If `counts` is false, the monitor takes no result. Raises Violation if a waiting result changed or was
-        withdrawn.
+        If `counts` is false, the monitor checks a waiting result but does not take the result. Raises Violation if a
+        waiting result changed or was withdrawn.
         """
         result = [str(port.value) for port in self.handle.outputs] if bit(self.valid) else None
         if self.waiting is not None and result != self.waiting:

@@ -15,9 +15,9 @@ from fp9_sim.coverage.values import lowest_place
 class Sum:
     """The products and the addend that an accumulator adds in one step.
 
-    `a` and `b` are the formats of the factors. `depth` is the largest number of products. If the sum adds a finished
-    chunk to the total, `within` is the sum that a step inside the chunk computes. `scale` is the format of the scales
-    that multiply the products. `scales` holds the names of the scale ports, as a pair for each block.
+    `a` and `b` are the formats of the two factors of each product. `depth` is the largest number of products. If the
+    sum adds a finished chunk to the total, `within` is the sum that a step inside the chunk computes. `scale` is the
+    format of the scales that multiply the products. `scales` holds one pair of scale port names for each block.
     """
 
     engine: Engine

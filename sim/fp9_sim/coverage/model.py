@@ -21,8 +21,8 @@ Facts = tuple[str, dict[str, Bin]]
 class Cross:
     """A cross of cover points: all combinations of the bins of the cover points.
 
-    `impossible` is a function that takes one bin for each cover point. The function returns the reason why the bins
-    cannot occur together, or None.
+    `impossible` is a function that takes one bin for each cover point. The function `impossible` returns the reason why
+    the bins cannot occur together, or None.
     """
 
     name: str

@@ -85,7 +85,7 @@ def reads(op: MultiFpuOp, operand: str) -> bool:
 
 
 def follows_a(op: MultiFpuOp) -> bool:
-    """Return whether operand c of an operation has the format of operand a."""
+    """Return whether operand c has the same format as operand a in an operation."""
     return op.value.startswith(("sgnj", "min", "max"))
 
 

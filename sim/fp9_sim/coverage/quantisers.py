@@ -1,4 +1,4 @@
-"""Coverage model of quantisers: amax and scale of blocks, rounding cases of elements."""
+"""Coverage model of quantisers: maximum and scale of blocks, rounding cases of elements."""
 
 from __future__ import annotations
 

@@ -14,8 +14,8 @@ from fp9_sim.coverage.model import FAR, class_name
 class Code(NamedTuple):
     """A code with its class, sign, value and exponent.
 
-    `units` is the value of the code as a multiple of a fixed power of two. `exponent` is the exponent at which an
-    alignment window aligns the value, or 0 for zero.
+    `units` is the value of the code as a multiple of a fixed power of two. `exponent` is the exponent that the addition
+    window uses to align the value, or 0 for zero.
     """
 
     name: str

@@ -66,7 +66,7 @@ class Window:
             yield {"addend_shift": shift, "addend_sign": SIGNS[own[1]]}
 
     def _top(self, products: list[Aligned | None], addend: Aligned | None) -> int | None:
-        """Return the exponent at which the alignment window aligns its terms, or None if all terms are zero."""
+        """Return the exponent to which the addition window aligns the terms, or None if all terms are zero."""
         terms = list(products)
         if self._engine.window.addend is Addend.INSIDE and self._engine.window.interleaved is None:
             terms.append(addend)

@@ -73,7 +73,7 @@ class Hardware:
 def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int) -> tuple[VectorSet, int]:
     """Return golden vectors of a unit: corner cases, random operations and the network layer's operations.
 
-    The second returned value is the number of operations that come from the layer.
+    The second returned value is the number of operations that come from the network layer.
     """
     corner = drawn(vectors.generate(unit, suite="corner", seed=seed), CORNER_OPERATIONS, seed)
     random = vectors.generate(unit, suite="random", count=RANDOM_OPERATIONS, seed=seed)

@@ -125,7 +125,10 @@ def _fits(item: Item, deadline: float) -> bool:
 
 
 def _make(task: _Task) -> tuple[Item, Any, str | None, float]:
-    """Measure a claim. Return an exception as a sentence, so that the update continues with other records."""
+    """Measure a claim.
+
+    If the measurement raises an exception, return the exception as a sentence, so that the update continues.
+    """
     started = time.monotonic()
     make = task.item.claim.make
     assert make is not None

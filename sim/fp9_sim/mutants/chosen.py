@@ -39,7 +39,7 @@ class Choice:
         return [next(self._free) for _ in range(width)]
 
     def chosen(self, number: int) -> int:
-        """Return a net that is 1 if mutant `number` is selected, and add the comparator that drives the net."""
+        """Add a comparator for mutant `number`, and return the net that is 1 if the mutant is selected."""
         (net,) = self.nets(1)
         constant = [str(number >> i & 1) for i in range(SELECT_BITS)]
         widths = {"A_WIDTH": SELECT_BITS, "B_WIDTH": SELECT_BITS, "Y_WIDTH": 1, "A_SIGNED": 0, "B_SIGNED": 0}
@@ -63,8 +63,8 @@ def simple_gates(
 ) -> GateNetlist:
     """Return the netlist of simple gates that a Yosys script makes from a changed module.
 
-    The script reads changed.json and ends with `draw.TO_JSON`. `furnish` is a function that writes additional files for
-    the Yosys script.
+    The script reads changed.json and ends with `draw.TO_JSON`. `furnish` is a function that writes further files for
+    the Yosys script to read.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)

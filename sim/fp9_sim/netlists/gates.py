@@ -122,9 +122,9 @@ class GateNetlist:
     ) -> NDArray[np.bool_]:
         """Return a Boolean array that is True for each circuit with a wrong output in a sequence from reset.
 
-        One operation enters in each clock cycle, and its result leaves `latency` clock cycles later. `circuits` holds
-        the values, as bit planes, of the inputs that select one of the circuits. `inputs`, `expected` and `care` hold
-        values for each operation: data inputs, expected outputs, and masks of the compared output bits.
+        One operation enters in each clock cycle, and its result leaves `latency` clock cycles later. In the bit planes
+        of `circuits`, the values of the select inputs choose one circuit for each bit. `inputs`, `expected` and `care`
+        hold values for each operation: data inputs, expected outputs, and masks of the compared output bits.
         """
         words = next(iter(circuits.values())).shape[1]
         values = np.zeros((self.nets, words), dtype=np.uint64)

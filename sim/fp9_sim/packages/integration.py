@@ -48,7 +48,8 @@ def template(unit: Unit) -> str:
 def timing_diagram(unit: Unit) -> str:
     """Return the timing diagram of a unit with stages as text, one line per signal.
 
-    A rising clock edge is at the start of each clock cycle. `-` is 1, `_` is 0, and `x` is data without meaning.
+    A rising clock edge is at the start of each clock cycle. In a timing diagram, `-` is 1, `_` is 0, and `x` is data
+    without meaning.
     """
     run = handshakes(unit.stages, unit.handshake is Handshake.READY)
     shown = {port.name for port in unit.control_ports} | {"inputs", "outputs"}

@@ -253,10 +253,10 @@ def _values(
     by: Callable[[str, str], Obligation] = combinational,
     beside: str = "",
 ) -> Claim:
-    """Return the claim that a unit's outputs meet the specification after wires replace the pipeline registers.
+    """Return the claim that a unit meets its specification, for the circuit without pipeline registers.
 
-    `by` is a function that makes a proof obligation from two Verilog texts. `beside` is Verilog with the modules that
-    the specification instantiates.
+    `by` is a function that makes a proof obligation from the Verilog of the unit and of the proof module. `beside` is
+    Verilog with the modules that the specification instantiates.
     """
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:

@@ -192,7 +192,7 @@ class Circuit:
 def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bits]]:
     """Return the nets to leave free, widest first, and the nets that consist of bits of free nets.
 
-    Raises ValueError if only some bits of a net belong to a free net.
+    Raises ValueError if a net consists only partly of bits of a free net.
     """
     free: dict[str, Bits] = {}
     known: dict[str, Bits] = {}

@@ -44,9 +44,9 @@ def handshake_cases(unit: Unit) -> tuple[Case, ...]:
 def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Return the first Verilog lines of a proof module, and the signal for each port of the pipelined unit.
 
-    `inputs` and `outputs` are Verilog declarations of ports that are added to the proof module. The clock, the
-    active-high reset, `enable` and the handshake signals have fixed names. A handshake signal that the unit lacks is
-    replaced by a constant 1.
+    `inputs` and `outputs` are Verilog declarations of ports that are added to the proof module. In the proof module,
+    the clock, the active-high reset, `enable` and the handshake signals have fixed names. A handshake signal that the
+    unit lacks is replaced by a constant 1.
     """
     control = {port.name for port in unit.control_ports}
     ports = [

@@ -1,4 +1,4 @@
-"""Estimate of the time that a proof still needs, from the solver times of similar cases."""
+"""Estimate how much time a proof still needs, from the solver times of similar cases."""
 
 from __future__ import annotations
 

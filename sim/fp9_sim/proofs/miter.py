@@ -29,8 +29,8 @@ class Case:
 def miter(unit: Unit, case: Case, body: str) -> str:
     """Return the Verilog of the module `proof`, which connects a unit to the specification `body`.
 
-    The module's ports are the unit's free inputs, the outputs that `body` reads, and `ok`. Logic of the unit that
-    drives no output in `body` is removed from the proof.
+    The ports of the proof module are the unit's free inputs, the outputs that `body` reads, and `ok`. Logic of the unit
+    that drives no output in `body` is removed from the proof.
     """
     inputs = function_inputs(unit)
     free = [port for port in inputs if port.name not in case.fixed]

@@ -158,8 +158,8 @@ class Netlist:
     def proof(self, steps: Sequence[str], text: str, adds: Mapping[str, str]) -> str:
         """Return the Verilog of a proof module with the given computation steps and their specification `text`.
 
-        The proof module's inputs are the nets that the steps and `text` read. For a term in `adds`, the proof module's
-        input is the term, inverted if the term is negative.
+        The proof module's inputs are the nets that the steps and `text` read. For a negative term in `adds`, the input
+        of the proof module holds the term's ones' complement.
         """
         shown = {name: bits for name, bits in self.drives.items() if name.split(".")[0] in steps}
         words = set(re.findall(r"(?<!')\b[\w.]+", text))
@@ -191,7 +191,7 @@ class Netlist:
 
 
 def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
-    """Return Verilog text in which each net that the circuit omits is replaced by another net or by 0."""
+    """Return Verilog text in which another net or 0 replaces each net that the circuit lacks."""
 
     def resolved(match: re.Match[str]) -> str:
         name = match[0]

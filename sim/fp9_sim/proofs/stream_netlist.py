@@ -36,7 +36,7 @@ _BACK = "read_json behind.json\nopt_clean\nrename {name} {behind}\nwrite_verilog
 class BehindBlock(Unit):
     """The stages of a streaming quantiser after the block register.
 
-    The inputs are the numbers and the scale of a block, and the outputs are quantised elements.
+    The inputs of the stages are a block's numbers and scale, and the outputs are quantised elements.
     """
 
     kind: ClassVar[str] = "elements"

@@ -60,8 +60,8 @@ _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not 
 class Exact:
     """An unrounded result that the DUT outputs in separate fields: (-1)^sign * significand * 2^(exponent + offset).
 
-    `nan` and `inf` name the ports that mark a NaN or an infinite result. The names `sign`, `nan` and `inf` are None if
-    the DUT has no such port. The exponent is a two's complement number.
+    `nan` and `inf` name the ports that mark a NaN or an infinite result. If the DUT lacks one of the ports `sign`,
+    `nan` and `inf`, the field is None. The exponent is a two's complement number.
     """
 
     significand: str

@@ -39,7 +39,7 @@ def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], 
 def source_text(files: Sequence[Path], top: str) -> str:
     """Return the text of source files that are given relative to the current folder.
 
-    VHDL files and errors are treated as in `text_of`.
+    VHDL files are converted as in the function `text_of`, which raises the same errors.
     """
     return text_of(Path("files"), top, [str(file.absolute()) for file in files], [], {})
 

@@ -71,7 +71,7 @@ def signatures(unit: Unit) -> Iterator[Signature]:
 
 
 def _split(ports: Sequence[Port]) -> tuple[list[Port], list[Port]]:
-    """Return the ports that carry numbers, and the other ports."""
+    """Return two lists: the ports that carry numbers, and the other ports."""
     numbers = [port for port in ports if port.formats]
     return numbers or list(ports), [port for port in ports if numbers and not port.formats]
 
@@ -92,7 +92,7 @@ def _widths(port: TheirPort) -> list[int]:
 
 
 def _cost(signature: Signature, inputs: Counter[int], outputs: Counter[int]) -> int | None:
-    """Return a measure of the ports without a counterpart, or None if an operand or a result has no counterpart."""
+    """Return how badly the ports match (0 is best), or None if an operand or a result has no matching port."""
     cost = 0
     for needed, optional, theirs in (
         (signature.operands, signature.selects, inputs),

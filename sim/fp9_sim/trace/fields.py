@@ -57,8 +57,8 @@ def traced(
 
     `verilog` is another circuit of the same unit, to compare with the generated circuit. `waves` is a file for the
     waveforms of `verilog`, or of the generated circuit if `verilog` is not given. The fields of the trace are the
-    signals of the generated circuit. Raises ValueError for a unit whose results belong to blocks, and the same errors
-    as `signals`.
+    signals of the generated circuit. Raises ValueError for a unit that computes blocks of several operations, and the
+    same errors as `signals`.
     """
     if unit.group > 1:
         raise ValueError(

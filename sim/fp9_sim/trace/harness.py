@@ -1,7 +1,7 @@
 """Run one operation on Icarus and read every signal of the circuit.
 
 The operations before the traced operation run at full rate from reset. The inputs keep the traced operation while the
-operation moves through the pipeline. One clock cycle before the result, every stage therefore shows the traced
+operation moves through the pipeline. One clock cycle before the result, every pipeline stage shows the traced
 operation.
 """
 

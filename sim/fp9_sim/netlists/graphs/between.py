@@ -92,6 +92,6 @@ def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[A
 
 
 def nets_of(cell: Mapping[str, Any], *directions: str) -> list[int]:
-    """Return the nets at a cell's pins with the given directions, without constants."""
+    """Return the nets at a cell's pins that have one of the given directions, without constant bits."""
     pins: Iterable[tuple[str, list[Any]]] = cell["connections"].items()
     return [b for pin, bits in pins if cell["port_directions"][pin] in directions for b in bits if isinstance(b, int)]

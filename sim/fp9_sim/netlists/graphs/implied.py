@@ -33,7 +33,7 @@ class Implied:
     def following(self, known: Known, literal: Literal) -> dict[int, int] | None:
         """Return the known values after a literal is set to 1 and its consequences are propagated.
 
-        Return None if the resulting values contradict each other.
+        Return None if the literal cannot be 1, because the derived values contradict each other.
         """
         found, waiting = dict(known), [literal]
         while waiting:
@@ -63,7 +63,7 @@ class Implied:
         return []
 
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
-        """Return a graph in which known nodes are constants, the literal to prove, and the old node of each new node.
+        """Return a graph with known nodes as constants, the literal to prove, and a map from new to old nodes.
 
         The second returned value, a literal, is 1 if the original literal is 1 and the known nodes have the values in
         `known`. The returned mapping gives the original node of each new node. Inputs and free nodes keep their names.

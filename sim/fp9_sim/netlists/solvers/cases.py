@@ -42,12 +42,11 @@ _DECISIONS = 2
 def never(
     graph: AndGraph, literal: Literal, free: Collection[int], timeout: float, among: Collection[int] = ()
 ) -> Verdict:
-    """Decide whether a literal is 0 for all inputs, by splitting the problem into cases.
+    """Decide whether a literal of an AND graph is 0 for all inputs, by splitting the problem into cases.
 
-    In the first attempt, the nodes in `free` have arbitrary values. If the literal can be 1 in the first attempt, a
-    second attempt includes the logic that drives the nodes in `free`. Among the bits of numbers, the nodes in `among`
-    are split first. The counterexample gives an input name the value 0 or 1, and omits inputs that do not affect the
-    literal.
+    In the first attempt, the nodes in `free` may have any value. If the literal can be 1 in the first attempt, a second
+    attempt includes the logic that drives the nodes in `free`. Of all bits of numbers, the nodes in `among` are split
+    first. The counterexample gives an input name the value 0 or 1, and omits inputs that do not affect the literal.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)

@@ -81,7 +81,7 @@ class Pair:
 
     @property
     def compared(self) -> list[int]:
-        """Return the nets that must agree: the outputs, and the next values of registers that are not ignored."""
+        """Return the nets that must be equal in both circuits: outputs, and next values of registers not ignored."""
         return self.outputs + [d for d, q in self.state if q not in (self.ignored or ())]
 
     @property
@@ -121,7 +121,7 @@ class Pair:
         return planes
 
     def pattern(self, word: int, found: NDArray[np.uint64]) -> dict[str, int]:
-        """Return the inputs of the first pattern in a word for which at least one of the given nets differs."""
+        """Return the inputs of the first pattern in a 64-bit word that has a 1 in `found` for at least one net."""
         differs = int(np.bitwise_or.reduce(found))
         place = (differs & -differs).bit_length() - 1
         bits = iter((self.patterns[:, word] >> np.uint64(place) & np.uint64(1)).tolist())
@@ -184,7 +184,7 @@ class Pair:
         return changed
 
     def never(self, differs: Literal, timeout: float, free: Collection[int] = ()) -> Verdict:
-        """Decide whether a literal is 0 for all inputs that the unit accepts.
+        """Decide whether a literal of the AND graph is 0 for all inputs that the unit accepts.
 
         In the proof, the nodes in `free` may have any value.
         """

@@ -30,7 +30,7 @@ class Comparison:
 
     @property
     def proven(self) -> bool:
-        """Return whether the circuits are equivalent and the control was refuted."""
+        """Return whether the solver proved the equivalence and refuted the deliberately changed circuit."""
         return self.state is State.PROVEN and self.control is State.REFUTED
 
 
@@ -49,7 +49,7 @@ def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
 
 
 def _control(certified: Aiger, other: Aiger, timeout: float) -> State:
-    """Return the state of the control: refuted, if the solver refutes at least one copy with an inverted AND gate."""
+    """Return "refuted" if the solver refutes at least one copy of the circuit with an inverted AND gate."""
     count = len(other.ands)
     places = dict.fromkeys(count * part // (_CONTROLS + 1) for part in range(_CONTROLS, 0, -1))
     for place in places if count else ():

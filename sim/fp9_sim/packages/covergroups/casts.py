@@ -56,5 +56,8 @@ def _target(part: Part, unit: Cast, fmt: Format, ulp: int, longest: int, result:
 
 
 def choice(port: str, offered: Sequence[object]) -> str:
-    """Return an expression for the index that a select port chooses. Without a choice, the index is 0."""
+    """Return a SystemVerilog expression for the index of the value that a select port chooses.
+
+    Without a choice, the index is 0.
+    """
     return f"limited(int'({port}), 0, {len(offered) - 1})" if len(offered) > 1 else "0"

@@ -83,7 +83,10 @@ def _multi(part: Part, unit: MultiFpu) -> Iterator[str]:
 def _operand(
     part: Part, unit: MultiFpu, port: str, chooser: str, ops: Sequence[MultiFpuOp], offered: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Yield statements that hit the bins of a port in the operations `ops`. `chooser` names the format's operand."""
+    """Yield statements that set the bins of an operand port for the operations `ops`.
+
+    `chooser` names the format's operand.
+    """
     if not ops:
         return
     formats: dict[str, Format] = {fmt.name: fmt for fmt in unit.formats}

@@ -17,7 +17,7 @@ from fp9_sim.packages.templates import width
 class Part:
     """A unit, or one operation of an FPU, with its groups of cover points by name.
 
-    `prefix` starts the names of the part's functions and variables.
+    The names of the part's functions and variables begin with `prefix`.
     """
 
     unit: Unit

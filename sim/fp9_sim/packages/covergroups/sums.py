@@ -24,7 +24,10 @@ _GATED = ("none", "a", "b", "both", "zero times special")
 
 @dataclass(frozen=True)
 class Added:
-    """A sum of products and an addend, as SystemVerilog statements. `lanes` names the two ports of each product."""
+    """SystemVerilog statements that compute a sum of products and an addend.
+
+    `lanes` names the two operand ports of each product.
+    """
 
     part: Part
     group: CoverGroup
@@ -191,7 +194,7 @@ class Added:
             yield "end"
 
     def factors(self) -> Iterator[str]:
-        """Yield statements that hit the bins of the two operands and the addend of each product."""
+        """Yield statements that set the bins of the two operands and the addend for each product."""
         for lane in range(len(self.lanes)):
             yield self.group.clear
             yield from self.group.set("a", f"a_number[{lane}].kind", CLASSES)

@@ -59,7 +59,7 @@ def _widths(unit: Decoder | Upcast) -> dict[str, int]:
 
 
 def _selections(unit: Decoder | Upcast) -> Iterator[tuple[Format, str, dict[str, int], bool]]:
-    """Yield every combination of a unit's formats and the biases of the format.
+    """Yield each format of a unit, combined with each bias of the format.
 
     Each yielded tuple holds a format, a Verilog condition, the constant inputs of the proof, and a flag. The Verilog
     condition is true if the unit's input selects the format. The flag is True if the proof uses the format's own bias.

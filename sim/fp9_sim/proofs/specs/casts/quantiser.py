@@ -39,14 +39,14 @@ def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def element_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a proof case for each element of an operation, at any scale. The first case has a control."""
+    """Yield a proof case for each element of an operation, valid for every scale. The first case has a control."""
     for place, x in enumerate(unit.lane_names("x")):
         right, wrong = _element(unit, place)
         yield Case(f"element of {x}", {}, right, None if place else wrong)
 
 
 def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
-    """Return Verilog for `step`, the scale code for the largest magnitude `m`, and the Verilog of a control.
+    """Return Verilog for `step`, the scale code for the largest magnitude `m`, and a wrong version of it.
 
     In the control, one threshold of the magnitude is one source ulp too high, so a solver must refute the control.
     """

@@ -117,7 +117,7 @@ def _handshake(unit: Quantiser, most: int) -> str:
 
 
 def _block_wires(unit: Quantiser) -> list[str]:
-    """Return Verilog for the wire `waiting`: the number of operations of a complete block that have not left the unit.
+    """Return Verilog for `waiting`: how many operations of a complete block are still inside the unit.
 
     The wire `in_order` is 1 if the next block has taken at most as many operations as the complete block has delivered.
     """

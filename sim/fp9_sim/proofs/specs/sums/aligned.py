@@ -1,8 +1,8 @@
 """Lemmas that specify dot products whose addition window starts at the largest product.
 
 The circuit truncates the products and the addend to the addition window, as the accumulator model states. If all
-products are zero, the addend loses no bits. The sum of the products is normalised, then added exactly to the truncated
-addend, and rounded once. `fp9_rtl.sums.window.beside` generates the circuit.
+products are zero, the circuit does not truncate the addend. The sum of the products is normalised, then added exactly
+to the truncated addend, and rounded once. `fp9_rtl.sums.window.beside` generates the circuit.
 """
 
 from __future__ import annotations

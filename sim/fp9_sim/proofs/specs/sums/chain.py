@@ -91,7 +91,7 @@ def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma
 
 
 def _leaving(unit: Dot, other: Netlist, named: Mapping[int | str, str]) -> Lemma:
-    """Return the lemma about the outputs of a unit with an accumulator.
+    """Return the lemma about the result and the flags of a unit with an accumulator.
 
     Each output equals the same output of the simpler circuit, unless the accumulator operation gives the output another
     value.

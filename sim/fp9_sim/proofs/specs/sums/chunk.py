@@ -42,8 +42,8 @@ _HELD = "chunk.payload"
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas need chunks of at least two steps with one product each. Each sum must be exact before rounding, and the
-    formats must have no subnormal numbers.
+    The lemmas need chunks of at least two steps with one product each. The accumulator must compute each sum exactly
+    before rounding, and its formats must have no subnormal numbers.
     """
     engine = unit.engine
     if not unit.has_state or unit.engine.steps_of_chunk < 2 or engine.step.products > 1 or unit.stages > _STAGES:
@@ -57,7 +57,7 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 
 def _operation(unit: Dot) -> Iterator[str]:
-    """Yield Verilog wires that state what an accumulator operation does to the open chunk.
+    """Yield Verilog wires that decode an accumulator operation, and the wire `is_open` for the chunk.
 
     A chunk is open if the number of its steps is above 0.
     """
@@ -101,7 +101,7 @@ def _flags() -> str:
 def _counted(unit: Dot) -> ConeLemma:
     """Return the lemma about the step count of a chunk, and about what an operation does to the total.
 
-    The step count in the chunk register stays below the length of a full chunk.
+    The lemma also states that the step count in the chunk register stays below the length of a full chunk.
     """
     steps = unit.engine.steps_of_chunk
     never = f"{_COUNT}.held >= {steps}"

@@ -91,7 +91,7 @@ def _addend(unit: Dot) -> Iterator[str]:
 
 
 def _window(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for `far` (the addend lies above the window), `bits_of_addend` and the sticky bit `lost`."""
+    """Yield Verilog for the addend: `far` (above the window), `bits_of_addend` and the sticky bit `lost`."""
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     bits = window.addend_highest - window.lowest + 1
     yield _far(unit)

@@ -62,7 +62,7 @@ def normal_products(unit: Dot) -> Iterator[ConeLemma]:
 
 
 def is_product(unit: Dot, product: str) -> tuple[str, ...]:
-    """Return Verilog conditions that hold for every product: normalised, with an exponent in range, or zero."""
+    """Return Verilog conditions: each product is zero, or normalised with an exponent in range."""
     net, of = f"multiply.{product}", products_of(unit)
     exponents = [exponent + of.bias for exponent in sum_facts(unit).products]
     within = f"{net}_exponent >= {exponents[0]} && {net}_exponent <= {exponents[-1]}"

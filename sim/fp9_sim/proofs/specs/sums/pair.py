@@ -146,7 +146,7 @@ def _sum_bits(unit: Dot) -> int:
 
 
 def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) -> Iterator[str]:
-    """Yield Verilog for the sum of the three terms, with signs relative to the sign of the first term."""
+    """Yield Verilog that adds the three terms, with signs relative to the sign of the first term."""
     bits, p = _sum_bits(unit) + 1, unit.engine.result.format.precision
     below = window_bits(unit.engine.result.format) + 1 - p
     for name, value, sign in (("high", high, opposite[0]), ("low", low, opposite[1])):

@@ -68,7 +68,7 @@ class Products:
         return f"!({zero}) || {net}_significand == 0", f"{special} || {within}"
 
     def significand(self, product: str) -> str:
-        """Return a Verilog expression for a product's significand of `bits` bits.
+        """Return a Verilog expression for the significand of a product, extended to `bits` bits.
 
         The last bits of a significand are 0 in all products and have no net, so the expression appends zeros.
         """

@@ -222,7 +222,10 @@ def _zero(unit: Dot) -> int:
 
 
 def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
-    """Yield Verilog that truncates a term to the addition window. The wire `lost` says whether the term lost bits."""
+    """Yield Verilog that truncates a term to the addition window.
+
+    The wire `lost` says whether truncation removed bits of the term.
+    """
     bits = _window_bits(unit)
     # A product has one bit above the weight of its exponent. The addend has no such bit.
     value = f"{{1'b0, {term}_value}}" if term == "addend" else f"{term}_value"
