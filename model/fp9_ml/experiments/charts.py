@@ -1,6 +1,6 @@
-"""Charts of the measured values of papers' claims.
+"""Charts of the values that were measured to test papers' claims.
 
-A conversion method is drawn as a single point. The values of a format over its exponent biases form a curve.
+Values that depend on an exponent bias are drawn as a curve. All other values are drawn as points.
 """
 
 from __future__ import annotations

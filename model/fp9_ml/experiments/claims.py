@@ -22,7 +22,7 @@ WANG = "Wang et al. (NeurIPS 2018)"
 
 @dataclass(frozen=True)
 class Spread:
-    """Values of one quantity that were measured on consecutive random seeds to find a limit.
+    """Measured values of one quantity, from which a limit was derived. Each value has another random seed.
 
     `first` is the first seed.
     """
@@ -40,7 +40,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Bar:
-    """Limit of a measured quantity: an upper limit if `at_most` is true, otherwise a lower limit."""
+    """Limit that a measured quantity must respect. `at_most` states whether it is an upper limit."""
 
     text: str
     quantity: Callable[[Values], float]
@@ -57,12 +57,12 @@ class Bar:
 
 @dataclass(frozen=True)
 class Claim:
-    """Claim of a paper: the source, the experiment, the function that measures one random seed, and the limits.
+    """Claim of a paper, the experiment that tests the claim, and the limits that the measured values must respect.
 
-    `measure` takes a random seed, a progress callback, and a store for partial results. `quantity` describes the
-    measured values in words. A chart draws the measured values named "PREFIX(bias=B)" as a curve over the exponent bias
-    B. `minutes` is the measurement's run time for one random seed on one core. `minutes` is 0 for a claim that a fast
-    test can measure. A claim that takes minutes is not measured in the tests: the tests check its stored record.
+    `measure(seed, progress, store)` runs the experiment with a random seed, and returns the measured values by name.
+    `quantity` describes the measured values in words. Values with names of the form "PREFIX(bias=B)" are drawn as a
+    curve over the exponent bias B. `minutes` is the run time of the experiment on one core, or 0 for a fast experiment.
+    The tests run only fast experiments, and check the stored records of all others.
     """
 
     name: str
@@ -83,8 +83,8 @@ def at_most(text: str, quantity: Callable[[Values], float], limit: float) -> Bar
 def at_most_twice(text: str, quantity: Callable[[Values], float], spread: Spread) -> Bar:
     """Return an upper limit: twice the largest value of `spread`, rounded up to two decimals.
 
-    The relative errors of gradients have a distribution with a long tail. A limit of the mean plus three standard
-    deviations (of ten seeds) would fail for one seed in twenty.
+    The relative errors of gradients are sometimes much larger than usual. The mean of ten seeds plus three standard
+    deviations would be too low a limit: one seed in twenty would exceed it.
     """
     return Bar(text, quantity, math.ceil(200 * max(spread.found)) / 100, True, spread)
 
@@ -95,7 +95,7 @@ def at_least(text: str, quantity: Callable[[Values], float], limit: float) -> Ba
 
 
 def over(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that computes the quotient of two named measured values, `first` / `second`."""
+    """Return a function that divides the measured value named `first` by the measured value named `second`."""
     return lambda v: v[first] / v[second]
 
 
@@ -105,5 +105,5 @@ def value(name: str) -> Callable[[Values], float]:
 
 
 def excess(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that computes the difference of two named measured values, `first` - `second`."""
+    """Return a function that subtracts the measured value named `second` from the measured value named `first`."""
     return lambda v: v[first] - v[second]

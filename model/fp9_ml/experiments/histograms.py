@@ -1,4 +1,4 @@
-"""Histograms of tensor exponents before and after a scaling rule.
+"""Histograms that show how scaling rules change the exponents of tensors.
 
 One more chart shows the loss scale in each training step. The command `python -m fp9_ml.experiments.histograms
 records/recipes` computes the histograms and writes `rules.json`. The documentation's pictures are drawn from
@@ -57,9 +57,9 @@ Panel = dict[str, Any]
 
 
 def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
-    """Return the percentage of each tensor's numbers in every binade, and the percentage of zeros.
+    """Return a histogram of each tensor: the percentage of numbers in each binade, and of zeros.
 
-    `fmt` names the format whose number range is shaded in the picture.
+    The picture shows the number range of the format `fmt` as a shaded area.
     """
     series = {}
     for name, x in tensors.items():
@@ -74,7 +74,7 @@ def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
 
 
 def measured(trained: Trained) -> dict[str, list[Panel]]:
-    """Return the panels of each picture, as a dictionary by the name of the picture."""
+    """Compute all histograms. Return a dictionary from the name of a picture to its histograms."""
     x, w = layer_inputs(trained, trained.parameters)[LAYER], trained.parameters[f"{LAYER}.weight"]
     arrived = _gradient(trained)
     return {
@@ -215,7 +215,7 @@ def _smoothed(trained: Trained) -> list[Panel]:
 
 
 def draw(panels: list[Panel]) -> str:
-    """Return an SVG picture that shows the panels one above the other. Equal panels give identical SVG text."""
+    """Return an SVG picture of several histograms, one above the other. Equal panels give identical SVG text."""
     import matplotlib  # optional
     from matplotlib.figure import Figure
 

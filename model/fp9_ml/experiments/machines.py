@@ -1,4 +1,4 @@
-"""Simulation of loss scaling rules on synthetic gradients that shrink step by step."""
+"""Simulation of loss scaling rules on synthetic gradients."""
 
 from __future__ import annotations
 
@@ -18,12 +18,12 @@ EVERY, FALLS = 20, 24
 
 
 def machines(seed: int) -> dict[str, float]:
-    """Return LogMax's error of the loss scale in binades, and the lost and skipped steps of Backoff and Adaptive.
+    """Test three loss scaling rules on synthetic gradients, and return their errors.
 
-    LogMax is tested on 4,000 amaxes (largest gradient magnitudes) with a log-normal distribution. Backoff and Adaptive
-    are tested on an amax that starts at 1 and is halved every 20 steps, 24 times. A training step is lost if the scaled
-    gradient rounds to zero in the 8-bit format 1-5-2. A training step is skipped if the scaled gradient overflows in
-    the 8-bit format 1-5-2.
+    `LogMax` gets 4,000 random gradient magnitudes with a log-normal distribution. Its error is the distance of the loss
+    scale from the ideal loss scale, in binades. `Backoff` and `Adaptive` get a gradient that starts at 1 and is halved
+    every 20 steps. The number of lost steps is the number of steps in which the scaled gradient rounds to zero in the
+    8-bit format 1-5-2. The number of skipped steps is the number of steps in which the scaled gradient overflows.
     """
     rng = np.random.default_rng(seed)
     found = {}
@@ -41,7 +41,7 @@ def machines(seed: int) -> dict[str, float]:
 
 
 def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, bool]]:
-    """For each training step, yield the loss scale, the scaled 8-bit gradient, and whether the rule takes the step."""
+    """Yield, for each step, the loss scale, the scaled 8-bit gradient, and whether the optimiser takes the step."""
     scaler = rule.start(FORMAT)
     for step in range(steps):
         amax, scale = falling_amax(step), scaler.scale
@@ -50,7 +50,7 @@ def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, 
 
 
 def falling_amax(step: int) -> float:
-    """Return the largest gradient magnitude in a training step."""
+    """Return the synthetic gradient magnitude of a training step."""
     return 2.0 ** -min(step // EVERY, FALLS)
 
 

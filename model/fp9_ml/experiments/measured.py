@@ -1,4 +1,4 @@
-"""Table of the loss that each training recipe adds, generated from records.
+"""Table of how much each training recipe increases the loss, generated from records.
 
 The command `python -m fp9_ml.experiments.measured records/recipes` generates the table.
 """
@@ -19,10 +19,10 @@ TABLE = Path(__file__).with_name("measured.json")
 
 @dataclass(frozen=True)
 class Row:
-    """Row of the table: a training recipe, the unit that computes its products, and the keys of its recorded values.
+    """Row of the table: a training recipe, and the hardware unit that computes the recipe's products.
 
-    `training` is the key of the recipe's value in the record of the claim `training`. `conversion` is the key of the
-    recipe's value in the record of the claim `ptq`.
+    `training` and `conversion` are the names of the recipe's measured values, in the records of the claims `training`
+    and `ptq`.
     """
 
     name: str
@@ -48,7 +48,7 @@ ROWS = (
 
 
 def measured(folder: Path) -> list[dict[str, Any]]:
-    """Return, for each recipe, the training loss in excess of float32 and the divergence after conversion.
+    """Return, for each recipe, the increase of the training loss over float32, and the error of a converted model.
 
     Both values are medians over the seeds.
     """
@@ -67,7 +67,7 @@ def _values(path: Path) -> list[dict[str, float]]:
 
 
 def table() -> list[dict[str, Any]]:
-    """Return the rows of the table: recipe, hardware unit, excess loss and divergence in nats per character."""
+    """Return the rows of the table. Losses and divergences are in nats per character."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text())
     return rows
 

@@ -1,4 +1,4 @@
-"""Training of a small digit classifier with 8-bit weights, also in a ring of learners.
+"""Training of a small digit classifier with 8-bit weights, on one learner or several learners.
 
 The images are scikit-learn's digits. Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3; Wang et al. (NeurIPS
 2018) for stochastic rounding.
@@ -33,7 +33,7 @@ RULES = {
 
 
 class Network:
-    """Network of linear layers with ReLU between the layers. A training recipe computes every product."""
+    """Network of linear layers with ReLU between the layers. All products follow the training recipe `spec`."""
 
     def __init__(self, spec: Recipe, images: Numbers, labels: NDArray[Any]) -> None:
         self.spec, self.images, self.labels = spec, images, labels
@@ -46,7 +46,7 @@ class Network:
         return cross_entropy(h, self.labels)[0]
 
     def gradients(self, weights: list[Numbers], rows: NDArray[Any]) -> list[Numbers]:
-        """Return the gradient of the loss with respect to each weight matrix, for the images in `rows`."""
+        """Return the gradient of the loss with respect to each weight matrix. `rows` selects the images."""
         h, kept, outputs = self.images[rows], [], []
         for number, w in enumerate(weights):
             h, saved = self.spec.linear(np.maximum(h, 0) if number else h, w)
@@ -62,14 +62,14 @@ class Network:
 
 
 def digits() -> Network:
-    """Return a network and its training data, the first 512 digits. All layers use the recipe HFP8."""
+    """Return a network whose layers all use the recipe HFP8. The training data are the first 512 digits."""
     images, labels = images_and_labels()
     spec = recipe("hfp8(first=none,last=none)")
     return Network(spec, (images[:IMAGES] / 16).astype(np.float32), labels[:IMAGES])
 
 
 class Outcome(NamedTuple):
-    """Loss before and after training, and the fraction of weight updates that changed the code of a weight."""
+    """Loss before and after training, and the fraction of weight updates that rounding did not cancel."""
 
     before: float
     after: float
@@ -83,7 +83,7 @@ def drawn(seed: int) -> list[Numbers]:
 
 
 def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
-    """Return a list that holds, for each training step, the indices of the step's images."""
+    """Return, for each training step, the indices of the images in the batch."""
     rng = np.random.default_rng([seed, 1])
     orders = [rng.permutation(images) for _ in range(epochs)]
     return [order[i : i + BATCH] for order in orders for i in range(0, images - BATCH + 1, BATCH)]
@@ -92,8 +92,8 @@ def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
 def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master: bool = False) -> Outcome:
     """Train by stochastic gradient descent with momentum, and return the losses before and after training.
 
-    With `master`, the optimiser keeps the weights in FP32. The initial weights are rounded to the weight format of the
-    update rule.
+    If `master` is true, the weights are FP32 numbers during training. The initial weights are always rounded to the
+    weight format of `rule`.
     """
     random = np.random.default_rng([seed, 2])
     states = [rule.start(w, random) for w in drawn(seed)]
@@ -115,9 +115,9 @@ def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master:
 
 
 def residuals(seed: int) -> dict[str, float]:
-    """Return the loss decrease of each update rule, as a fraction of the loss decrease with FP32 weights.
+    """Train with each update rule. Return the loss decreases relative to training with FP32 weights.
 
-    The returned dictionary also has the fraction of weight updates that changed a code under rounding to nearest.
+    The dictionary also states how many weight updates change an 8-bit weight that is rounded to nearest, as a fraction.
     """
     net = digits()
     whole = train(net, RULES["1-4-3, nearest"], seed, master=True)
@@ -137,7 +137,7 @@ RING_EPOCHS = 8
 
 
 def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int = RING_EPOCHS) -> tuple[Outcome, Ring]:
-    """Train several learners (workers) in a ring that adds the learners' gradients in the 16-bit format 1-6-9.
+    """Train several data-parallel learners, whose gradients are added around a ring in the format 1-6-9.
 
     Every batch is divided among the learners.
     """
@@ -165,9 +165,9 @@ def _layers(weights: Numbers) -> list[Numbers]:
 
 
 def rings(seed: int) -> dict[str, float]:
-    """Return the loss decrease of four learners with 8-bit weights, relative to one learner with FP32 weights.
+    """Train four learners with 8-bit weights. Return the loss decrease relative to one learner with FP32 weights.
 
-    The returned dictionary also counts the weight codes that differ between the learners, and the bytes sent per
+    The dictionary also has the number of weights in which the learners differ, and the number of bytes sent for each
     weight.
     """
     net, found = digits(), {}

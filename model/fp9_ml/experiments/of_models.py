@@ -1,6 +1,6 @@
-"""Papers' claims about trained models: conversion to 8 bits, gradients and batch norm.
+"""Claims of papers about the conversion of trained models to 8 bits, gradients and batch norms.
 
-The limits come from other random seeds than the seeds on which the claims are measured.
+The limits were found with other random seeds than those with which the claims are measured.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ def _of_model(measure: Callable[[Trained], Values]) -> Callable[[int, Progress |
 
 
 def family(values: Values, prefix: str) -> list[float]:
-    """Return the measured values of one format, one value for each exponent bias."""
+    """Return the measured values of a format, by exponent bias."""
     return [value for name, value in values.items() if name.startswith(f"{prefix}(")]
 
 

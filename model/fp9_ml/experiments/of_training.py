@@ -1,6 +1,6 @@
-"""Papers' claims about training: narrow sums, loss scaling and 8-bit weights.
+"""Claims of papers about training with narrow sums, loss scaling and 8-bit weights.
 
-The limits come from other random seeds than the seeds on which the claims are measured.
+The limits were found with other random seeds than those with which the claims are measured.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FALLING = "amax falls by 2 every 20 steps, 24 times, in 3,000 steps"
 
 
 def _dearer(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that computes the quotient of two recipes' excess losses, `first` / `second`.
+    """Return a function that divides the excess loss of the recipe `first` by that of the recipe `second`.
 
     The excess loss of a recipe is its loss minus the loss with float32.
     """

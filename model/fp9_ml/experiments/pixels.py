@@ -1,7 +1,7 @@
-"""Sums over many pixels: a network learns a photograph with 16-bit sums of gradients.
+"""Experiment with very long sums: a network learns a photograph, and adds gradients in 16 bits.
 
-According to Wang et al. (NeurIPS 2018), Fig. 3b, long sums in 16-bit floats lose small terms, which harms training.
-Chunks of 64 products prevent the loss.
+A long sum in a 16-bit format loses small terms, which harms training (Wang et al., NeurIPS 2018, Fig. 3b). Adding
+chunks of 64 products first prevents this error.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ ENGINES = ("chunked", "dlfloat")
 def pixels() -> tuple[Numbers, Numbers]:
     """Return the network's inputs (24576, 33) and the colours (24576, 3) of all pixels of a photograph.
 
-    The photograph is scikit-learn's image of China. The inputs are sine waves of the pixel's position.
+    The photograph is scikit-learn's image of China. The inputs of a pixel are sines and cosines of the pixel's
+    coordinates, and the constant 1.
     """
     from PIL import Image  # optional
 
@@ -46,9 +47,9 @@ def initial(seed: int, hidden: int) -> dict[str, Numbers]:
 
 
 def gradients(spec: Recipe, weights: dict[str, Numbers]) -> tuple[float, dict[str, Numbers]]:
-    """Return the mean square error over all pixels, and the weight gradients. A recipe computes the products.
+    """Return the mean square error over all pixels, and the weight gradients. All products follow `spec`.
 
-    The weight gradients belong to the loss function 1/2 * sum of squared errors.
+    The loss function for the weight gradients is half the sum of the squared errors.
     """
     places, colours = pixels()
     hidden, first = spec.linear(places, weights["first"])
@@ -64,9 +65,9 @@ def _recipe(engine: str) -> Recipe:
 
 
 def swamping(seed: int) -> dict[str, float]:
-    """For each accumulator model, return the relative error of the first layer's weight gradient over 24,576 pixels.
+    """Return the relative error of a weight gradient that is a sum over 24,576 pixels, by accumulator model.
 
-    The error is measured against the exact sum of the same 8-bit products.
+    The reference is the exact sum of the same 8-bit products.
     """
     weights = initial(seed, hidden=16)
     found = {e: gradients(_recipe(e), weights)[1]["first"].astype(np.float64) for e in ("exact", *ENGINES)}
@@ -81,9 +82,9 @@ FP32_SUMS = "fma_fp32"
 
 
 def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """For each accumulator model, return the mean square error over all pixels after 60 steps of Adam.
+    """Train with each accumulator model for 60 steps. Return the mean square errors over all pixels.
 
-    The accumulator model adds the products of the weight gradients.
+    Only the weight gradients are computed with the accumulator model.
     """
     found: dict[str, float] = {}
     for engine in (FP32_SUMS, *ENGINES):

@@ -24,11 +24,11 @@ SEEDS = (7, 8, 9)
 def reproduce(
     name: str, seeds: Sequence[int] = SEEDS[:1], progress: Progress | None = None, part: Path | None = None
 ) -> dict[str, Any]:
-    """Measure a paper's claim. Return a record with the text, the measured values and the limits of a paper's claim.
+    """Measure a paper's claim with each random seed. Return a record of the claim and the measured values.
 
-    The record has the measured values and the limits for each random seed. `part` is a folder of partial results. After
-    an interruption, the measurement continues from this folder. After the measurement, the folder of partial results is
-    removed. Raises ValueError if the claim is unknown or no random seed is given.
+    The record also states whether the measured values respect the limits. `part` is a folder for partial results, from
+    which an interrupted measurement continues. A finished measurement removes the folder. Raises ValueError if `name`
+    is unknown or `seeds` is empty.
     """
     chosen = claim(name)
     if not seeds:

@@ -1,4 +1,4 @@
-"""Store of partial results, from which an interrupted measurement continues."""
+"""Files of partial results, from which an interrupted measurement continues."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
 
 
 class Store:
-    """Folder that holds measured values, and the states of unfinished training runs.
+    """Folder for the partial results of a measurement: measured values, and states of unfinished training runs.
 
     `clear` removes the folder. A store without a folder stores nothing.
     """
@@ -29,14 +29,13 @@ class Store:
         self._folder = folder
 
     def within(self, name: str) -> Store:
-        """Return a store in a subfolder, for a part of the measurement with separate values."""
+        """Return a store for a part of the measurement, in a subfolder."""
         return Store(self._folder and self._folder / _slug(name))
 
     def values(self, name: str, measure: Callable[[Store], Mapping[str, float]]) -> dict[str, float]:
-        """Return the stored values with this name.
+        """Return the values that are stored under `name`, or measure and store them.
 
-        Return the stored values, or call `measure` and store the measured values. Then remove the states of unfinished
-        runs.
+        If no values are stored, `measure` is called. Afterwards, the states of unfinished training runs are removed.
         """
         path = self._folder and self._folder / f"{_slug(name)}.json"
         if path and path.exists():

@@ -27,7 +27,7 @@ VALIDATED = 64
 
 
 class ByRecipe:
-    """Forward and backward products of the model's linear layers under one training recipe.
+    """Computes the matrix products of the character model's linear layers as a training recipe states.
 
     Every layer has separate scales.
     """
@@ -43,14 +43,14 @@ class ByRecipe:
         return y
 
     def back(self, name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the gradients with respect to the input and the weights of a layer's last forward product."""
+        """Return the gradients of the input and the weights of a layer, after a forward pass."""
         found = self.recipe.linear_backward(arrived, self._saved[name])
         return found.dx, found.dw.T
 
 
 @dataclass(frozen=True)
 class Course:
-    """Schedule of a training run.
+    """Number of steps, learning rate and random seed of a training run.
 
     The learning rate rises linearly for `warm_up` steps and falls to 0 at the end. The seed selects the batches.
     """
@@ -66,7 +66,7 @@ class Course:
 
 
 class Run:
-    """Training run: the parameters, the losses, and all other data on which the next step depends."""
+    """Training run of the character model, with all data that are needed to continue after an interruption."""
 
     def __init__(self, spec: Recipe, start: Parameters, course: Course, text: NDArray[np.uint8]) -> None:
         self.course, self.losses, self.skipped = course, list[float](), 0
@@ -96,7 +96,7 @@ class Run:
     def validation(self, windows: NDArray[np.uint8]) -> float:
         """Return the loss of the character model over windows of text, in nats per character.
 
-        The scales do not change.
+        The scale factors of the recipe are not updated.
         """
         self.products.training = False
         run = forward(self.parameters, windows[:, :-1], self.products)
@@ -104,7 +104,7 @@ class Run:
         return cross_entropy(run.logits, windows[:, 1:])[0]
 
     def state(self) -> State:
-        """Return the full state of the training run: arrays, and data for JSON."""
+        """Return the state from which the training run can continue bit-exactly: arrays, and data for JSON."""
         arrays: dict[str, NDArray[Any]] = {"losses": np.array(self.losses)}
         for name, value in self.parameters.items():
             mean, square = self._adam.moments[name]
@@ -131,7 +131,7 @@ class Run:
 def run_to_end(run: Run, what: str, store: Store, progress: Progress | None = None) -> Run:
     """Take the remaining steps of a training run.
 
-    If the store has a saved state of the training run, restore the saved state first.
+    If the store holds a state of an interrupted run, the run continues from this state.
     """
     kept = store.state("run")
     if kept:

@@ -51,12 +51,12 @@ the gradients of the input rows and of the weights.
 
 
 def blas(name: str, x: Numbers, weight: Numbers) -> Numbers:
-    """Return the float32 product of a layer's input rows (n, in) and its weights (in, out)."""
+    """Multiply a layer's input (n, in) by its weights (in, out) in float32."""
     return x @ weight
 
 
 def blas_back(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the float32 gradients of a layer's input rows and of its weights."""
+    """Compute the two backward products of a layer in float32. Return the gradients of its input and weights."""
     return arrived @ weight.T, x.T @ arrived
 
 
@@ -86,7 +86,7 @@ def initial(seed: int, width: int = WIDTH) -> Parameters:
 
 @dataclass
 class Pass:
-    """Result of a forward pass: the logits (batch, time, letters), and the arrays for the backward pass."""
+    """Result of a forward pass: the logits (batch, time, letters), and data for the backward pass."""
 
     parameters: Parameters
     tokens: NDArray[Any]
@@ -97,7 +97,7 @@ class Pass:
 def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = blas) -> Pass:
     """Run the model on `tokens` (batch, time), where time is at most `CONTEXT`.
 
-    The logits at a position predict the next character.
+    The logits at each position predict the character at the next position.
     """
     saved: dict[str, Saved] = {}
 
@@ -123,7 +123,7 @@ def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = bla
 def backward(run: Pass, gradient: Numbers, back: Back = blas_back) -> Parameters:
     """Return the gradient of every parameter, computed from the gradient of the logits.
 
-    The function `back` computes the two backward products of a linear layer.
+    `back` is the function that computes the two matrix products in the backward pass of a linear layer.
     """
     found: Parameters = {}
 

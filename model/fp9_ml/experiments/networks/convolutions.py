@@ -35,7 +35,7 @@ NORMED = LAYERS[:-1]
 
 
 def plain(name: str, x: Numbers, weight: Numbers) -> Numbers:
-    """Return the product of a layer's operands and weights in float32."""
+    """Multiply a layer's operands by the layer's weights in float32."""
     if x.ndim == 2:
         return x @ weight
     result: Numbers = (x * weight[:, None]).sum(0)
@@ -45,14 +45,14 @@ def plain(name: str, x: Numbers, weight: Numbers) -> Numbers:
 def total(rows: Numbers) -> Numbers:
     """Return the sum over the first axis.
 
-    A matrix product with a vector of ones is faster than `sum` along a long axis.
+    The sum is computed as a matrix product with a vector of ones, because NumPy's `sum` is slower.
     """
     flat = np.ones(len(rows), dtype=np.float32) @ rows.reshape(len(rows), -1)
     return flat.reshape(rows.shape[1:])
 
 
 def moments_of(rows: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the mean and the variance of every channel, for an array (n, channels)."""
+    """Return the mean and the variance of each column of an array (n, channels)."""
     count = np.float32(len(rows))
     mean = total(rows) / count
     return mean, total(np.square(rows - mean)) / count
@@ -78,7 +78,7 @@ def initial(seed: int) -> Parameters:
 
 
 def patches(x: Numbers) -> Numbers:
-    """Return the 3 x 3 neighbourhood of every pixel, with zeros outside the image.
+    """Return the 3 x 3 patch around every pixel. Pixels outside the image are zero.
 
     An array of shape (n, h, w, c) becomes an array of shape (9, n h w, c).
     """
@@ -93,9 +93,9 @@ def patches(x: Numbers) -> Numbers:
 
 
 def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
-    """Return the gradient with respect to the image, computed from the gradient of its 3 x 3 patches.
+    """Return the gradient of the images from the gradient of their 3 x 3 patches.
 
-    `shape` is the shape of this input.
+    `shape` is the shape of the images.
     """
     n, height, width, channels = shape
     parts = gradient.reshape(9, *shape)
@@ -108,7 +108,7 @@ def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
 
 @dataclass
 class Pass:
-    """Result of a forward pass: logits (n, classes), batch norm statistics, and the arrays for the backward pass.
+    """Result of a forward pass: the logits (n, classes), and data for the backward pass.
 
     `moments` holds the mean and the variance of the input of every batch norm.
     """
@@ -122,7 +122,8 @@ class Pass:
 def forward(parameters: Parameters, images: Numbers, moments: Moments | None = None, sums: Sums = plain) -> Pass:
     """Run the network on images.
 
-    The batch norms use `moments`. If `moments` is None, each batch norm uses the mean and variance of the given images.
+    `moments` holds the mean and the variance for each batch norm. If `moments` is None, each batch norm computes mean
+    and variance from its input.
     """
     saved: dict[str, Saved] = {}
     found: Moments = {}
@@ -153,7 +154,7 @@ def forward(parameters: Parameters, images: Numbers, moments: Moments | None = N
 def backward(run: Pass, gradient: Numbers) -> Parameters:
     """Return the gradient of every parameter of the network.
 
-    The forward pass must have used the means and variances of its own images.
+    In the forward pass, the argument `moments` must have been None.
     """
     found: Parameters = {"output.bias": gradient.sum(0)}
     weights, saved = run.parameters, run.saved

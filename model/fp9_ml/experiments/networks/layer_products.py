@@ -1,4 +1,4 @@
-"""Matrix products of network layers on 8-bit codes, with a bit-accurate accumulator."""
+"""Bit-accurate matrix products of 8-bit codes for the layers of small networks."""
 
 from __future__ import annotations
 
@@ -19,11 +19,11 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class EightBit:
-    """Matrix product whose operands are cast to a format and whose sums are bit-accurate.
+    """Bit-accurate matrix product of operands in a narrow format.
 
-    The cast rounds to nearest with ties away from zero, and saturates. `engine` is the accumulator model that adds the
-    products. `exponents` holds the exponents of the power-of-two scales, by the name of the layer. The result is
-    divided exactly by the power-of-two scales of both operands.
+    The operands are cast to `fmt`, to nearest with ties away from zero, with saturation. `engine` is the accumulator
+    model. `exponents` is a dictionary from layer names to scale exponents: operands are multiplied by powers of two
+    before the cast, and the product is divided by both powers.
     """
 
     fmt: Format
@@ -36,7 +36,7 @@ class EightBit:
     def with_pair(self, x: Numbers, weight: Numbers, pair: Pair) -> Numbers:
         """Multiply a matrix of rows (n, in) by a weight matrix (in, out).
 
-        `pair` holds the exponents of both operands' power-of-two scales.
+        Before the cast, `x` is multiplied by 2^pair[0], and `weight` is multiplied by 2^pair[1].
         """
         a = encode(x, self.fmt, "rna", scale=-pair[0])
         b = encode(weight, self.fmt, "rna", scale=-pair[1])
@@ -47,7 +47,7 @@ class EightBit:
 def eight_bit(
     fmt: str | Format, sums: str | Engine = "fma_fp32", exponents: Mapping[str, Pair] | None = None
 ) -> EightBit:
-    """Return an 8-bit matrix product that uses the named format and the named accumulator model.
+    """Return a function that multiplies matrices in an 8-bit format. Names may be given instead of objects.
 
     Raises ValueError for unknown names.
     """
@@ -55,6 +55,6 @@ def eight_bit(
 
 
 def through(x: Numbers, fmt: str | Format) -> Numbers:
-    """Round numbers to a format: to nearest with ties away from zero, with saturation."""
+    """Round numbers to a format, to nearest with ties away from zero. Large numbers saturate."""
     codes = encode(x, fmt, "rna")
     return decode(codes, fmt).astype(np.float32, copy=False)

@@ -1,7 +1,7 @@
-"""Layers of small networks in NumPy, with their backward passes but without matrix products.
+"""Layers of small networks in NumPy, except linear layers: forward and backward functions.
 
-Numbers are float32. A forward function returns its result and the intermediate arrays for the backward pass. A backward
-function takes the gradient of the result and the intermediate arrays of the forward function.
+Numbers are float32. A forward function returns its result, and the arrays that the backward function needs. A backward
+function takes the gradient of the result, and the arrays that the forward function returned.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Training of the character model, and the file with the trained model.
+"""Trains the character model, and reads and writes files of trained models.
 
 `python -m fp9_ml.experiments.networks.train` wrote `manual.npz` in one minute on one core. The training text is
 Python's language help (`pydoc_data.topics`), under the PSF License Agreement in `manual.LICENSE`. The last 20 thousand
@@ -39,7 +39,7 @@ COPYRIGHT = (
 
 @dataclass(frozen=True)
 class Trained:
-    """Trained character model: float32 parameters, the held-out text as indices in `ALPHABET`, and the model's origin.
+    """Trained character model, and the text that was held out from training (as indices in `ALPHABET`).
 
     `origin` describes how the model was trained.
     """
@@ -49,9 +49,9 @@ class Trained:
     origin: dict[str, Any]
 
     def windows(self, start: int, count: int) -> NDArray[np.uint8]:
-        """Return consecutive windows of the held-out text, shape (count, 65). A window has CONTEXT + 1 characters.
+        """Return consecutive parts of the held-out text, with 65 characters each, shape (count, 65).
 
-        Raises ValueError if the text is too short.
+        Raises ValueError if the held-out text is too short.
         """
         end = start + count * CONTEXT + 1
         if not 0 <= start < end <= len(self.text):
@@ -72,7 +72,7 @@ def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], Non
     """Train a character model by Adam on random windows of the text.
 
     The learning rate rises for 20 steps, then falls linearly. After training, the parameters are rounded to float16,
-    because the file stores float16.
+    because model files store float16.
     """
     text = manual()
     learnt, kept = text[:-HELD_OUT], text[-HELD_OUT:]
@@ -103,7 +103,7 @@ def save(trained: Trained, path: Path) -> None:
 
 
 def load(path: Path | None = None) -> Trained:
-    """Read a character model from a file. Without a path, the function reads the model file of the installed package.
+    """Read a trained model from a file. If `path` is None, read the model that the package contains.
 
     Raises ValueError for a file without a character model.
     """
