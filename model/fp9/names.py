@@ -59,7 +59,7 @@ class Synonyms:
         return self._found.get(key)
 
     def choices(self, name: str) -> list[str]:
-        """Return all catalogue entries that a name may mean. For an unknown name, the list is empty."""
+        """Return all catalogue entries that a name may mean. If the name is unknown, return an empty list."""
         key = plain(name)
         return list(self.ambiguous.get(key, [self._found[key]] if key in self._found else []))
 

@@ -52,12 +52,13 @@ class Array(Held):
     """Array of codes in a number format. An `Array` behaves like an array of the numbers that its codes represent.
 
     `Array(codes, fmt)` holds an array of unsigned integers without a copy. Omit `fmt` for arrays with an 8-bit dtype of
-    ml_dtypes, en_dtypes or torch. Call `array(numbers, fmt)` to round numbers. `scales` are exponents of powers of two,
-    which broadcast to the codes and multiply the numbers. `accumulator` is the accumulator model with which `a @ b`
-    adds products (see `fp9.accumulator`).
+    ml_dtypes, en_dtypes or torch. Call `array(numbers, fmt)` to round numbers. `scales` holds integer exponents k
+    that broadcast to the codes. Each number is multiplied by 2**k. `accumulator` is the accumulator model with which
+    `a @ b` adds products (see `fp9.accumulator`).
 
     NumPy functions that compute new numbers return plain NumPy arrays: float32, or float64 if float32 is too narrow.
-    NumPy functions that only move elements return arrays in the same format. Functions of fp9 use the codes.
+    NumPy functions that only move elements, such as `np.transpose`, return an `Array` in the same format. Functions
+    of fp9 use the codes.
 
     >>> x = Array([50, 142, 64], "hif8")
     >>> x

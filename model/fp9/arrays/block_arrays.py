@@ -102,11 +102,11 @@ class BlockArray(Array):
         return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Apply a NumPy function that exchanges axes to the elements and to the scales. Return the new array."""
+        """Call a NumPy function that exchanges axes, for the elements and for the scales. Return the new array."""
         return self._permuted(change)
 
     def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:
-        """Apply the axis-exchanging function `change` to the elements and to the scales. Return the new array.
+        """Call the function `change`, which exchanges axes, for the elements and for the scales. Return the new array.
 
         To find the permutation of axes, the method applies `change` to a small array whose axes have distinct lengths.
         """
@@ -161,7 +161,7 @@ class BlockArray(Array):
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> BlockArray:
         """Concatenate arrays of one block format.
 
-        If arrays are joined along the axis of the blocks, every array except the last must end with a full block.
+        Arrays can be joined along the axis of the blocks only if every array except the last ends with a full block.
         """
         axis = (options.get("axis", arguments[0] if arguments else 0)) if called is np.concatenate else None
         same = {(one.axis, one.square, one.tensor_scale, one.ndim) for one in arrays}

@@ -135,7 +135,8 @@ def _shared_axis(per: Any, dimensions: int) -> int | None:
 def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int = -1, **options: Any) -> NDArray[Any]:
     """Return the numbers that an array from `quantise` represents.
 
-    The function also accepts elements, scales and a block format, like `fp9.blocks.dequantise`.
+    Like `fp9.blocks.dequantise`, the function also accepts three arguments: element codes, scale codes and a block
+    format.
 
     >>> dequantise(quantise([[1.0, 500.0]], "mxfp8_e4m3")).tolist()
     [[1.0, 448.0]]

@@ -88,15 +88,15 @@ def dot(
       lengths.
     - `c`: the initial value of each sum. The default is +0. `c` has the accumulator's output format, and the shape of
       the result. `format_c` states the format if `c` holds plain codes.
-    - `engine`: the accumulator model, an `Engine` or a name. The default is the same as in `matmul`.
+    - `engine`: the accumulator model, an `Engine` or a name. The default accumulator is the same as in `matmul`.
     - `scale_a`, `scale_b`: exponents k of scales 2**k, from -127 to 127. Give one exponent, or one per vector. With
       `block`, the last axis of the scales has one exponent for every `block` products of a vector. The accumulator
       model's field `scaling` states whether scales multiply products or sums.
     - `scale_format`: the format of the scales if the scales are codes (e8m0, ue4m3, ue5m3 or e6m2). A NaN scale makes
       the result NaN.
     - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis of `random_bits` holds one
-      integer for every rounding (see `Engine.steps`). If a scale multiplies the whole sum, one more integer is
-      needed.
+      integer for every rounding (see `Engine.steps`). If a scale multiplies the whole sum, the last axis of
+      `random_bits` holds one more integer.
     - `rng`: a seed or a NumPy Generator for stochastic rounding, instead of `random_bits`.
 
     >>> import fp9

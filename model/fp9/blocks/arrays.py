@@ -125,10 +125,10 @@ def dequantise(
 def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | None = None) -> np.float32:
     """Return the FP32 scale of a whole tensor, computed from its largest magnitude (amax) and rounded to nearest.
 
-    After division by the tensor scale, amax is the largest element times the largest block scale. For NVFP4, the tensor
-    scale is amax / (6 * 448). For the scale rule 4over6, the tensor scale is amax / (6 * 256). The function ignores
-    infinities and NaN. The tensor scale is 1 for an array of zeros. A tensor scale is never below the smallest normal
-    FP32 number.
+    The tensor scale is chosen so that amax divided by the tensor scale equals the largest element times the largest
+    block scale. For NVFP4, the tensor scale is amax / (6 * 448). For the scale rule 4over6, the tensor scale is amax
+    / (6 * 256). The function ignores infinities and NaN. The tensor scale is 1 for an array of zeros. A tensor scale
+    is never below the smallest normal FP32 number.
 
     Raises ValueError for block formats without a tensor scale.
     """

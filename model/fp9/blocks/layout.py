@@ -49,7 +49,7 @@ class Layout:
 
     @property
     def divides(self) -> bool:
-        """Return whether all blocks are full and contiguous in memory."""
+        """Return whether all blocks have the full length and lie contiguously in memory."""
         return not self.square and self.axis in (-1, len(self.shape) - 1) and self.shape[-1] % self.length == 0
 
     def blocks(self, array: NDArray[Any]) -> NDArray[Any]:

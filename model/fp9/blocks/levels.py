@@ -56,8 +56,9 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
     """Return scale codes (blocks,) that hold the block scale in the low bits and the level bits above.
 
-    A HiF4 scale code is a uint32, whose lowest 8 bits are the block scale in E6M2. The next 8 bits of a HiF4 scale
-    code are the level bits of level 1. The highest 16 bits of a HiF4 scale code are the level bits of level 2.
+    A HiF4 scale code is a uint32, whose lowest 8 bits are the block scale in E6M2. The next 8 bits of the code are
+    the level bits of the 8 groups of level 1. The highest 16 bits of the code are the level bits of the 16 groups of
+    level 2.
     """
     if not bits:
         return codes

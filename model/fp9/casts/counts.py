@@ -1,8 +1,8 @@
 """Counts of overflows, underflows, zeros and special values during a cast.
 
-Zeros, overflows and the largest magnitude are counted from the source numbers. Zero results and subnormal results are
-counted from the codes. The elements of an array section are counted one by one if the section has an infinity, a NaN
-or an uncertain overflow. An overflow is uncertain if it depends on the random bits of stochastic rounding.
+Zeros, overflows and the largest magnitude are counted from the source numbers. Zero and subnormal results are counted
+by their codes after the cast. The elements of an array section are counted one by one if the section has an infinity,
+a NaN or an uncertain overflow. An overflow is uncertain if it depends on the random bits of stochastic rounding.
 """
 
 from __future__ import annotations

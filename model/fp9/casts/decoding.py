@@ -93,9 +93,10 @@ def decode_to(
 
 
 def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Decode codes to the NumPy float type with the format's bit layout, or else to float32 or float64.
+    """Decode codes to the NumPy float type that has the format's bit layout.
 
-    Hybrid rounding needs the format's bit layout, because it takes a threshold from the lowest bits of the source.
+    If no type has it, decode to float32 or float64. Hybrid rounding needs the format's bit layout, because it takes a
+    threshold from the lowest bits of the source.
     """
     if fmt.native_dtype is None:
         return decode_to(codes, fmt, smallest_dtype(fmt))

@@ -45,7 +45,7 @@ def order(codes: ArrayLike, fmt: Format | str) -> NDArray[np.int64]:
     """Return sort keys for the total order of codes (IEEE 754-2019 section 5.10), in the shape of `codes`.
 
     The rising order is -NaN, -Inf, negative numbers, -0, +0, positive numbers, +Inf, +NaN. NaN codes with the same
-    sign are ordered by their bits. Codes with the same value have the same key. Keys of different formats are not
+    sign are ordered by their bits. Codes of equal numbers have equal sort keys. Keys of different formats are not
     comparable.
     """
     found = format(fmt)
@@ -69,8 +69,8 @@ def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray
     """Return the neighbour of each code in the direction of `toward`. The two arrays broadcast against each other.
 
     As in `numpy.nextafter`, the result is `toward` if both operands are equal, and NaN if an operand is NaN. The
-    successor of the largest number is infinity. In a format without infinity, the successor of the largest number is
-    the largest number.
+    neighbour above the largest number is infinity. In a format without infinity, `nextafter` returns the largest
+    number for the largest number.
     """
     found = format(fmt)
     start, end = np.broadcast_arrays(as_codes(codes, found), as_codes(toward, found))
@@ -86,8 +86,8 @@ def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray
 def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
     """Return the ulp of each number as float64, in the shape of `codes`.
 
-    The ulp of a number is the distance between two neighbouring numbers in its binade. Zero has the ulp of the lowest
-    binade. NaN and infinities give NaN.
+    The ulp of a number is the distance between two neighbouring numbers in its binade. For zero, the function returns
+    the ulp of the lowest binade. NaN and infinities give NaN.
     """
     found = format(fmt)
     numbers = decode_to(as_codes(codes, found), found, np.float64)

@@ -51,7 +51,7 @@ class RandomBits:
         return self.values if self.values.shape[0] == 1 else self.values[part]
 
     def of(self, rows: slice) -> RandomBits:
-        """Return the random integers for a slice of rows."""
+        """Return the random integers for a slice of the source array's rows."""
         return RandomBits(self.part(rows), self.width)
 
 
@@ -66,8 +66,8 @@ def random_bits_of(
 ) -> RandomBits | None:
     """Return the random bits for a source of the given shape, or None if the rounding mode needs no random bits.
 
-    The random bits are the integers in `given`, or come from the generator `rng`. `stochastic` selects an instruction's
-    rule:
+    The array `given` holds the random bits. Without `given`, the random generator `rng` supplies the random bits.
+    `stochastic` selects an instruction's rule:
 
     - `nvidia_rs`: four elements share a 32-bit word, so the last axis of `given` is a quarter as long as the source's
       last axis. In memory, the first element uses word[15:0] and the third element uses word[31:16]. PTX calls the

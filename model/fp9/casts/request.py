@@ -76,9 +76,9 @@ class Request:
 
 
 def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.uint32]:
-    """Multiply a slice of the source array by the cast's scale.
+    """Return the float32 bit patterns of a slice of the source array, multiplied by the cast's scale.
 
-    Round to odd in float32, and return the bit patterns.
+    The products are rounded to odd in float32.
     """
     from fp9.kernels.round32 import narrow_to_odd  # slow to load
 

@@ -83,8 +83,8 @@ def rounding_rows(fmt: Format) -> Rows:
 def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
     """Return the constants that the kernels need to round to a format with a cast policy.
 
-    A slow exact reference computes the codes and flags of overflow, infinity and NaN, for both signs. Raises ValueError
-    if the policy requires a code that the format does not have.
+    A slow exact reference computes which codes and flags overflow, infinity and NaN give, for both signs. Raises
+    ValueError if the policy requires a code that the format does not have.
     """
     infinite = _both_signs(Kind.INF, Fraction(0), fmt, policy)
     nan = _both_signs(Kind.NAN, Fraction(0), fmt, policy) if can_express_nan(fmt, policy) else [(0, Flags(0))] * 2
@@ -113,8 +113,9 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
 def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
     """Return the codes that vector kernels write for zero, overflow, infinity and NaN, for both signs.
 
-    If a code differs between the signs, the function sets the marker bit `takes_sign` in the code. The kernel then
-    inserts the source's sign bit. Returns None if the codes of the two signs differ in more than the sign bit.
+    If a code differs between the signs, the function sets the marker bit `takes_sign` in the code. The kernel
+    replaces the marker bit by the source's sign bit. Returns None if the codes of the two signs differ in more than
+    the sign bit.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)
@@ -174,7 +175,7 @@ def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
 def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
     """Return float32 if float32 can represent all numbers of the format times 2**scale.
 
-    Otherwise, return float64. `scales` is the pair of the lowest and the highest scale.
+    Otherwise, return float64. `scales` is a pair: the lowest and the highest exponent of the scales.
     """
     low, high = scales
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) + low

@@ -52,7 +52,7 @@ def echo(text: str) -> None:
 
 
 def console(stderr: bool = False) -> Console:
-    """Return Rich's console for standard output. With `stderr`, the console is for progress on standard error."""
+    """Return Rich's console for standard output. If `stderr` is true, the console writes to standard error."""
     from rich.console import Console  # slow to load
 
     class Plain(Console):

@@ -166,9 +166,9 @@ def doing(what: str) -> None:
 def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
     """Context manager that yields a function for reporting the steps of a command.
 
-    The function takes a text about the last step, the number of finished steps, and the number of all steps. With
-    `keep`, a line for each finished step stays on the screen. These lines also appear if standard error is not a
-    terminal. The option `--quiet` suppresses the lines.
+    The function takes a text about the last step, the number of finished steps, and the number of all steps. If
+    `keep` is true, a line for each finished step stays on the screen. These lines also appear if standard error is
+    not a terminal. The option `--quiet` suppresses the lines.
     """
     work = _work()
 

@@ -70,8 +70,8 @@ def matching(words: str) -> list[str]:
     If a topic has exactly the given name, the function returns only this topic. Otherwise, the function returns the
     topics whose names contain all the given words. If no name matches, the function returns the topics whose texts
     contain all the given words. Topics with the words in a heading come first. The other topics are sorted by how often
-    they contain the words. British and American spellings match each other. A synonym of a catalogue entry matches the
-    entry's name.
+    they contain the words. British and American spellings match each other. The user may also give a synonym of a
+    format, an accumulator or another catalogue entry.
     """
     key, texts = _key(words), topics()
     if key in texts:
@@ -84,7 +84,8 @@ def matching(words: str) -> list[str]:
 def mentioning(words: str) -> list[str]:
     """Return the help topics whose texts contain the given words.
 
-    If no text contains a synonym of a catalogue entry, the entry's name is searched instead.
+    If no text contains the words, and they are a synonym of a catalogue entry, the function searches for the entry's
+    name.
     """
     texts = topics()
     patterns = [re.compile(_pattern(part), re.IGNORECASE) for part in _key(words).split("-")]

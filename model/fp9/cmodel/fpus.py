@@ -1,6 +1,6 @@
 """C model of the dual-format floating-point unit (`Fpu`).
 
-The C model calls the step functions of the dot product and of the multiply-add.
+The C model calls two C functions: one for a dot product step, and one for a multiply-add.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Generator of C headers for golden models, or for formats and accumulator models."""
+"""Generator of C headers that contain a unit's golden model, or functions for formats and accumulators."""
 
 from __future__ import annotations
 

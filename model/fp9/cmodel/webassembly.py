@@ -83,7 +83,7 @@ def _sum(engine: Engine, operands: Sequence[Format]) -> str:
 def digest(text: str) -> str:
     """Return the SHA-256 digest of C source.
 
-    Changes of comments and white space in the C source do not change the digest.
+    The hash does not change if only comments or white space in the C source change.
     """
     return hashlib.sha256(" ".join(re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()).encode()).hexdigest()
 

@@ -29,7 +29,7 @@ _FP16_ALONE, _HALVES, _TF32 = Operands("16bit", (FP16,)), Operands("16bit", (FP1
 
 @dataclass(frozen=True, slots=True)
 class Instruction:
-    """Instruction of a device: its operand formats, its result format, and the name of its accumulator preset."""
+    """Matrix instruction of a device: operand formats, result format, and the name of the accumulator preset."""
 
     names: tuple[str, ...]
     result: str

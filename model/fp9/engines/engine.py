@@ -1,6 +1,6 @@
 """Accumulator models (engines), which define how a long sum is aligned and rounded.
 
-The numerical rules are in numerics.md, section on sums.
+The section on sums in numerics.md states the numerical rules of accumulator models.
 """
 
 from __future__ import annotations
@@ -275,7 +275,7 @@ class Engine:
     def order(self, depth: int) -> list[int]:
         """Return the indices of the products of a dot product of length `depth`, in the order in which they are added.
 
-        The last chunk may be incomplete; its steps then add fewer products.
+        If the last chunk is incomplete, the steps of this chunk add fewer products.
         """
         if self.chunk.interleave is None or self.chunk.length is None:
             return list(range(depth))
@@ -293,7 +293,7 @@ class Engine:
     def is_fused(self) -> bool:
         """Return whether every step is fused: an exact sum of its terms, which is rounded once.
 
-        The result is false for an accumulator model with chunks or with `zero_bypass`.
+        Return false for an accumulator model with chunks or with `zero_bypass`.
         """
         return (
             self.window.width is None and not self.step.exact and self.chunk.length is None and not self.nan.zero_bypass
@@ -337,8 +337,8 @@ def _has_subnormals(fmt: Format) -> bool:
 def alignment_exponent(fmt: Format, exponent: int) -> int:
     """Return the exponent by which an accumulator aligns a number of `fmt` in [2^exponent, 2^(exponent+1)).
 
-    A subnormal number is aligned with the lowest normal exponent of its format. An integer is aligned with the exponent
-    of the largest integer of its format.
+    For a subnormal number, return the lowest normal exponent of the format. For an integer, return the exponent
+    of the largest integer in the integer format.
     """
     if isinstance(fmt, FixedFormat | UnsignedFloat):
         return max(exponent, fmt.lowest_exponent)

@@ -84,7 +84,7 @@ class Format(abc.ABC):
     def min_normal_exponent(self) -> int:
         """Return the smallest normal exponent.
 
-        A nonzero result is tiny if its exponent is smaller (IEEE 754-2019 section 7.5).
+        A nonzero result below the smallest normal number is tiny (IEEE 754-2019 section 7.5).
         """
 
     @property

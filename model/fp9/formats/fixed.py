@@ -36,7 +36,8 @@ class FixedFormat(Format):
 
     A normal number with sign s, exponent field e and fraction m is (-1)^s 2^(e-bias) (1 + m/2^fraction_bits). With
     `subnormals`, a code with sign s, exponent field 0 and fraction m means (-1)^s 2^(1-bias) (m/2^fraction_bits).
-    Without `subnormals`, codes with exponent field 0 are normal numbers, except that fraction 0 then means zero.
+    Without `subnormals`, a code with exponent field 0 is a normal number if its fraction is nonzero, and otherwise
+    zero.
 
     Raises ValueError if a width or the bias is out of range, or if the special codes need more bits than the format
     has.

@@ -305,8 +305,8 @@ _Choice = TypeVar("_Choice", bound=Enum)
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
     """Return the member of the enumeration `kind` that has the name or synonym `value`, in any letter case.
 
-    A member of the enumeration is returned unchanged. Raises ValueError for an unknown or ambiguous name, and TypeError
-    for an object that is not a name.
+    If `value` is already a member of the enumeration, the function returns `value`. Raises ValueError for an unknown
+    or ambiguous name, and TypeError for an object that is not a name.
     """
     if isinstance(value, kind):
         return value

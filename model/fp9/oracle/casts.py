@@ -1,7 +1,7 @@
 """Slow exact reference (oracle) for casts: rounds exact fractions one by one.
 
 The code was written from the published papers and numerics.md. Tests compare the kernels with the oracle. The oracle
-and the kernels share only the format records. `oracle.sums` is the reference for dot products.
+shares no code with the fast kernels, except for the format records. `oracle.sums` is the reference for dot products.
 """
 
 from __future__ import annotations
@@ -63,7 +63,10 @@ def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Neighbours of a magnitude x: `below` <= x < `below + ulp`. `excess` is (x - below) / ulp."""
+    """Neighbours of a magnitude x: the number `below` <= x, and the next larger number `below + ulp` > x.
+
+    `excess` is (x - below) / ulp.
+    """
 
     below: Fraction
     ulp: Fraction
@@ -80,7 +83,7 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Random integer of `width` bits for stochastic rounding.
+    """Random integer of `width` bits, which stochastic rounding uses for one result.
 
     The weight of the random integer's top bit is half the weight of the target's last bit.
     """
@@ -262,7 +265,7 @@ def _max(negative: bool, fmt: Format) -> int:
 def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Flags]:
     """Cast an infinity, and return the code and flags.
 
-    If the result is an infinity, no flag is raised. Otherwise the cast raises `INVALID`.
+    If the cast of an infinity gives an infinity, no flag is raised. Otherwise the cast raises `INVALID`.
     """
     nan_only_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
     if policy.overflow is Overflow.SATURATE and nan_only_at_zero and not policy.inf_clip:

@@ -1,7 +1,7 @@
 """Slow exact reference (oracle) for sums of products, one accumulation step at a time.
 
-The oracle computes in exact fractions. Tests compare the kernels with the oracle. The oracle and the kernels share
-only the records of formats and engines.
+The oracle computes in exact fractions. Tests compare the kernels with the oracle. The oracle shares no code with the
+fast kernels, except for the records of formats and engines.
 """
 
 from __future__ import annotations
@@ -166,7 +166,8 @@ def _fused_step(engine: Engine, products: Sequence[Term], c: Term, bits: RandomB
 def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
     """Return the products of a step, after infinities that cancel each other are removed.
 
-    The returned products hold at most one +Inf and one -Inf. If both +Inf and -Inf remain, the sum is NaN.
+    The returned products hold at most one +Inf and one -Inf. If both +Inf and -Inf remain among the products, the sum
+    is NaN.
     """
     if engine.nan.infinity_run is None:
         return products

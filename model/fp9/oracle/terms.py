@@ -77,7 +77,7 @@ def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = Non
 
 
 def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
-    """Apply the flush to zero to the result of a step, and return the code and flags.
+    """Flush a tiny result of a step to zero if the accumulator model requires this, and return the code and flags.
 
     If the accumulator model flushes results, a tiny result becomes a zero with the same sign.
     """
@@ -89,7 +89,7 @@ def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
 
 
 def as_addend(engine: Engine, term: Term) -> Term:
-    """Apply the flush to zero to the addend of a step, and return the addend.
+    """Return the addend of a step, flushed to zero if the accumulator model requires this.
 
     If the accumulator model flushes addends, a subnormal addend becomes a zero with the same sign.
     """

@@ -73,9 +73,10 @@ def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
 
 
 def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
-    """Return the largest exponent of a step's terms. The largest exponent is the top of the window.
+    """Return the largest exponent of a step's terms.
 
-    Return None if all terms are zero and the accumulator model has no `zero_exponent`.
+    All terms of the step are aligned by this exponent. Return None if all terms are zero
+    and the accumulator model has no `zero_exponent`.
     """
     return _largest([*products, c] if engine.window.addend is Addend.INSIDE else products, engine.window.zero_exponent)
 
@@ -105,8 +106,8 @@ def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction
     """Return the sum of a CDNA3 accumulation step, and whether a 1 bit was truncated (MMA-Sim, GTR-FDPA).
 
     Products are truncated toward zero, and products with even and odd index are added separately. Both sums are
-    truncated toward minus infinity, and then added to each other. Then the addend C is truncated toward minus
-    infinity and added.
+    truncated toward minus infinity, and then added to each other. Finally, the addend C is truncated toward minus
+    infinity, and added to the sum of products.
     """
     window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None

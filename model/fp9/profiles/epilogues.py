@@ -34,7 +34,10 @@ def fused(x: Any, y: Any, z: Any) -> NDArray[np.float32]:
 
 
 def once(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Multiply the sums by the product of both scales. The product of the scales is rounded first."""
+    """Multiply the sums by the product of both scales.
+
+    Before this multiplication, the product of the two scales is rounded to FP32.
+    """
     return product(sums, product(scale_a, scale_b))
 
 
@@ -61,7 +64,7 @@ def added(sums: NDArray[np.float32], bias: NDArray[np.float32]) -> NDArray[np.fl
 def scaled_once(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np.float32]:
     """Compute total + sum * (scale_a * scale_b) for a chunk's sum, as a fused multiply-add.
 
-    The product of the scales is rounded to FP32 first.
+    Before this multiplication, the product of the two scales is rounded to FP32.
     """
     return fused(part, product(scale_a, scale_b), total)
 

@@ -57,9 +57,10 @@ class Split:
 class Epilogue:
     """Operations that a GPU library applies to the sums of a matrix product.
 
-    `scale` holds a function for each order of the two scales ("ab" or "ba"). The function applies both scales. `bias`
-    is the function that adds the bias, or None if its rounding is unknown. `outputs` lists the formats of the result.
-    `takes_result_scale` is false if the library ignores the scale of the result.
+    `scale` holds two functions, for the two orders ("ab" and "ba") in which the scales can be multiplied. The
+    function applies both scales. `bias` is the function that adds the bias, or None if its rounding is unknown.
+    `outputs` lists the formats of the result. `takes_result_scale` is false if the library ignores the scale of the
+    result.
     """
 
     scale: dict[str, Callable[[Any, Any, Any], Numbers]]

@@ -92,7 +92,7 @@ def _power_of_zero(engine: Engine) -> float:
 def _weights(engine: Engine, depth: int, order: str) -> _Weights:
     """Return the error limits of a dot product of `depth` products, for the worst split into partial sums.
 
-    The partial sums are added in any order.
+    The limits hold for every order in which the partial sums are added.
     """
     parts = np.arange(1, (depth if order == "any" else 1) + 1, dtype=np.float64)
     products = float(depth) if engine.step.exact else float(engine.step.products)

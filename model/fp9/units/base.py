@@ -145,8 +145,9 @@ class Unit(Clocking, abc.ABC):
     def group(self) -> int:
         """Return the number of consecutive operations in a group.
 
-        The operations of a group share a result, as the operations of a quantiser block do. If the unit computes
-        operations in groups, the number of operations must be a multiple of the group size.
+        The operations of a group produce one common result. For example, a quantiser block can take several
+        operations. If the unit computes operations in groups, the number of operations must be a multiple of the
+        group size.
         """
         return 1
 

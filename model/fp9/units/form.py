@@ -16,7 +16,7 @@ from fp9.units.toml import as_table, ordered_fields, value_text
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """Field of a unit specification for a form: the field's value as text, and the names that the field accepts.
+    """Form entry for one field of a unit specification: the field's value as text, and the accepted names.
 
     The text is empty if the field has no value. `offered` is empty for numbers. A field for formats or accumulator
     models also accepts names with parameters, but `offered` does not list such names. `several` is true if the user

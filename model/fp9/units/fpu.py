@@ -63,7 +63,7 @@ class Fpu(Unit):
         check_shared(self)
 
     def _check_step(self) -> None:
-        """Raise ValueError unless the engine adds both products and the addend in one exact step."""
+        """Raise ValueError unless the accumulator model adds all terms of a step exactly, and then rounds once."""
         own = ("result", "rounding", "products", "addend", "scaling")
         for parameter in PARAMETERS.values():
             value = parameter.of(self.engine)

@@ -194,9 +194,9 @@ class MultiFpu(Unit):
     `nan_boxing`, all bits above a narrow result are 1, as in RISC-V.
 
     For the rounding mode `sr`, the unit has a port `random` of `random_bits` bits. A unit with lanes has a port for
-    each lane. For stochastic rounding, the unit adds random bits to the bits below the last bit of the result. The
-    rounding `hybrid` applies to conversions from FP32, FP16 or BF16 to HiFloat8. In all other operations, `hybrid`
-    means `rna`.
+    random bits for each lane. For stochastic rounding, the unit adds random bits to the bits below the last bit of
+    the result. The rounding `hybrid` applies to conversions from FP32, FP16 or BF16 to HiFloat8. In all other
+    operations, `hybrid` means `rna`.
 
     With `scale`, the operation `convert` multiplies its operand by 2^scale exactly before the single rounding. The port
     `scale` is a signed number. NaN and infinities are not scaled.
@@ -430,7 +430,7 @@ class MultiFpu(Unit):
     def overflow_choices(self) -> tuple[Overflow, ...]:
         """Return the overflow policies among which the port `overflow` selects.
 
-        Return () if every result format has a fixed policy.
+        Return () if every result format has a fixed overflow policy.
         """
         return self.overflow if self.narrow or self.wide_overflow else ()
 

@@ -56,7 +56,7 @@ def check_operands(unit: str, field: str, formats: tuple[Format, ...], most: int
 
 
 def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
-    """Return the scale ports of an operand, one port for each block.
+    """Return the ports for the scale codes of an operand, with one port for each block.
 
     If there are several scale ports, the names end in the block number.
     """
@@ -103,7 +103,7 @@ def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
 def largest_code(fmt: Format) -> Fraction:
     """Return the largest magnitude of all finite codes in the format. For int8, this is 128.
 
-    The attribute `max` of int8 is smaller, because casts to int8 never give -128.
+    For int8, this magnitude is larger than the attribute `max`, because casts to int8 never give -128.
     """
     return Fraction(float(np.max(np.abs(fmt.table), where=np.isfinite(fmt.table), initial=0)))
 

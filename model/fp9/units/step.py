@@ -176,10 +176,10 @@ class Mac(Dot):
     If the accumulator model has chunks, the second-last stage holds a chunk register and a step counter. The last step
     of a chunk also adds the chunk register to the accumulator, acc = round(chunk + acc), and clears the chunk register.
     The accumulator has the output format and the rounding mode of the engine. The accumulator and the chunk register
-    are updated in one clock each, so a new operation can start in every clock. The operations LOAD, ACCUMULATE, ...,
-    FOLD give the same bits as `fp9.dot`. The flags of an operation are the OR of the flags of all its roundings. FOLD
-    adds an incomplete chunk to the accumulator. If the chunk register holds no products, FOLD changes nothing. Until
-    the first chunk is complete, the unit's result is the unchanged addend c.
+    are updated in one clock each, so a new operation can start in every clock. A sequence LOAD, ACCUMULATE, ...,
+    ACCUMULATE, FOLD gives the same result bits as `fp9.dot`. The flags of an operation are the OR of the flags of all
+    its roundings. FOLD adds an incomplete chunk to the accumulator. If the chunk register holds no products, FOLD
+    changes nothing. Until the first chunk is complete, the unit's result is the unchanged addend c.
 
     If the accumulator model interleaves products, `Engine.order` lists the products of each step of a chunk. In an
     incomplete last chunk, the user must replace missing products by +0.
@@ -187,9 +187,10 @@ class Mac(Dot):
     If the accumulator model is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. The
     accumulator holds the exact sum of the products since the last LOAD or CLEAR. A unit with an exact accumulator has
     no addend c. Its operation LOAD starts a new sum. Each operation gives the same result and flags as `fp9.dot` over
-    all products since the last LOAD or CLEAR. Infinities and NaN persist until the next LOAD or CLEAR. A sum outside
-    the accumulator's range wraps around. If later products bring the exact sum back into the range, the accumulator
-    is correct again. Pipeline stages after the accumulator round the exact sum to the result.
+    all products since the last LOAD or CLEAR. After an infinite or NaN product, the sum stays infinite or NaN until
+    the next LOAD or CLEAR. A sum outside the accumulator's range wraps around. If later products bring the exact sum
+    back into the range, the accumulator is correct again. Pipeline stages after the accumulator round the exact sum
+    to the result.
     """
 
     kind: ClassVar[str] = "mac"

@@ -16,8 +16,8 @@ from fp9.names import found_by, unknown
 class BlockFormat:
     """Block format: `length` elements share one scale.
 
-    - `levels`: lengths of the smaller groups within a block (HiF4). Every group has one scale bit, and a scale bit of
-      1 doubles the group's elements.
+    - `levels`: the lengths of the groups into which HiF4 divides a block, from the longest to the shortest. Every
+      group has one bit, called its level bit. If this bit is 1, all elements of the group are doubled.
     - `rules`: names of the supported scale rules, with the default first.
     - `rounding`: rounding mode of the elements.
     - `tensor`: whether the format allows an FP32 scale for the whole tensor (NVFP4).

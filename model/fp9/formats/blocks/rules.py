@@ -26,8 +26,8 @@ class ScaleRule:
 
     - `amax_first`: whether the scale rule first rounds amax to the precision of the elements. Ties round up.
     - `tries`: divisors that the scale rule tries one after another. Without `tries`, the divisor is the largest
-      element. The scale rule selects the divisor with the smallest sum of squared errors. If the sums are equal, the
-      rule selects the first divisor.
+      number of the element format. The scale rule selects the divisor with the smallest sum of squared errors. If two
+      divisors have equal sums, the scale rule selects the first of the two.
     - `reciprocals`: whether scales and elements are computed by multiplication with a reciprocal in bfloat16.
     """
 
