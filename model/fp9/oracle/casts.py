@@ -1,7 +1,7 @@
 """Slow exact reference (oracle) for casts: rounds exact fractions one by one.
 
 The code was written from the published papers and numerics.md. Tests compare the kernels with the oracle. The oracle
-shares no code with the fast kernels, except for the format records. `oracle.sums` is the reference for dot products.
+uses no code of the fast kernels, except for the format records. `oracle.sums` is the reference for dot products.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Slow exact reference (oracle) for sums of products, one accumulation step at a time.
 
-The oracle computes in exact fractions. Tests compare the kernels with the oracle. The oracle shares no code with the
+The oracle computes in exact fractions. Tests compare the kernels with the oracle. The oracle uses no code of the
 fast kernels, except for the records of formats and engines.
 """
 

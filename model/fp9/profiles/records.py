@@ -57,7 +57,7 @@ class Split:
 class Epilogue:
     """Operations that a GPU library applies to the sums of a matrix product.
 
-    `scale` holds two functions, for the two orders ("ab" and "ba") in which the scales can be multiplied. The
+    `scale` holds two functions, for the two orders ("ab" and "ba") in which the scales can be multiplied. Each
     function applies both scales. `bias` is the function that adds the bias, or None if its rounding is unknown.
     `outputs` lists the formats of the result. `takes_result_scale` is false if the library ignores the scale of the
     result.
