@@ -2,7 +2,8 @@
 
 Each number is rounded once. In 8-bit formats, very small numbers have fewer fraction bits. In HiFloat8, very large
 numbers have fewer fraction bits, too. A right shift moves the source significand so that its last kept bit is at a
-fixed bit position. This position does not depend on the target format. The rounder adds at this position:
+fixed bit position. The position of the last kept bit does not depend on the target format. The rounder adds at this
+position:
 
     1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
 
@@ -190,7 +191,7 @@ class Place(Step):
         return switch(m, select, self._targets)
 
     def _place(self, m: Module, places: Signal) -> None:
-        """Drive `places` with the number of fraction bits to drop."""
+        """Drive the signal `places` with the number of fraction bits that the selected target format drops."""
         for target in self._each_target(m):
             target.places(m, self.i.exponent, self._window, places)
 

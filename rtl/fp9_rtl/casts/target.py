@@ -18,8 +18,8 @@ class CastTarget(abc.ABC):
 
     Exponents in the circuit have the bias of the source format: they equal the true exponent plus `bias`.
 
-    `depth` is how many dropped bits affect the rounding. The depth is 1, or the number of random bits in a unit with
-    stochastic rounding.
+    `depth` is the number of dropped bits on which the rounding depends. The depth is 1, or the number of random bits in
+    a unit with stochastic rounding.
     """
 
     fraction_bits: int
@@ -55,8 +55,8 @@ class CastTarget(abc.ABC):
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
         """Drive `places` with the number of fraction bits that rounding drops at the given biased exponent.
 
-        `window` is the largest number of fraction bits in any target format of the unit. No number loses more than
-        `window` + 1 + `depth` bits.
+        `window` is the largest number of fraction bits in any target format of the unit. Rounding drops at most
+        `window` + 1 + `depth` fraction bits.
         """
 
     def clamped(self, exponent: Value) -> Value:
@@ -124,7 +124,7 @@ class FixedTarget(CastTarget):
 class HiFloat8Target(CastTarget):
     """The target format HiFloat8, whose precision is highest for numbers near 1.
 
-    HiFloat8's denormal numbers are powers of two: a code with the value M in its lowest bits is 2^(M - offset).
+    A denormal HiFloat8 code with the value M in its lowest bits represents the number 2^(M - offset).
     """
 
     fraction_bits = hif8.DOT_FIELDS[-1].fraction_bits
@@ -202,7 +202,7 @@ CIRCUITS = Circuits(
 def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:
     """Return the cast target of a format. `bias` is the exponent bias of the cast's source format.
 
-    `depth` is how many dropped bits affect the rounding.
+    `depth` is the number of dropped bits on which the rounding depends.
     """
     if isinstance(fmt, HiFloat8):
         return HiFloat8Target(fmt, bias, depth)

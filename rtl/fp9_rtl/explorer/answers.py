@@ -1,4 +1,4 @@
-"""Answer the explorer's requests for the data sheet or the area of a unit.
+"""Answer two requests of the explorer: for the data sheet of a unit, and for its area and delay.
 
 `sheet` answers immediately. `area` returns the area and delay of a unit, or the progress of their measurement.
 """
@@ -32,8 +32,8 @@ _AREAS = Areas()
 def sheet(asked: Mapping[str, str]) -> Record:
     """Return the fields of a unit, its data sheet as HTML and its timing diagram as SVG.
 
-    The parameter `unit` is the name of a catalogue unit, and `set` holds settings separated by `;`. Raises ValueError
-    for an unknown unit, an invalid setting, or a unit without hardware.
+    In a request, `unit` names a unit of the catalogue, and `set` holds its changed fields, separated by `;`. Raises
+    ValueError for an unknown unit, an invalid setting, or a unit without hardware.
     """
     name, settings = _named(asked)
     spec = _spec(name, settings)
@@ -52,8 +52,8 @@ def sheet(asked: Mapping[str, str]) -> Record:
 def area(asked: Mapping[str, str]) -> Record:
     """Return the area and delay of a unit, or the progress of their measurement.
 
-    The parameters are the same as for the function `sheet`. The explorer repeats a request until its measurement is
-    finished.
+    The request has the same parameters as a request for the data sheet. The explorer sends the same request again until
+    the measurement is finished.
     """
     return _AREAS.of(_spec(*_named(asked)))
 

@@ -1,7 +1,7 @@
 """Measure the areas of units in a separate process, while the explorer answers requests.
 
-The measuring process handles one unit at a time. A request expires after `PATIENCE` seconds unless the explorer repeats
-the request. A measurement whose request has expired is stopped as soon as another request is waiting.
+The measuring process handles one unit at a time. A request for a measurement expires after `PATIENCE` seconds unless
+the explorer repeats it. When a request has expired and another one is waiting, the measurement is stopped.
 """
 
 from __future__ import annotations
@@ -32,7 +32,7 @@ UNDER_WAY, MEASURED, REFUSED = "under way", "measured", "refused"
 
 
 class Areas:
-    """The areas measured so far, and the worker process that measures further units."""
+    """The areas of all units measured so far, and the worker process that measures further units."""
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
@@ -43,9 +43,9 @@ class Areas:
         self._worker: subprocess.Popen[str] | None = None
 
     def of(self, unit: Unit) -> Record:
-        """Return a record with the unit's area and delay, with an error, or with the progress of the measurement.
+        """Return the unit's area and delay, the reason why it has none, or the progress of its measurement.
 
-        The first call for a unit also requests the measurement of the unit.
+        The first call for a unit also starts the measurement, or queues it behind other measurements.
         """
         with self._lock:
             if unit in self._known:
@@ -69,7 +69,7 @@ class Areas:
     def _started(self) -> subprocess.Popen[str]:
         """Return the measuring process, and start the process if it is not running.
 
-        The measuring process leads its own process group, so that it can be ended together with its children.
+        The process leads a process group, so that killing the group also ends its child processes.
         """
         if self._worker is None:
             pipe = subprocess.PIPE

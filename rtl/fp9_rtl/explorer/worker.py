@@ -24,9 +24,9 @@ _FIGURES = ("mapping", "area_um2", "nand2", "flip_flops", "delay_ns")
 
 
 def main() -> None:
-    """Measure each specification on standard input, and end the process group at the end of the input.
+    """Measure each specification that arrives on standard input, and kill the process group at the end of the input.
 
-    The client waits for the final record of a specification before it sends the next line.
+    The client sends the next specification only after it has received the final record of the previous one.
     """
     for line in sys.stdin:
         threading.Thread(target=_answer, args=(json.loads(line),), daemon=True).start()

@@ -1,10 +1,10 @@
 """Wrap a pipelined unit in AXI4-Stream ports.
 
 The wrapper has a stream of operands and a stream of results, both with `tlast` and `tuser`. `tdata` holds the unit's
-ports in port order from bit 0, padded with zeros to whole bytes. The module `interfaces` gives the bit offset of each
-port in `tdata`. Port names follow the standard (AMBA AXI-Stream, IHI 0051), with the slave `s_axis_*` and the master
-`m_axis_*`. The reset `aresetn` is active low and is sampled at the rising edge of the clock `aclk`. The output `tvalid`
-does not wait for `tready`.
+ports in order, the first port at bit 0, padded with zeros to whole bytes. The module `interfaces` gives the bit offset
+of each port in `tdata`. Port names follow AMBA AXI-Stream (IHI 0051): operands enter at `s_axis_*`, and results leave
+at `m_axis_*`. The reset `aresetn` is active low and is sampled at the rising edge of the clock `aclk`. The output
+`tvalid` does not wait for `tready`.
 """
 
 from __future__ import annotations
@@ -56,8 +56,8 @@ def stream_members(unit: Unit, user_bits: int = 0) -> dict[str, wiring.Member]:
 class AxiStream(wiring.Component):
     """AXI4-Stream wrapper of a unit. The slave `s_axis_*` takes operands, and the master `m_axis_*` outputs results.
 
-    `tlast` and `tuser` pass through a separate chain of registers that advances in step with the unit's pipeline.
-    `tuser` has `user_bits` bits, and does not exist if `user_bits` is 0.
+    `tlast` and `tuser` pass through registers that advance in step with the unit's pipeline. `tuser` has `user_bits`
+    bits, and does not exist if `user_bits` is 0.
     """
 
     def __init__(self, unit: Unit, user_bits: int = 0) -> None:

@@ -1,8 +1,8 @@
 """Generate random bits for stochastic rounding with a linear feedback shift register.
 
 The register outputs a new word of random bits at each step. The sequence of bits is s[n + degree] = s[n] ^ s[n + tap] ^
-... Each step of the register advances by a whole word, so no random bit is used twice. Each new bit needs one exclusive
-OR for each tap:
+... In each step, the register shifts by a whole word, so that no random bit is used twice. Each new bit needs one
+exclusive OR for each tap:
 
     state       s[n]         ... s[n + degree - 1]           the word is its first `width` bits
     next state  s[n + width] ... s[n + width + degree - 1]
@@ -50,14 +50,14 @@ MAX_WIDTH = max(TAPS)
 class Lfsr(wiring.Component):
     """Hardware generator of `width` random bits per step, with a period of 2^degree - 1 steps.
 
-    In a period all words occur equally often, except that the word 0 occurs once less. The parameter `width` is 1 to
-    `MAX_WIDTH`. The parameter `seed` is the state after reset, taken modulo 2^degree, and must not be 0.
+    In each period, every word occurs equally often, except the word 0, which occurs once less. The parameter `width` is
+    1 to `MAX_WIDTH`. The parameter `seed` is the state after reset, taken modulo 2^degree, and must not be 0.
 
     The output `bits` is the current word. If the input `step` is 1, the register advances to the next word. If the
     input `load` is 1, the register stores the input `state` instead. A state of 0 would never change, so a loaded 0
     becomes 1.
 
-    For a cast, connect `bits` to the ports `random`. Connect `step` to the handshake `in_valid & in_ready`.
+    To feed a cast, connect the output `bits` to the cast's ports `random`, and `step` to `in_valid & in_ready`.
     """
 
     bits: Signal

@@ -71,7 +71,8 @@ class DotField:
 def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) -> tuple[View, Value, Value]:
     """Return the sum of the products in the form of a single product, and two flags.
 
-    The first flag is 1 if infinities of both signs occur. The second flag is 1 if an operand is a signalling NaN.
+    The first flag is 1 if both positive and negative infinite products occur. The second flag is 1 if an operand is a
+    signalling NaN.
 
     If products and addend are all zero, the sum of the products gets a sign that gives the final zero the correct sign.
     If all products are zero and have the same sign, the sum of the products has this sign. If the products cancel each
@@ -102,7 +103,7 @@ def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) 
 
 
 def _placed(m: Module, field: DotField, a: View, b: View, lane: int) -> Value:
-    """Return a product of two significands, shifted by its exponent within the fixed-point sum."""
+    """Return the product of one lane, shifted to its bit position in the fixed-point sum of all products."""
     scale = field.scale
     lowest = 2 * (scale.exponents.start - scale.precision + 1)  # weight of the product's last bit without a shift
     product = Signal(2 * scale.precision, name=f"product{lane}")

@@ -1,4 +1,4 @@
-"""Lanes of a multi-format FPU. The first lane computes operations on the whole word."""
+"""Lanes of a multi-format FPU. Operations on the whole word run in the first lane."""
 
 from __future__ import annotations
 

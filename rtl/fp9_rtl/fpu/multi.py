@@ -74,8 +74,8 @@ class PlaceMulti(Place):
     def _all_ones(self, m: Module, places: Signal) -> None:
         """Drive the signal that is 1 if all kept fraction bits of the result are 1.
 
-        In formats with fixed fields, a carry changes the exponent only for normal numbers, so only their fraction bits
-        count.
+        In formats with fixed fields, a carry changes the exponent of normal numbers only, so only their fraction bits
+        are tested.
         """
         super()._all_ones(m, places)
         for target in self._each_target(m):

@@ -80,10 +80,10 @@ class Scale:
         further right. Rounding reads `rounding_bits` bits below the last bit of the result. Detecting tininess reads
         one more bit.
 
-        The larger exponent may belong to a subnormal addend or to a product of two subnormal numbers. For both, the
-        adder must be exact down to the last bit of the smallest possible result. For every other product, the result's
-        leading 1 is at most zeros + 2 bit positions below the larger exponent. Below this leading 1, the adder must be
-        exact for the result's precision and its rounding bits.
+        The larger exponent may belong to a subnormal addend or to a product of two subnormal numbers. For such an
+        addend or product, the adder must be exact down to the last bit of the smallest possible result. Every other
+        result has its leading 1 at most z + 2 bit positions below the larger exponent, if products have z leading
+        zeros. The adder must then be exact for the result's precision and the rounding bits below its leading 1.
         """
         exact = 2 * self.precision + extra_bits - 2
         quanta = [fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) for fmt in self._formats]
@@ -129,7 +129,7 @@ class Scale:
 
     @property
     def field(self) -> range:
-        """Return the range of biased exponents, extended down to 0."""
+        """Return the range of the biased exponent field, which also includes 0."""
         return range(self.exponents.stop + self.bias)
 
     @property

@@ -1,7 +1,8 @@
 """Results of a multi-format FPU that need no rounding, such as comparisons.
 
-The result is one of two words, which a comparison of the operands a and c selects. The adder computes a - c exactly,
-and the sign of the difference gives the order. Operations without a comparison always select the first word.
+The result of such an operation is one of two words, which a comparison of the operands a and c selects. The adder
+computes a - c exactly, and the sign of the difference gives the order. Operations without a comparison always select
+the first word.
 """
 
 from __future__ import annotations

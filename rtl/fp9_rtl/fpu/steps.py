@@ -74,8 +74,8 @@ def _factors(fmt: FixedFormat) -> data.StructLayout:
     All exponents in the layout have the bias of the 16-bit format.
 
     The field `wide` is the significand of a 16-bit number. The fields `narrow0` and `narrow1` hold the significands of
-    the two 8-bit numbers. Unused significands are 0. The fields of lane 0 describe a 16-bit number or the first 8-bit
-    number.
+    the two 8-bit numbers. Unused significands are 0. The fields of lane 0 hold either a 16-bit number or the first
+    8-bit number.
     """
     lanes: dict[str, data.ShapeLike] = {}
     for lane in range(LANES):
@@ -151,7 +151,8 @@ class DecodeFpu(Step):
     def _decoded(self, m: Module, name: str, lane: int, taken: Value) -> data.View[data.StructLayout]:
         """Return the 8-bit operand of a lane.
 
-        If the input `taken` is 0, the returned significand is 0. In lane 0, the returned exponent is then also 0.
+        If the input `taken` is 0, the returned significand is 0. If `taken` is 0 in lane 0, the returned exponent is 0,
+        too.
         """
         formats = {"a": self._unit.a, "b": self._unit.b}[name]
         bits = self._format.exponent_bits
@@ -180,8 +181,8 @@ class MultiplyFpu(Step):
     """Form both exact products with one multiplier and normalise them. Exponents have the result's bias.
 
     In the multiplier, the lower rows of partial products use the second 8-bit significand of operand a. The upper rows
-    use the first 8-bit significand of a. If the 16-bit significands are 0, the output holds two products that do not
-    overlap.
+    of partial products use the first 8-bit significand of operand a. If the 16-bit significands are 0, the multiplier's
+    output holds two separate 8-bit products.
 
         bbbb......  x  aaaa......  ->  pppppppp............
         ......bbbb  x  ......aaaa  ->  ............pppppppp

@@ -1,6 +1,7 @@
 """Exact sum of a multi-format FPU: multiply, align, add, normalise.
 
-The term with the larger exponent keeps its position. The other term is shifted right, as in `sums.adder`:
+The term with the larger exponent keeps its position. The term with the smaller exponent is shifted right, as in
+`sums.adder`:
 
     larger    x.xxxxxxxxxxx|00|0
     smaller       x.xxxxxxx|gr|s     s: OR of all bits further right; g and r if `Scale.extra_bits` includes them
@@ -204,7 +205,7 @@ class AddMulti(Step):
 
 
 class NormaliseMulti(Step):
-    """Normalise the sum and drop its leading 1. Select the word of a result that needs no rounding."""
+    """Normalise the sum and drop its leading 1. Select the result of operations that need no rounding."""
 
     name = "normalise"
 

@@ -17,8 +17,8 @@ from fp9_rtl.synthesis.run import Progress, synthesise
 class TileArea:
     """Area in um2 and delay in ns of a matrix-product tile, for one synthesis mapping.
 
-    `element_um2` is the tile's area divided by its number of elements. The average per element includes the casts and
-    the control logic. All figures except `element_um2` are for the whole tile.
+    `element_um2` is the average area of an element: the tile's area divided by the number of elements. The average area
+    of an element includes the casts and the control logic. All figures except `element_um2` are for the whole tile.
     """
 
     tile: str

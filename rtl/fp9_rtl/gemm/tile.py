@@ -40,9 +40,9 @@ MAX_SIDE = 64
 class GemmTile:
     """The specification of a tile with `rows` x `columns` accumulators.
 
-    `a` and `b` are the formats of the two operands. `engine` is the accumulator model of each element. `target` is
-    the format to which results are cast. `mac_stages` is the number of register stages of each `mac`. A step adds
-    `products` products to every sum.
+    `a` and `b` are the formats of the two operands. `engine` is the accumulator model of each element. `target` is the
+    format to which results are cast. `mac_stages` is the number of register stages of each `mac`. In each step, every
+    element adds `products` products to its sum.
 
     Raises ValueError for sizes and formats that a tile does not support, and for an accumulator that no `mac` unit
     supports.
@@ -90,7 +90,7 @@ class GemmTile:
     ) -> GemmTile:
         """Return a tile whose elements are `unit`.
 
-        The unit is a `mac`, `dot` or `fma` unit; a `dot` or `fma` unit is first converted to a `mac`.
+        A `dot` or `fma` unit is replaced by the corresponding `mac` unit.
 
         Raises the same errors as the constructor. Raises ValueError for a unit with a bias port, because a tile has no
         bias ports.
@@ -109,16 +109,16 @@ class GemmTile:
 
     @property
     def products(self) -> int:
-        """Return the number of products that each element of the tile adds in a step."""
+        """Return how many products each element of the tile adds to its sum in a step."""
         return self.engine.step.products
 
     @property
     def row_bits(self) -> int:
-        """Return the number of operand bits that one row or one column receives in a step."""
+        """Return the number of operand bits that each row and each column of the tile receives per step."""
         return CODE_BITS * self.products
 
     def period(self, steps: int) -> int:
-        """Return the number of clock cycles between the starts of two consecutive matrix products.
+        """Return how many clock cycles after the start of a matrix product the next one can start.
 
         Each matrix product has `steps` steps. The handshake never stalls.
         """
@@ -132,9 +132,9 @@ class GemmTile:
 
     @property
     def cast(self) -> Cast:
-        """Return the specification of the cast below every column.
+        """Return the specification of the cast at the bottom of each column.
 
-        The source format of the cast is the addend's format, which can represent every result.
+        Results are cast from the addend's format, which can represent all of them.
         """
         return Cast(f"{self.name}_cast", self.engine.addend_format, (self.target,), (self.rounding,), (self.overflow,))
 
@@ -160,15 +160,15 @@ def _members(tile: GemmTile) -> dict[str, wiring.Member]:
 class GemmComponent(wiring.Component):
     """The hardware of a matrix-product tile.
 
-    A step is accepted in a clock cycle in which `in_valid` and `in_ready` are both 1. With G products per step, the
-    input `a` holds G columns of matrix A. With G products per step, the codes of row i begin at bit 8Gi of `a`, in the
-    order of the columns. With G products per step, the input `b` holds G rows of matrix B, and the codes of column j
-    begin at bit 8Gj. The inputs `a_format` and `b_format` select the formats of operands that have several formats. The
-    input `in_last` marks the last step. Pauses between steps are allowed.
+    A step is accepted in a clock cycle in which `in_valid` and `in_ready` are both 1. If a step adds G products to each
+    sum, the input `a` holds G columns of matrix A. In the input `a`, the codes of row i begin at bit 8Gi, in the order
+    of the columns. With G products per step, the input `b` holds G rows of matrix B, and the codes of column j begin at
+    bit 8Gj. The inputs `a_format` and `b_format` select the formats of operands that have several formats. The input
+    `in_last` marks the last step. Pauses between steps are allowed.
 
     A row of results is transferred in a clock cycle in which `out_valid` and `out_ready` are both 1. The output
-    `result` holds the row, with column j in bits 8j to 8j + 7. Row 0 comes first. The output `out_last` marks the last
-    row of results. The next matrix product begins after the last row.
+    `result` holds a row of results, with column j in bits 8j to 8j + 7. Row 0 comes first. The output `out_last` is 1
+    for the last row of results. The tile accepts the next matrix product after it has output the last row.
     """
 
     def __init__(self, tile: GemmTile) -> None:
@@ -248,7 +248,10 @@ class GemmComponent(wiring.Component):
                 m.d.comb += getattr(mac, f"{operand}_format").eq(token.format)
 
     def _drain(self, m: Module, taken: Value, arrived: Value, drains: Signal) -> Signal:
-        """Accept steps until the last step, then output the sums row by row. Return the number of the current row."""
+        """Accept operands until the last step of a matrix product, then output the sums row by row.
+
+        Return the number of the current row.
+        """
         ports: Any = self
         rows = self._tile.rows
         waits, row = Signal(), Signal(range(rows))

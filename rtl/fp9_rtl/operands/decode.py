@@ -55,8 +55,8 @@ class OperandDecoder(wiring.Component):
         The exponent of `operand` is the true exponent plus `offset`. `operand_layout` lists the fields.
 
         If `aligned` is true and `normalise` is false, the exponent is the one at which an accumulator aligns the
-        number. For a subnormal number, this is the lowest exponent of the format. All integers of a format are aligned
-        at the same exponent. An aligned significand begins with `places_above_exponent` extra bits.
+        number. For a subnormal number, the alignment exponent is the lowest exponent of its format. All integers of a
+        format are aligned at the same exponent. An aligned significand begins with `places_above_exponent` extra bits.
         """
         low, high = exponent_range(tuple(formats), bias_port)
         self._fraction_bits = significand_bits(formats) - 1

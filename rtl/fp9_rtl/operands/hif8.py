@@ -32,7 +32,7 @@ EXPONENT_SIZE_BITS = 4
 class DotField:
     """One row of HiFloat8's prefix code.
 
-    A row describes all HiFloat8 codes whose exponent field has `exponent_bits` bits, including the exponent's sign.
+    All HiFloat8 codes with the same dot field form one row, and `exponent_bits` is the length of their exponent field.
     """
 
     prefix: str
@@ -40,25 +40,27 @@ class DotField:
 
     @property
     def fraction_bits(self) -> int:
-        """Return the number of fraction bits that remain after the dot field and the exponent."""
+        """Return the number of fraction bits that the dot field and the exponent leave in a HiFloat8 code."""
         return MAGNITUDE_BITS - len(self.prefix) - self.exponent_bits
 
     @property
     def pattern(self) -> str:
-        """Return the pattern of 7 magnitude bits, with don't-care bits, that all codes of the row match."""
+        """Return a bit pattern, with don't-care bits, that matches the magnitude bits of all codes with the dot field
+        of this row.
+        """
         return self.prefix.ljust(MAGNITUDE_BITS, "-")
 
     @property
     def size_pattern(self) -> str:
-        """Return the pattern of the exponent's magnitude, including the leading 1 that codes do not store."""
+        """Return a bit pattern for the magnitude of the exponent, with the leading 1 that HiFloat8 codes omit."""
         leading = "1".ljust(self.exponent_bits, "-") if self.exponent_bits else ""
         return leading.rjust(EXPONENT_SIZE_BITS, "0")
 
     @property
     def layout(self) -> data.StructLayout:
-        """Return the layout of the 7 magnitude bits of a HiFloat8 code.
+        """Return the layout of the 7 bits of a HiFloat8 code below its sign.
 
-        The field `size` is the exponent's magnitude without its leading 1.
+        The field `size` is the magnitude of the exponent without its leading 1.
         """
         exponent = {"size": self.exponent_bits - 1, "negative": 1} if self.exponent_bits else {}
         return data.StructLayout({"fraction": self.fraction_bits, **exponent, "dot": len(self.prefix)})
@@ -68,7 +70,10 @@ DOT_FIELDS = (DotField("11", 4), DotField("10", 3), DotField("01", 2), DotField(
 
 
 def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: Value) -> None:
-    """Decode a finite, non-zero magnitude code. Drive the exponent plus `offset`, and the left-aligned fraction."""
+    """Decode a finite, non-zero magnitude code.
+
+    Drive the exponent of the number plus `offset`, and its fraction, left-aligned.
+    """
     size = Signal(range(HiFloat8.DENORMAL_OFFSET + 1))
     negative = Signal()
     denormal = Signal()
@@ -98,16 +103,18 @@ def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: 
 def _signed(size: Signal, negative: Value) -> Value:
     """Return `size`, negated if `negative` is 1.
 
-    Negation inverts only the bits above the lowest 1, with XOR gates, so no adder is needed.
+    Only the bits above the lowest 1 must be inverted, so XOR gates suffice and no adder is needed.
     """
     inverted = [negative & (size[:place].any() if place else 0) for place in range(len(size) + 1)]
     return (Cat(size, Const(0, 1)) ^ Cat(inverted)).as_signed()
 
 
 def encode(m: Module, exponent: Value, kept: Value) -> Signal:
-    """Return the magnitude code of a number with the given exponent. `kept` is the fraction, right-aligned.
+    """Return the HiFloat8 code of a magnitude from its exponent and its fraction bits.
 
-    The exponent ranges from -23, which stands for zero, to 15.
+    `kept` holds the fraction bits, right-aligned.
+
+    The exponent must be in the range from -23, which stands for zero, to 15.
     """
     code = Signal(MAGNITUDE_BITS)
     size = Signal(EXPONENT_SIZE_BITS)

@@ -20,7 +20,7 @@ Kind = TypeVar("Kind", bound=Unit)
 class Condition(Generic[Kind]):
     """The values that the hardware accepts for one field of a specification.
 
-    If a field is a list, the hardware must accept every value in the list.
+    If the field is a list, the condition holds if the hardware accepts every value in it.
     """
 
     field: str
@@ -42,7 +42,7 @@ class Condition(Generic[Kind]):
 
 @dataclass(frozen=True)
 class Circuits(Generic[Kind]):
-    """A set of units, and the conditions under which these units have hardware."""
+    """The units of one kind that share hardware, and the conditions under which this hardware exists."""
 
     units: str
     """The units in words, for example "a cast" or "a mac with chunks"."""

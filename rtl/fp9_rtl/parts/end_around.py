@@ -1,7 +1,7 @@
 """Addition with end-around carry, for numbers in one's complement.
 
 The carry-out is added at the lowest bit. A tree of (generate, propagate) pairs computes the carry-out of the whole
-word. The tree also distributes the carry-out to every bit, so no second adder is needed.
+word. The tree also computes the carry into every bit, so no second adder is needed.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_i
 
 
 class _Tree:
-    """A node of the carry tree: the bits from `first` to `end` - 1, and the two halves of the node."""
+    """A node of the carry tree for the bits from `first` to `end` - 1, with a node for each half of these bits."""
 
     def __init__(self, m: Module, generate: Value, propagate: Value, first: int, end: int) -> None:
         self._halves: tuple[_Tree, _Tree] | None = None
@@ -47,9 +47,9 @@ class _Tree:
         self._middle_name = f"carry_{middle}"
 
     def carries(self, m: Module, carry: Value) -> list[Value]:
-        """Return the carry into every bit of a node of the carry tree.
+        """Return the carries into all bits that the node covers.
 
-        `carry` is the carry into the node's first bit.
+        `carry` is the carry into the lowest bit of the node.
         """
         if self._halves is None:
             return [carry]

@@ -101,7 +101,9 @@ def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, nam
 
 
 def shift_left_narrow(m: Module, value: Value, kept: int, furthest: int) -> tuple[Value, Value, Value]:
-    """Shift `value` left until its top bit is 1. Return the first `kept` bits, a sticky bit, and the distance.
+    """Shift `value` left until its top bit is 1.
+
+    Return the first `kept` bits of the shifted value, a sticky bit, and the shift distance.
 
     The sticky bit is 1 if any bit after the kept bits is 1. The distance is at most `furthest`. Each stage drops the
     low bits that later stages cannot shift up into the kept bits. The variable `bounded` is 1 while the distance so far

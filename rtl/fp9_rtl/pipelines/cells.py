@@ -1,8 +1,8 @@
 """Group the cells of a Yosys netlist into operations.
 
-No pipeline register is placed inside an operation. A sum of three numbers is one operation, because synthesis builds it
-with one carry chain. A long increment is divided into several operations, so that a register can be placed in its carry
-chain.
+An operation is a group of cells that pipelining keeps together: no register is placed inside it. A sum of three numbers
+is kept together, because synthesis builds it with one carry chain. An increment of a long word is divided into several
+operations, so that a register can be placed between its parts.
 """
 
 from __future__ import annotations
@@ -42,7 +42,10 @@ class Cell:
         return tuple(dict.fromkeys(bit for bit in bits if isinstance(bit, int)))
 
     def to_json(self, renamed: Mapping[int, int]) -> dict[str, Any]:
-        """Return the cell in Yosys' JSON. `renamed` maps the old numbers of output bits to new numbers."""
+        """Return the cell in Yosys' JSON.
+
+        In the returned JSON, output bits get the new numbers that `renamed` maps them to.
+        """
         output = [renamed.get(bit, bit) if isinstance(bit, int) else bit for bit in self.ports["Y"]]
         return {
             "type": self.kind,
@@ -70,7 +73,7 @@ def _cell(cell: Mapping[str, Any]) -> Cell:
 
 
 def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[list[Cell]]:
-    """Yield operations. Two sums are combined into one operation if the first sum drives only the second sum."""
+    """Yield operations. If one sum drives only one other sum, both form one operation."""
     readers = Counter(bit for cell in cells for bit in cell.reads) + Counter(outputs)
     sums = {cell.ports["Y"]: cell for cell in cells if cell.kind in _SUMS and {readers[b] for b in cell.drives} == {1}}
     inner = {
@@ -89,7 +92,10 @@ def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[
 
 
 def _increments(cell: Cell, free: Iterator[int]) -> Iterable[Cell]:
-    """Divide a long increment into shorter increments, lowest bits first. Return any other cell unchanged."""
+    """Divide the increment of a long word into increments of its parts, lowest bits first.
+
+    Return any other cell unchanged.
+    """
     y = cell.ports["Y"]
     step = cell.ports.get("B", ())
     top = "0" if len(step) > 1 or not cell.parameters.get("B_SIGNED") else "1"

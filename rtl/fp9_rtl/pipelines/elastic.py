@@ -33,10 +33,10 @@ class StreamComponent(wiring.Component):
 
 
 class ElasticStage(StreamComponent):
-    """A register stage that accepts its input `i` if its register is empty or is emptied in the same cycle.
+    """A register stage whose input is ready if its register is empty or is emptied in the same clock cycle.
 
-    The stage holds its output `o` until the receiver accepts the output. A reset empties the stage. Subclasses define
-    what the register holds.
+    The output remains valid until the receiver accepts it. A reset empties the stage. Subclasses define what the
+    register holds.
     """
 
     def give(self, m: Module, held: Value) -> None:
@@ -50,7 +50,7 @@ class ElasticStage(StreamComponent):
     def taken(self, m: Module) -> Iterator[None]:
         """Open a context for assignments that happen when the stage accepts an operation.
 
-        While a result waits, the stage accepts no operation and no register changes.
+        While the output waits for its receiver, the stage accepts no operation, and no register changes.
         """
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
@@ -101,7 +101,7 @@ class Combinational(StreamComponent):
 class Pipeline(StreamComponent):
     """Several chains of datapath stages, with an elastic register after each chain.
 
-    The latency of the pipeline in clock cycles is the number of chains.
+    The pipeline has as many clock cycles of latency as it has chains.
     """
 
     def __init__(self, runs: Sequence[Sequence[Step]], clocking: Clocking = AS_EVER) -> None:

@@ -24,16 +24,16 @@ class FlowNetwork:
         return len(self._edges) - 1
 
     def edge(self, start: int, end: int, capacity: int) -> None:
-        """Add an edge with a capacity, and store the reverse edge next to it."""
+        """Add an edge with a capacity, and next to it a reverse edge without capacity."""
         for node, to, left in ((start, end, capacity), (end, start, 0)):
             self._edges[node].append(len(self._to))
             self._to.append(to)
             self._left.append(left)
 
     def source_side(self) -> set[int]:
-        """Return the nodes on the source's side of a minimum cut.
+        """Return the nodes that a minimum cut leaves on the side of the source.
 
-        If several minimum cuts exist, the function selects the cut with the fewest nodes on the source's side.
+        If several cuts are minimal, return the one with the fewest nodes on the side of the source.
         """
         while True:
             level = self._levels()
@@ -42,7 +42,7 @@ class FlowNetwork:
             self._fill(level)
 
     def _levels(self) -> dict[int, int]:
-        """Return the distance from the source to every node that residual edges can reach."""
+        """Return the distance from the source of every node that can be reached over edges with remaining capacity."""
         level = {self.SOURCE: 0}
         waiting = deque([self.SOURCE])
         while waiting:
@@ -55,7 +55,7 @@ class FlowNetwork:
         return level
 
     def _fill(self, level: dict[int, int]) -> None:
-        """Send flow along the shortest paths to the sink, until every shortest path has a saturated edge."""
+        """Send as much flow as possible along shortest paths to the sink, until each shortest path has a full edge."""
         following = [0] * len(self._edges)
         way: list[int] = []
         node = self.SOURCE

@@ -1,8 +1,8 @@
 """Map each operation to gates, and compute the gate delays.
 
-Each operation is mapped separately, so that no gate belongs to two operations that a register may separate. ABC maps
-the operations with the script of delay-balanced synthesis, but without buffering and cell sizing. ABC uses a small
-built-in library with typical delays of osu018 cells.
+ABC maps each operation separately, because a pipeline register may later separate two operations. ABC maps the
+operations with the script of delay-balanced synthesis, but without buffering and cell sizing. ABC uses a small built-in
+library with typical delays of osu018 cells.
 """
 
 from __future__ import annotations
@@ -68,7 +68,7 @@ write_json gates.json
 class Gate:
     """A gate with its output net, its input nets and its delay.
 
-    The delay of a gate includes the load of the gates in the same operation.
+    The delay of a gate includes its fan-out within the same operation.
     """
 
     output: int
@@ -80,9 +80,9 @@ class Gate:
 class Gates:
     """The gates of all operations. `drivers` maps each net to the gate that drives the net.
 
-    A bit between two operations has two nets: an output of the first operation, and an input of the second operation.
-    `read` maps bits to input nets, and `driven` maps bits to output nets. `load_delays` holds the additional delay of
-    each bit due to its fan-out.
+    A bit that passes between two operations has two nets: an output of the first and an input of the second. `read`
+    maps each bit to the net at an operation's input, and `driven` maps it to the net at an operation's output.
+    `load_delays` holds the extra delay of each bit that results from its fan-out.
     """
 
     drivers: Mapping[int, Gate]
@@ -105,7 +105,7 @@ class Gates:
 def map_operations(operations: Sequence[Sequence[Cell]], folder: Path) -> Gates:
     """Return the gates of the operations. Temporary files are written to `folder`.
 
-    In each operation, only the output of the last cell may drive other operations.
+    Only the last cell of an operation may drive other operations.
     """
     driven = [bit for operation in operations for bit in operation[-1].drives]
     inner = {bit for operation in operations for cell in operation[:-1] for bit in cell.drives}

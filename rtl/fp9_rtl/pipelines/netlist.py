@@ -31,10 +31,10 @@ write_json words.json
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A group of cells between which no register is placed, drivers first.
+    """A group of cells that pipelining keeps together, with drivers before readers.
 
-    The last cell drives the output of the operation. `reads` and `drives` are the operation's input and output bits,
-    without constants. `gates` are in topological order.
+    The last of these cells drives the operation's output. `reads` and `drives` are the operation's input and output
+    bits, without constants. `gates` are in topological order.
     """
 
     cells: tuple[Cell, ...]
@@ -48,7 +48,7 @@ class Netlist:
     """The operations of a datapath in topological order: each bit is driven before it is read.
 
     `inputs` are the bits of the first datapath stage's input fields. `outputs` are the bits of the last datapath
-    stage's output fields. `names` maps a bit to the name of its signal and its index in the signal.
+    stage's output fields. `names` gives each named bit the name of its signal and its index within the signal.
     """
 
     operations: tuple[Operation, ...]
@@ -75,7 +75,7 @@ def leaves(layout: data.Layout, prefix: str = "") -> Iterator[tuple[str, int]]:
 class _Datapath(wiring.Component):
     """A component that contains a chain of datapath stages.
 
-    The ports are named after the innermost fields of the first input layout and the last output layout.
+    The ports get the names of the innermost fields of the input and output layouts.
     """
 
     def __init__(self, steps: Sequence[Step]) -> None:
@@ -134,7 +134,10 @@ def _port_bits(words: dict[str, Any], direction: str) -> tuple[Bit, ...]:
 
 
 def _names(words: dict[str, Any]) -> dict[int, tuple[str, int]]:
-    """Return the name of each named bit: an input bit's own name, or the shortest name of any other bit."""
+    """Return the name of each named bit.
+
+    The bits of inputs have the input's name, and other bits have their shortest name.
+    """
     named: dict[int, tuple[str, int]] = {}
     taken: set[tuple[str, int]] = set()
     wires = [(name, wire["bits"]) for name, wire in words["netnames"].items() if not name.startswith("$")]

@@ -16,7 +16,7 @@ _NAMES = ("scale", "second")
 def tries(unit: Quantiser) -> tuple[Fraction, ...]:
     """Return the constants by which amax is divided, one for each candidate scale.
 
-    If every rule has one scale, return ().
+    If every scale rule has a single scale, return an empty tuple.
     """
     return next((tuple(map(Fraction, rule.tries)) for rule in unit.rules if rule.tries), ())
 

@@ -45,7 +45,7 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 def _reaches_both_ends(block: BlockFormat) -> bool:
     """Return whether a scale can be derived from a subnormal amax, or can exceed the largest scale.
 
-    This needs extra hardware, and happens only for block formats whose elements are all below 2.
+    Both cases need extra hardware, and occur only in block formats whose elements are all below 2.
     """
     return block.power < 2
 
@@ -65,8 +65,8 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
     """Return the code of amax. If amax is subnormal, shift its leading 1 out of the fraction.
 
-    This shift is exact if amax is at least half the smallest normal number. For any smaller amax, the scale is the
-    smallest scale, so its fraction is replaced by 0.
+    This shift is exact if amax is at least half the smallest normal number. If amax is smaller still, the smallest
+    scale is used, so the fraction of amax may be replaced by 0.
     """
     if not _reaches_both_ends(block):
         return amax

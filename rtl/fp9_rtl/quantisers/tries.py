@@ -5,17 +5,17 @@ elements e, the scale s and the tensor scale t, the squared error of the block i
 compares t s^2 sum e^2 - 2 s sum x e, which is smallest for the scale s with the smallest error. Both values are
 compared exactly, as integers:
 
-* The elements e are counted in units of the smallest element. A scale s is counted in units of the first scale's last
-  place, and the tensor scale t in units of the last place of t.
-* A number with a non-zero element is only a few binades below the largest magnitude amax. A number x is therefore
-  counted in units of a power of two at a fixed distance below amax.
-* The two sides of t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1) have different units. The ratio of
-  the two units is a power of two with few possible values, because amax is about 2 to 9 times the product s t.
-* The magnitudes of both sides are compared, and the right side is negated if the left side is negative. The tensor
-  scale t, a long factor, therefore multiplies an unsigned number, and the module `apart` bounds the number's width.
+* Elements are integer multiples of the smallest element. Both scales are integer multiples of the first scale's last
+  place. The tensor scale t is an integer multiple of its own last place.
+* If the element of a number x is not zero, x is only a few binades below amax, the largest magnitude of the block.
+  Such numbers are integer multiples of a power of two that lies a fixed number of binades below amax.
+* The second scale is better if t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1). The units of both
+  sides differ by a power of two. Few powers are possible, because amax is about 2 to 9 times the product s t.
+* The circuit compares the magnitudes of both sides. If the left side is negative, the right side is negated. The long
+  factor t therefore multiplies an unsigned number, whose width the module `apart` computes.
 
-If both scales have the same code, the first scale is chosen. Both scales can also be equal because both are limited to
-the largest scale.
+If both scales have the same code, the first scale is chosen. The codes can also be equal because both scales are
+limited to the largest scale.
 """
 
 from __future__ import annotations
@@ -127,15 +127,15 @@ def _field(unit: Quantiser, x: Value) -> Value:
 
 
 def _window(unit: Quantiser) -> int:
-    """Return how many binades below amax, the block's largest magnitude, a number can be whose element is not zero."""
+    """Return how many binades below the block's largest magnitude a number can be if its element is not 0."""
     return floor_log2(_FARTHEST * max(tries(unit)) / middles(unit.block)[0]) + 1
 
 
 class _Numbers:
     """The magnitudes of a block's numbers, each stored as a significand and a left shift.
 
-    The significands and shifts count multiples of a power of two, and every number with a non-zero element is such a
-    multiple.
+    All magnitudes are counted in units of one power of two, and numbers with a non-zero element are exact multiples of
+    it.
     """
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:
@@ -181,7 +181,8 @@ def _total(m: Module, values: Sequence[Value]) -> Value:
 def _places(unit: Quantiser) -> tuple[int, int, int]:
     """Return the constant part, minimum and maximum of the shift that aligns both sides of the comparison.
 
-    To the constant part, the circuit adds the exponent of amax and subtracts the exponents of both scales.
+    The shift is the constant part plus the exponent of amax, minus the exponents of the block's scale and the tensor
+    scale.
     """
     source, scale, element = unit.source, unit.block.scale, unit.block.element
     finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # factor 2, unit of x, smallest element

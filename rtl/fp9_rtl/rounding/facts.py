@@ -42,7 +42,7 @@ def sum_facts(unit: Dot) -> SumFacts:
 def join_facts(engine: Engine) -> SumFacts:
     """Return the facts about the addition that adds a chunk's sum to the running total.
 
-    For this addition, the chunk's sum counts as the only product.
+    In the returned facts, the field `products` describes the chunk's sum.
     """
     chunk = engine.result.format
     smallest = floor_log2(chunk.value_of(chunk.smallest_code))
@@ -76,8 +76,8 @@ def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
 def rounds_addend(engine: Engine) -> bool:
     """Return whether the addend can have more fraction bits than the result.
 
-    Such an addend must be rounded even if all products are zero. After rounding, the addend can be subnormal or can
-    overflow.
+    An addend with more fraction bits than the result must be rounded even if all products are zero. After rounding, the
+    addend can be subnormal or can overflow.
     """
     result, addend = engine.result.format, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

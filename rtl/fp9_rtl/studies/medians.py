@@ -31,9 +31,9 @@ _Group = tuple[tuple[Unit, ...], Unit]
 
 @dataclass(frozen=True)
 class Medians:
-    """A question about cost, and groups of units whose median areas answer the question.
+    """A question about cost, and groups of units whose median areas answer it.
 
-    Ratios in a group are relative to the group's reference unit.
+    The ratios in a group compare each unit with the group's reference unit.
     """
 
     name: str

@@ -27,7 +27,7 @@ def block_names(unit: Dot, size: int) -> tuple[str, ...]:
 def sum_bits(unit: Dot, size: int) -> int:
     """Return the number of magnitude bits in the exact sum of `size` products.
 
-    Bit 0 of the magnitude has the weight of the products' lowest bit position.
+    Bit 0 of the sum's magnitude has the weight of the lowest bit that a product can have.
     """
     return product_range(unit.a, unit.b, unit.bias_port).signed_bits(size) - 1
 
@@ -41,7 +41,7 @@ def scaled_places(unit: Dot, size: int) -> int:
 
 
 def exact_ends(unit: Dot) -> tuple[str, ...]:
-    """Return the extra field names of exact sums, `("zero_sign",)`. Return () if block sums are truncated to a window.
+    """Return the names of the fields that only exact sums need: `("zero_sign",)`, or () for sums in a window.
 
     The field `zero_sign` holds the sign that the exact sum has if it is zero.
     """

@@ -3,9 +3,8 @@
     products -> step -> step -> ... -> (+) -> result
                +0 ^                     ^ c
 
-The accumulation steps of a chunk are separate adders in series. In an accumulator (`mac` unit), one adder with a
-register does all accumulation steps instead. An accumulator (`mac`) uses from this module only the final addition to
-the total.
+The accumulation steps of a chunk are separate adders in series. In an accumulator (`mac` unit), a single adder with a
+register does all accumulation steps. An accumulator (`mac`) uses from this module only the final addition to the total.
 """
 
 from __future__ import annotations
@@ -30,7 +29,7 @@ def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayo
     """Return the datapath stages that sum a chunk of products, and add the sum to the total `c`.
 
     The function `step` takes the layout of its inputs, and returns the datapath stages of one accumulation step. The
-    layout names the products and the addend `c` of this step.
+    layout contains the products and the addend `c`.
     """
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]
@@ -124,7 +123,7 @@ class UnpackChunk(Step):
     """Unpack the code of a chunk's sum into the fields of a product.
 
     The unpacked exponent has the bias of the format of the running total. A subnormal sum is normalised if the format
-    of the total has lower exponents or no subnormals. Otherwise, a subnormal sum has the lowest exponent of the format
+    of the total has lower exponents or no subnormals. A sum that stays subnormal has the lowest exponent of the format
     of the chunk's sum.
     """
 

@@ -5,9 +5,9 @@ is zero, the register keeps the factors of an earlier operation:
 
     decode -> register -> multiply -> mask -> ...      signs and special flags always pass
 
-After the multiplier, a mask stage then sets the product to zero. In a unit with fewer pipeline stages, AND gates before
-the multiplier set both factors to zero if their product is zero. Gating applies only if both factors are finite, so 0 x
-Inf and 0 x NaN are computed as usual.
+A mask stage after the multiplier sets the product to zero. In a unit with fewer pipeline stages, AND gates before the
+multiplier set both factors to zero if their product is zero. Gating applies only if both factors are finite, so 0 x Inf
+and 0 x NaN are computed as usual.
 """
 
 from __future__ import annotations
@@ -114,8 +114,8 @@ class MaskZeros(Step):
 class HeldFactors(ElasticStage):
     """Decode the operands into an elastic register, which keeps the previous factors if a product is zero.
 
-    The first operation after a reset is always stored, because the register does not hold valid factors yet. Otherwise,
-    a simulator would propagate the register's unknown bits to the result.
+    The first operation after a reset is always stored, because the register does not hold valid factors yet. Without
+    this store, a simulator would propagate the register's unknown bits to the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

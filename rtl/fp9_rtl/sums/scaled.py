@@ -2,11 +2,11 @@
 
     products in fixed point -> sum -> times the scales -> normalise -> + c -> one rounding
 
-The product of a block sum and its scales is exact, and is added to the addend like a single product. A scaled sum below
-the result's lowest exponent is shifted right, and its lost bits become sticky. The shifted sum keeps enough bits to be
-rounded correctly. Blocks with different scales are first added in fixed point (module `blocks`). The addend is added
-last, so that an accumulator's loop contains only a multiply-add. `CIRCUITS` lists the conditions under which scaled
-sums have hardware.
+A block sum times its scales is exact, and a multiply-add adds it to the addend. If a scaled sum is below the result's
+lowest exponent, it is shifted right, and the lost bits become a sticky bit. After the right shift, the sum still has
+enough bits to be rounded correctly. Blocks with different scales are first added in fixed point (module `blocks`). The
+addend is added last, so an accumulator repeats only this addition in each cycle. `CIRCUITS` lists the conditions under
+which scaled sums have hardware.
 """
 
 from __future__ import annotations
@@ -185,7 +185,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 class SumProducts(Step):
     """Form the exact sum of the products as magnitude and sign.
 
-    Bit 0 of the magnitude has the weight of the products' lowest bit position.
+    Bit 0 of the sum's magnitude has the weight of the lowest bit that a product can have.
     """
 
     name = "sum"

@@ -48,9 +48,8 @@ def classify(
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
     """Add the infinite products in order, and return whether a positive and a negative infinity remain.
 
-    The products are processed in order. Two opposite infinities set both flags. A later infinity then clears the flag
-    of the opposite sign, unless a run of `run` products has ended with both flags set. After such a run, both flags
-    stay set.
+    The products are processed in order. Two opposite infinities set both flags. If both flags are set, a later infinity
+    clears the flag of the opposite sign. If both flags are set after each run of `run` products, they stay set.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):

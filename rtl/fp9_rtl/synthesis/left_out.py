@@ -1,8 +1,8 @@
 """Measure how much area each value of a specification field adds to a unit.
 
-A value of a field is, for example, an operation group of an FPU or a rounding mode of a cast. The area that a value
-adds is the area of the full unit minus the area of the unit without the value. Field values share logic, so their added
-areas do not sum to the area of the full unit.
+A value of a list field is, for example, a rounding mode of a cast or an operation group of an FPU. To find the added
+area, the unit is synthesised with and without the value, and the areas are subtracted. Several values can share logic,
+so the added areas do not sum to the area of the full unit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ from fp9_rtl.synthesis.run import Progress, synthesise_unit
 class LeftOut(NamedTuple):
     """One value of a specification field, with synthesis results for the unit with and without the value.
 
-    `whole` holds the results of the full unit, and `rest` holds the results of the unit without the value.
+    The field `whole` holds the results with the value, and `rest` holds the results without it.
     """
 
     field: str
@@ -36,7 +36,7 @@ class LeftOut(NamedTuple):
     def to_dict(self) -> dict[str, object]:
         """Return all fields of the object as plain values for JSON.
 
-        `part_um2` maps each mapping to the area that the value adds, in um2.
+        `part_um2` gives, for each mapping, the area in um2 that the value adds to the unit.
         """
         parts = {e.mapping: e.area_um2 - self.rest.estimate(e.mapping).area_um2 for e in self.whole.estimates}
         return {
@@ -49,10 +49,10 @@ class LeftOut(NamedTuple):
 
 
 def units_without(unit: Unit, field: str) -> Iterator[tuple[str, Unit]]:
-    """Yield each value of a specification field, together with the unit that lacks the value.
+    """Yield each value of a list field, with a copy of the unit that lacks this value.
 
-    A field value is skipped if the specification is invalid without the value. Raises ValueError if the field is
-    unknown or has fewer than two values.
+    A value is skipped if the unit is invalid without this value. Raises ValueError if the field is unknown or has fewer
+    than two values.
     """
     several = [f.name for f in dataclasses.fields(unit) if isinstance(v := getattr(unit, f.name), tuple) and len(v) > 1]
     if field not in several:

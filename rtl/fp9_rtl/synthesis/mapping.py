@@ -1,7 +1,7 @@
 """Map a flattened netlist to standard cells with two fixed sets of ABC scripts.
 
-With Yosys' default script, synthesis variability is larger than the difference between variants of a unit. The default
-script made a two-format multiply-adder smaller than the one-format multiply-adder inside it. The fixed scripts rank
+With Yosys' default script, repeated areas of one unit vary more than the areas of its variants differ. For example, a
+multiply-adder for two formats became smaller than the one for one of these formats. The scripts of this module rank
 variants of a unit correctly, and repeated areas agree within 1 to 2 per cent. All five ABC scripts start from the same
 netlist. The area-optimised mapping runs four scripts and takes the smallest netlist. The delay-balanced mapping runs
 one script.
@@ -69,7 +69,7 @@ class Mapped:
     """A netlist of library cells, with its cell counts and its worst path delay in ns.
 
     `cells` maps each cell name to the number of instances. The netlist file is mapped.v in `folder`. The netlist file
-    is deleted together with the folder of the prepared netlist.
+    exists until the folder of the prepared netlist is deleted.
     """
 
     script: str
@@ -94,7 +94,8 @@ def copy_liberty(library: Library, folder: Path) -> None:
 def cell_options(library: Library, where: str = "") -> str:
     """Return Yosys options that name a library's Liberty files and its excluded cells.
 
-    The options are valid for the Yosys commands `dfflibmap` and `abc`. `where` is the folder of the Liberty files.
+    The options are valid for the Yosys commands `dfflibmap` and `abc`. `where` is the path of the folder that contains
+    the Liberty files.
     """
     files = [f"-liberty {where}{name}" for name in _file_names(library)]
     return " ".join([*files, *(f"-dont_use {cell}" for cell in library.leave_out)])
@@ -107,8 +108,8 @@ def _file_names(library: Library) -> list[str]:
 def prepare_script(top: str, library: Library, share: bool = True) -> str:
     """Return the Yosys script that `prepare` runs.
 
-    If `share` is true, Yosys merges operators that are never active at the same time. Merging operators takes hours for
-    a circuit with many wide shifters.
+    If `share` is true, Yosys uses one operator for several operations that are never active at the same time. Finding
+    such operators takes hours for a circuit with many wide shifters.
     """
     script = PREPARE.format(top=top, cells=cell_options(library))
     return script if share else script.replace("synth ", "synth -noshare ", 1)
@@ -131,7 +132,7 @@ def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool 
 def shuffle(prepared: Path, seed: int) -> None:
     """Shuffle the cells of a prepared netlist, so that the synthesis variability can be measured.
 
-    ABC's result depends on the order of the netlist's cells, so a shuffled netlist gives another mapped netlist.
+    ABC's result depends on the order of the cells, so each order gives another mapped netlist.
     """
     file = prepared / "prepared.il"
     text = file.read_text()

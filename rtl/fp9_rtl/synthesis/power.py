@@ -78,10 +78,10 @@ def _between(points: tuple[float, ...], values: tuple[float, ...], at: float) ->
 class Arc:
     """Energies, transition times or delays of the falling edge and the rising edge of one pin.
 
-    `related` lists the input pins that cause the edge. `related` is empty for an edge of an input pin.
-    `when` is a Boolean expression over pins, and an empty `when` is always true. For transition times, `sense` states
-    whether the pin's edge has the same direction as the related pin's edge. A cell with several supplies has one arc
-    for each supply, and the energies of these arcs are added.
+    `related` lists the input pins whose edges cause the edge of this pin. For an edge of an input pin, `related` is
+    empty. `when` is a Boolean expression over pins, and an empty `when` is always true. For transition times, `sense`
+    states whether the pin's edge has the same direction as the related pin's edge. If a cell has several supplies, one
+    arc for each supply holds its share of the energy.
     """
 
     pin: str
@@ -97,8 +97,9 @@ class Cell:
     """A combinational cell with one truth table for each output, or a one-bit register.
 
     A combinational cell's truth tables are indexed by `inputs`, and the last input changes fastest. A register's truth
-    tables are indexed by its stored bit. `next_bit` is the truth table of the register's next value over `inputs`. The
-    register stores the next value at the rising edge of `clock`. `capacitance` maps each pin to its capacitance in fF.
+    tables of outputs are indexed by the stored bit. `next_bit` is the truth table of the register's next value over
+    `inputs`. At the rising edge of `clock`, the register stores the next value. `capacitance` maps each pin to its
+    capacitance in fF.
     """
 
     name: str
@@ -116,8 +117,8 @@ class Cell:
 class PowerLibrary:
     """The cells of a library whose energy can be measured, by name.
 
-    `refused` maps every other cell to the reason why its energy cannot be measured. `volts` is the supply voltage.
-    `wire_ff` is the wire capacitance of a net in fF for each input pin that the net drives.
+    For every cell that is not in `cells`, `refused` gives the reason why its energy cannot be measured. `volts` is the
+    supply voltage. `wire_ff` is the wire capacitance in fF that a net has for each input pin connected to it.
     """
 
     volts: float
@@ -242,14 +243,14 @@ class _Reader:
 def _of_bit(function: str, bits: tuple[str, ...]) -> tuple[bool, ...]:
     """Return the truth table of a register's output as a function of the stored bit.
 
-    `bits` names the stored bit and, if given, its complement.
+    `bits` names the stored bit and, if the library defines it, the complement of the stored bit.
     """
     both = truth_table(function, bits)
     return (both[0b01], both[0b10]) if len(bits) == 2 else both
 
 
 def _next_bit(ff: Group, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the truth table of a register's next value over the input pins, including clear and preset."""
+    """Return the truth table of a register's next bit over the input pins, including clear and preset."""
     taken = truth_table(ff.attributes["next_state"], inputs)
     for forced, bit in (("clear", False), ("preset", True)):
         if forced in ff.attributes:

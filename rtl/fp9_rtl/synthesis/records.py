@@ -20,9 +20,9 @@ NOTE = "no wires, no power, no placement: for comparing units side by side"
 class Estimate:
     """Synthesis results of one mapping: areas in um2, delay in ns, leakage in nW.
 
-    `script_areas_um2` are the areas of all ABC scripts of the mapping. `flip_flop_um2` is the total area of the
-    flip-flops, and `flip_flops` is their number. `leakage_nw` is the total leakage of all cells. The library gives the
-    leakage of a cell as the mean over the cell's input states.
+    `script_areas_um2` holds the area that each ABC script of the mapping reached. `flip_flop_um2` is the total area of
+    the flip-flops, and `flip_flops` is their number. `leakage_nw` is the total leakage of all cells. A cell's leakage
+    is the mean over its input states.
     """
 
     mapping: str
@@ -40,7 +40,7 @@ class Estimate:
 
     @property
     def spread(self) -> float:
-        """Return the largest script area divided by the smallest script area, minus 1.
+        """Return the spread of the areas of the ABC scripts: the largest area divided by the smallest area, minus 1.
 
         A spread of 0.03 means 3 %.
         """
@@ -145,7 +145,7 @@ def _deviation(values: Sequence[float]) -> float:
 class RepeatedRatio:
     """Ratio of the median areas and ratio of the median delays of two units.
 
-    `low` and `high` are the lowest and highest area ratio over all pairs of measurements with shuffled cells.
+    `low` and `high` bound the area ratio over all pairs of measurements of the two units.
     """
 
     numerator: str

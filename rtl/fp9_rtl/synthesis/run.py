@@ -65,7 +65,7 @@ def synthesise(
 
     Equal inputs give equal results. `clock` is the clock port of a module with flip-flops. `order` is the seed with
     which the cells are shuffled before ABC reads the netlist; 0 keeps the original order. If `share` is false, Yosys
-    does not merge operators that are never active at the same time. `cache` is the folder of cached results, by default
+    does not use one operator for several operations. `cache` is the folder of cached results, by default
     `cache_folder()`.
 
     Raises ValueError for unreadable Verilog, an unknown library or mapping, or a wrong clock port. Raises MissingTool

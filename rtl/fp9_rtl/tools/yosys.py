@@ -115,7 +115,7 @@ class _Server:
 def _ended_with_the_caller(child: int, connection: socket.socket) -> Iterator[None]:
     """Kill the child process if the caller is interrupted or times out.
 
-    When the caller continues, the child process has ended, so the caller may delete the child's folder.
+    After the kill, the caller may delete the folder in which the child process ran.
     """
     try:
         yield

@@ -1,10 +1,10 @@
 """Server process that forks a child process for each Yosys run.
 
-The caller starts the server with `python yosys_server.py SOCKET`. The server is started by its path, so that Python
-imports no other module of fp9. The server loads wasmtime and finds Yosys' machine code before it forks. A message on
-the socket passes two file descriptors: a connection for one run, and a file for the run's standard output. The child
-process answers with its process id on one line. The caller then sends the folder and the arguments of Yosys as one line
-of JSON. After the run, the child process answers with Yosys' exit status on one line.
+The caller starts the server with `python yosys_server.py SOCKET`. The caller starts the server by its file path, so
+that no other module of fp9 is imported. The server loads wasmtime and finds Yosys' machine code before it forks. Each
+message on the socket passes two file descriptors: a connection for one run, and a file for its standard output. The
+child process first answers with its process id, on one line. The caller then sends the folder and the arguments of
+Yosys as one line of JSON. After the run, the child process answers with Yosys' exit status on one line.
 """
 
 from __future__ import annotations
@@ -47,7 +47,7 @@ def main(control: socket.socket) -> None:
 
 
 def _reap(wait: bool) -> None:
-    """Wait for ended child processes, so that the processor time of the children is added to the server's time."""
+    """Wait for child processes that have ended, so that their processor time counts as the server's."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, 0 if wait else os.WNOHANG)[0]:
             pass
@@ -56,7 +56,7 @@ def _reap(wait: bool) -> None:
 def prepare() -> Path:
     """Return the path of Yosys' machine code for the present processor, and compile Yosys if the file is missing.
 
-    The yowasp programs use the same path, so Yosys is compiled only once per machine. If the machine code cannot be
+    The yowasp programs use the same path, so Yosys is compiled only once per machine. If Yosys' machine code cannot be
     written to disk, the process exits with an error message.
     """
     binary = (importlib.resources.files(PACKAGE) / PROGRAM).read_bytes()
@@ -80,7 +80,8 @@ def prepare() -> Path:
 def _in_child(step: Any, *arguments: Any) -> bool:
     """Run a function in a child process, and return whether the function succeeded.
 
-    wasmtime starts threads, and threads must not exist in the server process when it forks.
+    wasmtime starts threads, and a process with threads must not fork, so the server uses wasmtime only in a child
+    process.
     """
     child = os.fork()
     if child == 0:

@@ -51,7 +51,8 @@ def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
     """Return the bundles of fields that are inputs and outputs of each module.
 
     If a module reads at least two fields of a bundle, the whole bundle becomes an input of the module. `typed` contains
-    the words that have their own SystemVerilog type. A bundle contains such a word only if it contains nothing else.
+    the words that have their own SystemVerilog type. A word with its own type is part of a bundle only if the bundle
+    contains nothing else.
     """
     given: dict[Path, tuple[Bundle, ...]] = {(): ()}
     every: list[Bundle] = []

@@ -60,7 +60,7 @@ class Update:
 
 
 def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell], bool]) -> Update:
-    """Return the next value of a register, as conditions with values.
+    """Return the next value of a register as pairs of a condition and a value.
 
     The conditions come from the chain of multiplexers at the register's input, as far as only the register reads it.
     """

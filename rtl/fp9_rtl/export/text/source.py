@@ -111,7 +111,7 @@ def _outermost(value: ast.expr, kind: str) -> bool:
 
 
 def context_name(place: Place | None) -> str | None:
-    """Return the name that a source line assigns.
+    """Return the name of the variable that a line of Python source assigns.
 
     A cell that the source line creates may compute only a subexpression of the assigned expression.
     """

@@ -87,7 +87,7 @@ def _definitions(module: Module, dialect: Dialect) -> list[Definition]:
 def _loops(definitions: Sequence[Definition]) -> set[int]:
     """Return the signals that hold several values and depend on themselves.
 
-    If a dependency cycle contains no such signal, it is a real combinational loop of the circuit.
+    A dependency cycle in which every signal holds a single value is a real combinational loop of the circuit.
     """
     left = {id(d.signal): d for d in definitions}
     while True:

@@ -51,7 +51,10 @@ class Uses:
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
-        """Return how often each cell's value is used. A use counts twice if it reads only some bits of the value."""
+        """Return how often the value of each cell is used.
+
+        A use that reads only some of the bits counts as two uses.
+        """
         count: Counter[int] = Counter()
         for port in outputs:
             self._refer(port.bits, count)

@@ -136,7 +136,7 @@ def _common(group: Sequence[Path]) -> Path:
 def _without_repetition(path: Path, others: Sequence[Path]) -> Path:
     """Drop each name that only repeats the start of the next name: `decode`, `decode_a` becomes `decode_a`.
 
-    If another path is shortened to the same name, `one` is appended.
+    If the shortened path is already the path of another module, `one` is appended.
     """
     names = tuple(n for n, after in itertools.pairwise((*path, "")) if not f"{after}_".startswith(f"{n}_"))
     return names if names == path or names not in others else (*names, "one")

@@ -1,8 +1,8 @@
 """Add any number of products and an addend exactly in fixed point.
 
 Each product is shifted to its bit position in a field that holds the sum of all products. Products are not sorted, not
-aligned with each other and not normalised. The exponent range of the addend is larger than the exponent range of the
-products. A window that is slightly wider than the field holds the sum of the field and the addend:
+aligned with each other and not normalised. The addend has a larger exponent range than the products. A window that is
+slightly wider than the field holds the sum of the field and the addend:
 
     position   highest       top            ulp      lowest
                   | outside   |    field     | outside  | sticky
@@ -10,7 +10,7 @@ products. A window that is slightly wider than the field holds the sum of the fi
     addend     xxx|xxxxxxxxx  |   xxxxxxxxx  | xxxxxxxxx| xxx
 
 * If the addend reaches above `highest`, the products' sum is below a quarter of the addend's last place.
-  Such an addend is moved down to `highest`, because its true distance from the products does not affect rounding.
+  An addend above `highest` is moved down to `highest`, because its true distance does not affect the rounding.
 * Addend bits below `lowest` are worth less than half of the products' last place, and become one sticky bit.
   The lost addend bits can move the leading bit of the products' sum by at most one position.
   If the products cancel, the result is the addend with all its bits.
@@ -55,8 +55,8 @@ def placed_product(
 
     Bit 0 of the signal has the weight of the products' lowest bit position. A shifter moves the product by its exponent
     modulo 2^fine, where 2^fine is at least the width of the significand. A selector after the shifter moves the product
-    by a multiple of 2^fine. A product with a short exponent field needs no selector. Product bits outside the signal
-    are always 0.
+    by a multiple of 2^fine. If the exponent field of the product is short, there is no selector. The returned signal is
+    wide enough for the product: all bits of the product outside it are 0.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
@@ -196,8 +196,8 @@ class Place(Step):
 class Add(Step):
     """Add the two numbers in the products' field, then the addend's bits outside the field.
 
-    The sum has a sign and a magnitude that begins at the addition window's lowest bit position. The output `alone` is 1
-    if the products cancel and the addend lost bits, so that the result is the addend.
+    The sum has a separate sign, and its magnitude begins at the lowest bit position of the addition window. The output
+    `alone` is 1 if the products cancel and the addend lost bits, so that the result is the addend.
     """
 
     name = "add"

@@ -12,8 +12,8 @@ lowest exponent of its format.
 
 Non-zero truncated bits make the result inexact. Truncation toward zero only drops bits. With the truncation mode `jam`,
 the last kept bit becomes 1 if a dropped bit is 1. The truncation mode `floor` rounds each negative number down: it
-subtracts 1 in the window's last bit if the number loses bits. One extra operand of the adder subtracts the units of all
-negative terms that lose bits.
+subtracts 1 in the window's last bit if the number loses bits. The adder has one extra operand, which holds the total
+that floor truncation subtracts.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def term_names(unit: Dot) -> tuple[str, ...]:
 def places_above(unit: Dot) -> int:
     """Return how many bits a product or block sum has above the bit with the weight 2^exponent.
 
-    A product has one such bit more than its two factors have in total. The sum of a product group is aligned by its
-    scales, and can need more bit positions.
+    A product has one more bit above its exponent than both factors together. The exponent of a block sum is the sum of
+    its scale exponents, so a block sum can need more bits above it.
     """
     if unit.engine.step.group is not None:
         return scaled_places(unit, unit.engine.step.group)
@@ -79,11 +79,11 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranks:
-    """Ranks: exponents by which an addition window compares its terms to find the largest term.
+    """Exponents by which an addition window compares its terms to find the largest term.
 
     A product or addend with exponent e and n bits above weight 2^e has the rank e + n. A rank is stored with the
     exponent bias of the result format. The rank `nothing` is below all exponents. The field `zero` is the rank of a
-    product or addend that is zero. The field `lowest` is a lower bound for the largest rank in a sum.
+    product or addend that is zero. In every sum, the largest rank is at least `lowest`.
     """
 
     exponents: range
@@ -120,7 +120,8 @@ def lowest_of_zeros(unit: Dot) -> int:
 def headroom(unit: Dot, ranks: Ranks) -> int:
     """Return the number of sum bits above the addition window.
 
-    Bits above the addition window hold the carries of the sum. They also ensure that normalisation only shifts left.
+    Bits above the addition window hold the carries of the sum. The headroom also ensures that normalisation only shifts
+    left.
     """
     below = 1 - ranks.lowest if unit.engine.result.format.subnormals else 0
     return max(carry_places(unit), below)
@@ -174,7 +175,7 @@ def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]
 
 
 def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
-    """Return the number of negative terms that lose bits."""
+    """Return the total that floor truncation subtracts, which is the number of negative terms that lose bits."""
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 
 

@@ -1,9 +1,8 @@
 """Add the addend to the sum of the products, which was truncated to an addition window without the addend.
 
-The truncated sum is normalised, and is then added to the addend by a multiply-add's adder (module `adder`). The
-multiply-add adds the addend exactly. If the accumulator aligns addends, the addend is first truncated to the same
-window as the products. The window does not depend on the addend, so all window hardware is outside an accumulator's
-feedback loop.
+The truncated sum is normalised. The adder of a multiply-add (module `adder`) then adds the addend. The multiply-add
+adds the addend exactly. If the accumulator aligns addends, the addend is first truncated to the same window as the
+products. The window does not depend on the addend, so all window hardware is outside an accumulator's feedback loop.
 """
 
 from __future__ import annotations

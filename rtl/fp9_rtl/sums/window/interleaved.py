@@ -7,8 +7,8 @@
     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
 Truncation with the mode `floor` subtracts 1 in the last place of a negative number that loses bits. An extra operand of
-the following adder makes this subtraction. The products do not depend on the previous sum, so an accumulator's loop
-contains only the addition of the addend.
+the following adder holds the total that floor truncation subtracts. The products do not depend on the previous sum, so
+an accumulator's loop contains only the addition of the addend.
 """
 
 from __future__ import annotations
@@ -143,7 +143,7 @@ class AddHalves(Step):
 class AddAddend(Step):
     """Add the addend to the sum of all products.
 
-    Both are first truncated with the mode `floor`, in an addition window below the larger of their exponents.
+    Addend and sum are first truncated with the mode `floor`, in a window below the larger of their exponents.
     """
 
     name = "add_addend"

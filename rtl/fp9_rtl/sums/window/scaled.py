@@ -1,6 +1,6 @@
 """Apply scales to the terms of an addition window.
 
-Single products have power-of-two scales. Groups of products have scales of any format.
+Single products have power-of-two scales. Each group of products has two scales, which may have any format.
 """
 
 from __future__ import annotations
@@ -29,9 +29,9 @@ def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> li
 
 
 def _lowest(unit: Dot) -> int:
-    """Return an exponent that is too low for a term to have a bit in any addition window.
+    """Return an exponent so low that a term with this exponent has no bit in any addition window.
 
-    Zeros and addends have higher exponents, so the addition window's top stays above the returned exponent.
+    Zeros and addends have higher exponents than the returned one, so they determine the window's position.
     """
     return min(lowest_of_zeros(unit), places_above(unit)) - window_bits(unit)
 
@@ -39,7 +39,7 @@ def _lowest(unit: Dot) -> int:
 class ScaleProducts(Step):
     """Add the scale exponents to the products' exponents.
 
-    A product that is too small for every addition window gets an exponent just below the lowest window.
+    A product below all possible addition windows gets an exponent just below the lowest of them.
     """
 
     name = "scale"

@@ -34,7 +34,7 @@ class Cell:
     """One operation of a circuit. `inputs` maps port names to bits. `output` holds the bits that the cell drives.
 
     `signed` is True for a comparison of signed numbers. A register with asynchronous reset has the input `ARST`, and is
-    reset while `ARST` equals `reset_by`. Its input `RESET` holds the value after reset.
+    reset while `ARST` equals `reset_by`. The input `RESET` of the register holds the register's value after reset.
     """
 
     kind: str
@@ -192,8 +192,8 @@ def extended(bits: Bits, width: int, signed: bool) -> Bits:
 def _place(cells: Iterable[Cell]) -> None:
     """Find the source module of each cell that an optimisation in Yosys created.
 
-    Such a cell is assigned to the module that reads its output. If no module reads the output, the cell is assigned to
-    the module that drives its inputs.
+    A cell without a source module is assigned to the module that reads its output. If no module reads the output, the
+    cell is assigned to the module that drives its inputs.
     """
     lost = [cell for cell in cells if cell.path == ("?",)]
     if not lost:
