@@ -36,7 +36,7 @@ _NO_CHOICE = np.zeros(1, dtype=np.uint8)
 def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
     """For each distinct value, yield the value and the indices of the operations with this value.
 
-    If `values` is an integer, all operations have this value. Values must not be negative.
+    If `values` is an integer, this value applies to all operations. Values must not be negative.
     """
     if isinstance(values, int):
         yield values, slice(None)

@@ -17,9 +17,9 @@ def accumulate(result, output, s, op, terms, c, c_codes, limbs, codes, flags):
     """Run the operations `op` (n,) on an accumulator that starts at +0.
 
     After each operation, write the code and flags of the accumulator to the arrays `codes` and `flags`. Steps are
-    rounded to the format of `result`, and totals to the format of `output`; both are `fused.Result`. The flat arrays in
-    `terms` hold the operands of all operations, `s.products` operands for each operation. `c` (n,) holds the addends as
-    float64 numbers, and `c_codes` (n,) holds the addends' codes. `limbs` is work space for exact sums.
+    rounded to the format of `result`, and totals to the format of `output`; both are `fused.Result`. Each operation has
+    `s.products` operands in the flat arrays of `terms`. `c` (n,) holds the addends as float64 numbers, and `c_codes`
+    (n,) holds the addends' codes. `limbs` is work space for exact sums.
     """
     binades, order, t, mode, table = output
     chunk, filled = 0.0, 0

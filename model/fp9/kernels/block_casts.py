@@ -60,8 +60,8 @@ _ROW = 16
 def _tops(lanes, half, tops):
     """Write each block's largest magnitude to `tops`. The length of a block is a power of two.
 
-    `lanes` (n,) holds the patterns of all blocks one after another. Neighbouring patterns are compared in pairs, again
-    and again, until each block has a single maximum. `half` (n / 2,) is work space.
+    `lanes` (n,) holds the patterns of all blocks one after another. Neighbouring patterns are compared in pairs until
+    each block has a single maximum. `half` (n / 2,) is work space.
     """
     count = lanes.size // 2
     for i in range(count):

@@ -86,7 +86,8 @@ def count_all(patterns, codes, limits):
 def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overflows):
     """Encode one block, and count zeros, overflows and underflows in the same loop.
 
-    If `overflows` is false, the first loop does not count overflows. A second loop counts them if there are any.
+    If `overflows` is false, the first loop does not count overflows. The second loop counts overflows, and runs only
+    for a block that has any.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     nonzero, normal = U(limits.nonzero), U(limits.normal)

@@ -196,8 +196,8 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
 def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
     """Return the same results as `_window_sum`, but for an accumulator that adds even and odd products separately.
 
-    The even sum and the odd sum are added, and the result is rounded down. Then the addend `c` is added, and the result
-    is again rounded down.
+    The even sum and the odd sum are added, and the result is rounded down. The addend `c` is added last, and the sum is
+    rounded down again.
     """
     top_even, _, special_even, quiet_even = _largest(s, a, b, power_a, power_b, start, stop, 2)
     top_odd, _, special_odd, quiet_odd = _largest(s, a, b, power_a, power_b, start + 1, stop, 2)

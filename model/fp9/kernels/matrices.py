@@ -65,7 +65,7 @@ def _marked_sum(row, marks, a0, b0, lowest, t):
 
 @kernel
 def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
-    """Do the same as `rounded_chain`, and also record flags in `marks` (int32).
+    """Compute the same sums as `rounded_chain`, and record exception flags in `marks` (int32).
 
     A mark collects the flags of all finite sums of one accumulator (by OR). If the bit DOUBTFUL is set in a mark, a sum
     may have underflowed. `lowest` is the smallest normal number.
@@ -151,7 +151,7 @@ def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
 
 @kernel
 def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
-    """Do the same as `rounded_pairs`, and also record flags in `marks` (int64).
+    """Compute the same sums as `rounded_pairs`, and record exception flags in `marks` (int64).
 
     A mark collects the flags of all finite sums of one accumulator (by OR). If the bit DOUBTFUL is set in a mark, a sum
     may have underflowed. `lowest` is the smallest normal number.
@@ -189,7 +189,7 @@ def join(totals, parts, scale_a, scale_b, t):
 
 @kernel
 def join_flagged(totals, parts, scale_a, scale_b, t, lowest, marks):
-    """Do the same as `join`, and also record the exception flags in `marks`, as `rounded_pairs_flagged` does."""
+    """Compute the same totals as `join`, and record exception flags in `marks`, as `rounded_pairs_flagged` does."""
     for i in range(totals.shape[0]):
         row_scale = scale_a[i if scale_a.size > 1 else 0]
         row, part, own = totals[i], parts[i], marks[i]

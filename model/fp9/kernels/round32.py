@@ -1,7 +1,7 @@
 """Vectorised Numba kernels that convert float32 patterns to codes.
 
 All arithmetic is on 32-bit vector lanes, without branches or table look-ups. One vector register holds 16 (AVX-512) or
-8 (AVX2) elements. Numba widens uint32 sums to 64 bits. To prevent this, every step casts its result to `U` (uint32).
+8 (AVX2) elements. Every step casts its result to `U` (uint32), because Numba widens uint32 sums to 64 bits.
 Shift distances are masked to less than 32, so that Numba keeps 32-bit arithmetic.
 
 The magnitude bits a = x & 0x7FFFFFFF of a float32 pattern x rise with the magnitude of the number. Rounding to a format
@@ -278,7 +278,7 @@ _INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
 
 @kernel
 def raise_flags(patterns, grid, limits, flags):
-    """Write the flags that rounding float32 patterns to nearest or toward zero raises.
+    """Write the exception flags of rounding float32 patterns to nearest or toward zero.
 
     The pattern `INVALID_NAN` raises the invalid flag.
     """

@@ -212,7 +212,7 @@ def _work(task: tuple[Check, int]) -> tuple[str, int, int]:
 
 
 def run(folder: Path, show: Callable[[str], None], processes: int | None = None) -> dict[str, int]:
-    """Run all shards that are not yet listed as finished, and return the number of patterns per check.
+    """Run all unfinished shards, and return the number of compared patterns for each check.
 
     Raises ValueError at a difference. After an error, the file still lists all shards that were finished before.
     """

@@ -134,7 +134,7 @@ _CROSSED = 512
 
 @functools.lru_cache(maxsize=64)
 def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return positive magnitudes in rising order, for crossing with the magnitudes of another operand.
+    """Return positive magnitudes in rising order, for combination with all magnitudes of another operand.
 
     For a format of at most 8 bits, the function returns all positive magnitudes. For a wider format, the function
     returns the 16 smallest, the 16 largest, and evenly spaced magnitudes.

@@ -123,7 +123,7 @@ def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
 
 
 def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
-    """Return cover points of units with several products.
+    """Return the cover points of operations with special operands or zero products, for units with several products.
 
     If exactly one operand is special, the cover point is determined by the lane and the class of this operand. If all
     products are zero, cover points are the addends that are zero, or negative with a single bit set.
@@ -218,10 +218,10 @@ def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
 
     Class 1 holds values within half a step of the largest number. Class 2 holds values from half a step to one step
     above the largest number. Class 3 holds values in the first binade above the largest number's binade. Class 4 holds
-    values less than a quarter step below the smallest normal number. Such values round up even with unbounded exponent.
-    Class 5 holds values a quarter to half a step below the smallest normal number. Such values round up only on the
-    subnormal grid. Class 6 holds values from half the smallest number up to the smallest number. Class 7 holds values
-    below half the smallest number. Ties belong to no class.
+    values less than a quarter step below the smallest normal number. Class 4 values round up even with unbounded
+    exponent. Class 5 holds values a quarter to half a step below the smallest normal number. Class 5 values round up
+    only on the subnormal grid. Class 6 holds values from half the smallest number up to the smallest number. Class 7
+    holds values below half the smallest number. Ties belong to no class.
     """
     magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
     below, largest = magnitudes[-2:]

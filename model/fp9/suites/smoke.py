@@ -1,10 +1,11 @@
 """Selection of a smoke suite: a few hundred operations from the corner suite.
 
-First, one operation is selected for each rare cover point of the module `cover_points`. The other operations are
-sampled evenly from all classes of operations. Operations with the same select values, flags and upper result bits are
-in the same class. For each selection, a few dozen candidates are compared. The candidate with the rarest pairs of bit
-values wins. Half of the selections compare all input and result bits. The other half compare only bits that matter:
-inverting such a bit changes a result. No circuit is simulated to select the operations.
+First, one operation is selected for each rare cover point of the module `cover_points`. All other operations of the
+smoke suite are sampled evenly from the operation classes. Operations with the same select values, flags and upper
+result bits are in the same class. For each selection, a few dozen candidates are compared. The candidate with the
+rarest pairs of bit values is selected (pairwise coverage). Half of the selections compare all input and result bits.
+The other half compare only bits that matter: inverting such a bit changes a result. No circuit is simulated to select
+the operations.
 """
 
 from __future__ import annotations
@@ -88,7 +89,7 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
 def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
     """Return the leading bit position of each subnormal result, and 0 for all other results.
 
-    For accumulators and units without power-of-two scales, the list is empty, so that there are fewer classes.
+    Accumulators and units without power-of-two scales return an empty list, which limits the number of classes.
     """
     if unit.scale is None or unit.scale.precision > 1 or unit.has_state:
         return []
@@ -99,7 +100,7 @@ def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
 
 
 def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArray[np.bool_]:
-    """Return a mask (n, input bits): whether inverting the input bit changes a result in the operation's group."""
+    """Return a mask (n, input bits), true where inverting the input bit changes a result of the operation's group."""
     count = len(next(iter(columns.values())))
     decides = []
     for port in unit.inputs:

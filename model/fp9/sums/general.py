@@ -86,8 +86,8 @@ def _rounding(
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
     """Return an accumulator model's parameters for the kernels, and the number of 32-bit limbs of an exact sum.
 
-    `products` is the range of bit exponents that occur in products. In the returned parameters, the sum of each chunk
-    is added to a total, and 0 * NaN gives NaN.
+    `products` is the range of bit exponents that occur in products. The returned parameters are for accumulators in
+    which each chunk's sum is added to a total, and 0 * NaN is NaN.
     """
     addend_lowest, addend_highest = bit_range(engine.addend_format)
     base = min(products.start, addend_lowest)

@@ -272,7 +272,7 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def exponent_table(fmt: Format) -> NDArray[np.int8]:
-    """Return a table of the alignment exponent by code, as bytes.
+    """For each code, return the exponent that determines alignment, as a byte.
 
     Zeros, infinities and NaN have the table entry `NO_EXPONENT`.
     """

@@ -1,4 +1,4 @@
-"""The two sides of a product. Side of a product: some rows of an operand, with their scales."""
+"""The two sides of a product. One operand of a matrix product, as selected rows with their scales."""
 
 from __future__ import annotations
 
@@ -72,7 +72,7 @@ class Side:
 
     @functools.cached_property
     def powers(self) -> NDArray[np.float64]:
-        """Return the powers of two that determine alignment, row by row.
+        """Return the power of two that determines the alignment of each number, shape (rows, k).
 
         An accumulator without alignment window needs no such powers, so the array then has the shape (1, 1).
         """

@@ -109,7 +109,7 @@ class Rounded(Tiled):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether float64 can add the products of most rows exactly."""
+        """Return whether float64 can add the products exactly, except in a few rows."""
         usual = super().takes(engine, a, b, depth_bits)
         return usual and finer_rows(a, b, _fine_step(engine, a, b)) is not None
 

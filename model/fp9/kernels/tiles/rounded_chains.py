@@ -29,7 +29,7 @@ def block_of(products):
 
 
 class Step(NamedTuple):
-    """Power of two `unit` with its exponent, and the limit `ceiling` for sums of its multiples.
+    """Constants: the power of two `unit`, its exponent, and the limit `ceiling` for sums of multiples of `unit`.
 
     A sum of multiples of `unit` is exact if all magnitudes stay below `ceiling`.
     """
@@ -167,7 +167,7 @@ def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
     """Add a block of products to all rows of a panel.
 
     `packed` holds the numbers of `b`, the exponents of their lowest bits, and the index range (first, end) of the
-    products. `found` holds two masks of rows: rows that must be computed again, and rows with numbers finer than the
+    products. `found` is a pair of row masks: rows to recompute, and rows with numbers that are no multiples of the
     coarse unit.
     """
     (a, low_a, bounds), (values, low_b, first, last), (redo, fine) = left_side, packed, found

@@ -196,7 +196,7 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the factors of the negated products: the sign of each factor `a` is inverted.
+    """Return factors for the negated products, by inverting the sign of each factor `a`.
 
     In half of the operations, one of the three lowest bits of factor `a` is inverted too, so that products do not
     cancel fully.

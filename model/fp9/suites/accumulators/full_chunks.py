@@ -1,7 +1,7 @@
 """Operations on chunks with the largest partial sum, or a significand of all ones.
 
-A power of two nearly cancels a partial sum whose significand is all ones. If the partial sum is the largest number,
-products of every operand class are added to this sum.
+A power of two nearly cancels a partial sum whose significand is all ones. Products of every operand class are added to
+a partial sum that already is the largest number.
 """
 
 from __future__ import annotations
@@ -24,9 +24,9 @@ def full_chunks(unit: Mac, group: int) -> Inputs:
     """Return operation sequences in which the first lane sums powers of two.
 
     The number of operations in each sequence is a multiple of `group`. Some chunks add up to a significand of all ones.
-    Then the next power of two cancels all bits but the last. Both signs occur. In other chunks, a product of any class
-    is added to a partial sum that is the largest number. FOLD then adds the partial sum of the chunk to a total of any
-    class, such as zero or NaN.
+    After a significand of all ones, the next power of two cancels all bits but the last. Both signs occur. In other
+    chunks, a product of any class is added to a partial sum that is the largest number. FOLD then adds the partial sum
+    of the chunk to a total of any class, such as zero or NaN.
     """
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)

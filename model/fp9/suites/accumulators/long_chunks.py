@@ -25,10 +25,11 @@ _JOINED = 5000
 
 
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return operation sequences that add a product to a chunk with a long significand, and the number of sequences.
+    """Return a pair: operation sequences that add a product to a chunk with a long significand, and their number.
 
-    Every second corner-case operation gives one added product. The chunk first adds two products, whose sum is close to
-    the addend of the corner-case operation. FOLD then adds the partial sum of the chunk to a total of zero.
+    Every second corner-case operation provides a product that is added to the chunk. The chunk first adds two products,
+    whose sum is close to the addend of the corner-case operation. FOLD then adds the partial sum of the chunk to a
+    total of zero.
     """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
@@ -44,7 +45,7 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
 
 
 def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return operation sequences that add a zero product to a chunk, and the number of sequences.
+    """Return a pair: operation sequences that add a zero product to a chunk, and the number of these sequences.
 
     The chunk sums four products. The code of the sum differs in one bit from the code of zero, infinity or NaN. FOLD
     then adds the partial sum of the chunk to a total of zero.

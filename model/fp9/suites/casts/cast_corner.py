@@ -113,7 +113,7 @@ def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return stimulus just above a small target number or midpoint: one lower bit of the source is set in addition.
+    """Return sources that exceed a small target number or midpoint by a single lower bit.
 
     Each lower bit of the source is set in turn, under each rounding mode. If the result is subnormal, the circuit
     shifts the additional bit out, but the bit must still affect the rounding.
@@ -160,8 +160,8 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return stimulus for stochastic rounding: source bits plus random bits just carry out, or just fail to carry out.
 
-    Every binade occurs. Some sources have walking-bit patterns below the target's last bit, and some have several zeros
-    or ones there.
+    Every binade occurs. Below the target's last bit, some sources have a walking-bit pattern, and some have several
+    zeros or ones first.
     """
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []

@@ -44,7 +44,7 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
 
     The source bits that fit into the target are random. Below the target's last bit, the source has a tie or zeros,
     plus at most one further 1 bit. The circuit must keep every source bit when it normalises the source before
-    rounding. If the source format has few fraction bits, nothing is yielded: `brought_inside` then covers all
+    rounding. If the source format has few fraction bits, nothing is yielded, because `brought_inside` covers all
     subnormals.
     """
     source = fixed(unit.source)

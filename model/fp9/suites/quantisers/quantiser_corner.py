@@ -200,7 +200,7 @@ def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
 def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.random.Generator) -> Codes:
     """Return magnitudes at and next to scaled elements and their midpoints, shape (n, length).
 
-    The points belong to the scale that amax gives, and no magnitude exceeds amax.
+    Elements are scaled by the scale of amax, and no magnitude exceeds amax.
     """
     source = unit.source
     drawn = rng.choice(thresholds(source, unit.block.element), (len(amax), unit.block.length))
@@ -220,7 +220,8 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
 def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks whose amax is a scale threshold plus one lower bit, for every lane and bit.
 
-    The other numbers equal amax in all bits above the lower bit. They have 0 at this bit, and random bits below.
+    The other numbers equal amax in all bits above the lower bit. At the lower bit, the other numbers have a 0, followed
+    by random bits.
     """
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
@@ -261,7 +262,7 @@ def _beside(amax: Codes, others: Codes, places: Codes, length: int) -> Codes:
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks in which a single bit of amax decides the scale, for each bit and each lane.
+    """For each bit and each lane, return blocks in which only this bit of amax decides the scale.
 
     All other numbers equal amax without the deciding bit.
     """
@@ -290,7 +291,7 @@ def _any(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks with every exponent difference between a number and amax, in every lane.
+    """For every lane, return blocks with each exponent difference between a number and amax.
 
     The lane of amax is random. In a quarter of the blocks, all numbers except amax are powers of two.
     """
@@ -344,7 +345,7 @@ def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generat
     """Return the columns of all input ports of a quantiser.
 
     The last operation of a block selects the scale rule. In all other operations of the block, the select port is
-    random and must have no effect. Rule numbers above the number of rules also select the last rule.
+    random and must have no effect. On the select port, values above the last rule's number also select the last rule.
     """
     lanes = codes.reshape(-1, unit.width)
     columns = {x: lanes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}

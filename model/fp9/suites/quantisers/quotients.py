@@ -74,7 +74,7 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
-    """Return random blocks, in which most quotients of number and scale are within the range of the elements.
+    """Return random blocks. Most numbers, divided by the block's scale, are within the range of the elements.
 
     One sixteenth of the blocks have arbitrary codes.
     """
@@ -95,9 +95,9 @@ def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Bloc
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
     """Yield blocks in which the quotient of amax and the tensor scale is at or next to a threshold of the scale rule.
 
-    Every scale rule and every scale occur. A third of the tensor scales have a short significand. In a third of the
-    blocks, a change of the tensor scale's last bit changes the block scale. All numbers except amax are at or next to a
-    midpoint between two scaled elements.
+    Every scale rule and every scale occur. In a third of the blocks, the tensor scale has a short significand, which
+    gives exact quotients. In a third of the blocks, a change of the tensor scale's last bit changes the block scale.
+    All numbers except amax are at or next to a midpoint between two scaled elements.
     """
     length = unit.block.length
     for index, rule in enumerate(unit.rules):
@@ -116,9 +116,9 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks in which a single bit of amax decides the block scale, for each bit and each lane.
+    """For each bit and each lane, return blocks in which only this bit of amax decides the block scale.
 
-    The other numbers of the block are slightly smaller: amax with this bit cleared, or amax minus one.
+    The other numbers are amax with the deciding bit cleared, or amax minus one.
     """
     length, width = unit.block.length, unit.source.bits - 1
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(width), np.arange(length)))
@@ -143,7 +143,7 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) -> Blocks:
     """Return blocks with one number at or near the midpoint between two scaled elements, for each lane and midpoint.
 
-    In some blocks the tensor scale is 2^k ulps too large or too small, with k < `powers`. All exponents occur,
+    In some blocks, the tensor scale is off by 2^k ulps. The exponent k is less than `powers`. All exponents occur,
     including subnormal source numbers.
     """
     length, middles = unit.block.length, _middles(unit)
@@ -260,7 +260,7 @@ def _tiny(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
     """Return blocks with special codes: special source numbers in every lane, and special tensor scales.
 
-    Some tensor scales are negative, or differ from all zeros or all ones in a single exponent bit.
+    Some tensor scales are negative. Others have an exponent field that is all zeros or all ones except for one bit.
     """
     length, bits = unit.block.length, TENSOR_SCALE.fraction_bits
     codes = special_codes(unit.source)
@@ -303,7 +303,7 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _blocks_to_balance(unit: Quantiser, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return random magnitudes, shape (n, length), and tensor scales.
+    """Return random magnitudes (n, length), and one tensor scale for each row.
 
     The quotient of amax and tensor scale, divided by the largest element, lies between two neighbouring block scales.
     """

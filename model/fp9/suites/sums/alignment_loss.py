@@ -1,4 +1,4 @@
-"""Corner-case operations that lose a single bit below the last bit of the alignment window.
+"""Corner-case operations whose alignment window discards a single bit.
 
 The lost bit belongs to a product, to the addend, or to the sum of products. If the alignment window discards the lost
 bit, only the flag `inexact` changes. All other bits are inside the alignment window, because any discarded bit would
@@ -47,8 +47,8 @@ def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Input
     """Yield operations whose alignment window discards one bit of a product, for every pair of operand formats.
 
     The unit must add several products in one alignment window, which must not be wider than the result. The unit may
-    also have separate windows for even and odd products. Accumulators with wider windows yield nothing, because other
-    corner cases test the rounding of such accumulators.
+    also have separate windows for even and odd products. Accumulators with wider windows get no operations here,
+    because other corner cases test their rounding.
     """
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
@@ -84,11 +84,11 @@ def _is_narrow(unit: Dot) -> bool:
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
     """Return operations in which the lowest bit of one product is near the alignment window's last bit.
 
-    Over all operations, every lane gets the tested product. Half of the tested products are powers of two. The large
-    term, whose exponent sets the window's position, is the addend or another product. If the large term is a product,
-    the addend cancels this product in half of the operations. If even and odd products have separate windows, the large
-    product and the tested product are in the same window. With separate windows, the exponent difference of the two
-    products is random in half of the operations.
+    The tested product occurs in every lane. Half of the tested products are powers of two. The large term, whose
+    exponent sets the window's position, is the addend or another product. If the large term is a product, the addend
+    cancels this product in half of the operations. If even and odd products have separate windows, the large product
+    and the tested product are in the same window. With separate windows, the exponent difference of the two products is
+    random in half of the operations.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT
@@ -140,8 +140,8 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
 def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
     """Return operations in which the sum of two products has exactly two bits set.
 
-    The two products are in random lanes. The addend's last bit takes every position from just below the lower bit to a
-    window width above the lower bit.
+    The two products are in random lanes. Positions of the addend's last bit range from just below the sum's lower bit
+    to a window width above it.
     """
     rows, result = np.arange(_COUNT), fixed(unit.engine.output)
     found = _sums_of_two_bits(a.format, b.format, window)

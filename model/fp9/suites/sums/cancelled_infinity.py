@@ -1,8 +1,9 @@
 """Corner-case operations in which a finite product cancels an infinity's bit pattern.
 
-A circuit may add an infinity as if it were a number: the power of two above the largest number. Such a circuit computes
-a sum, but its result is infinity whatever the sum. If a finite product cancels the power of two that stands for
-infinity, the ignored sum is zero. A circuit may handle the sum zero as a special case, and then return a wrong result.
+A circuit may add an infinity as if it were a number: the power of two above the largest number. A circuit that adds an
+infinity as a number must still return infinity, whatever the sum. If a finite product cancels the power of two that
+stands for infinity, the ignored sum is zero. A circuit may handle the sum zero as a special case, and then return a
+wrong result.
 """
 
 from __future__ import annotations
@@ -25,8 +26,8 @@ _COUNT = 200
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations with a cancelled infinity, for every pair of operand formats with an infinity.
 
-    The accumulator must add several products, a complete chunk, in one step. For the finite factor y of the infinite
-    product, the format of the second factor must represent both y and 2y.
+    The accumulator must add several products, a complete chunk, in one step. The format of the finite factor y must
+    represent both y and 2y.
     """
     if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return

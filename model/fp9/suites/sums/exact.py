@@ -171,7 +171,7 @@ def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int
 
 
 def negated(unit: Mac, product: Product) -> Product:
-    """Return the factors of the negated product: the sign of factor `a` is inverted."""
+    """Return factors for the negated product, by inverting the sign of factor `a`."""
     return product[0] ^ int(sign_bits(unit.a)[product[2]]), *product[1:]
 
 
@@ -199,7 +199,7 @@ def _places(unit: Mac) -> Inputs:
     """Return operation sequences that set every single bit of a fixed-point register, with both signs of the sum.
 
     Each sequence loads a power of two, and then adds or subtracts the smallest product. The subtraction makes a borrow
-    ripple through the register. Adding a product of half an ulp of the result makes a tie.
+    ripple through the register. A tie occurs if the added product is half an ulp of the result.
     """
     powers = power_products(unit)
     smallest = powers[min(powers)]

@@ -1,6 +1,6 @@
 """Corner-case operations whose chunks lose bits before the last step.
 
-In one step, the products are near the last bit of the alignment window, or near the rounding position. Each other step
+The products of one step lie near the last bit of the alignment window, or near the rounding position. Each other step
 of the chunk adds zero, or adds a product that cancels the large one. The last bits inside the window decide the result,
 and the discarded bits decide the flags.
 """
@@ -45,8 +45,8 @@ def _ends(engine: Engine) -> list[int]:
 def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
     """Return operations in which one step of a chunk discards bits. Most other steps add zero.
 
-    Some other steps cancel the large product, and some discard bits as well. Addends are zero, random codes, or cancel
-    the sum, exactly or up to one ulp.
+    Some other steps cancel the large product, and some discard bits as well. Addends are zero, random, or cancel the
+    sum (exactly or up to one ulp).
     """
     steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
     every = [_step(unit, a, b, end, rng) for _ in range(steps)]

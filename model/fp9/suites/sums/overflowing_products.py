@@ -25,10 +25,10 @@ _COUNT = 1000
 def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations for every pair of operand formats whose products can exceed the largest result.
 
-    The largest product must exceed the largest result by more bits than the result format has. Some bits of the
-    internal sum then never appear in a finite result. For units with one product, nothing is yielded, because a second
-    product is needed for cancellation. For units with one pair of operand formats, nothing is yielded, because other
-    corner cases test such units.
+    The exponent of the largest product must exceed the largest result's exponent by more than the result's precision.
+    Some bits of the internal sum of products then appear in no finite result. For units with one product, nothing is
+    yielded, because a second product is needed for cancellation. For units with one pair of operand formats, nothing is
+    yielded, because other corner cases test such units.
     """
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]
@@ -45,7 +45,7 @@ def _beyond(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inpu
     """Return operations whose products have random signs, and exponents from the largest result's exponent upwards.
 
     Within an operation, the exponents of all products are equal or differ by one. Addends are random codes, zero, or
-    cancel the sum of products up to a remainder.
+    nearly cancel the sum of products.
     """
     result, formats, shape = fixed(unit.engine.output), (a.format, b.format), (_COUNT, unit.products)
     exponents = several_products.by_exponent(*formats)[2]

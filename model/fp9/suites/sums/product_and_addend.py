@@ -182,7 +182,7 @@ def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
 
 
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose addend has the product's significand and the opposite sign, at every exponent difference.
+    """For every exponent difference, return operations whose addend has the product's significand and opposite sign.
 
     A circuit that ignores a bit of the shift distance cancels the product by mistake.
     """
@@ -246,8 +246,8 @@ ADDENDS_SHARE = 0.2
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
     """Return NaN addends whose payloads are walking-bit patterns, and products of every class.
 
-    The pairs of operand formats together get about `count` operations. Each pair of operand formats gets every
-    `pairs`-th NaN payload, starting at index `number`.
+    The pairs of operand formats together get about `count` operations. Several pairs of operand formats share the NaN
+    payloads: each pair gets every `pairs`-th payload, from index `number` on.
     """
     codes = walking_codes(result)
     payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
@@ -264,7 +264,7 @@ def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pai
 
 
 def crossed(*axes: Any) -> tuple[Codes, ...]:
-    """Return all combinations of the given codes: for each argument, an array (n,)."""
+    """For each argument, return an array (n,), such that the arrays contain all combinations of the given codes."""
     grid = np.meshgrid(*(np.asarray(axis) for axis in axes), indexing="ij")
     return tuple(axis.reshape(-1).astype(np.uint32) for axis in grid)
 
@@ -272,7 +272,7 @@ def crossed(*axes: Any) -> tuple[Codes, ...]:
 def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np.int64], ...]:
     """Return `count` points of an integer grid as index arrays. All points occur about equally often.
 
-    Points beyond full repetitions of the grid are sampled without replacement.
+    If `count` is no multiple of the grid size, the remaining points are sampled without replacement.
     """
     total = int(np.prod(sizes))
     rest = rng.permutation(total)[: count % total]

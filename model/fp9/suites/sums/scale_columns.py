@@ -115,7 +115,7 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 
 
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return the addends multiplied by a power of two, so that their exponents match the scaled products.
+    """Return addends that are multiplied by a power of two to match the exponents of the scaled products.
 
     This power of two is the product of the first block's two scales, rounded down to a power of two. If the scaled
     addend leaves the format's range, its exponent is clamped to the range. Zeros, subnormals and special codes stay

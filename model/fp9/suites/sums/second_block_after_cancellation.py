@@ -1,6 +1,6 @@
 """Corner-case operations of several scaled blocks, in which the addend cancels one block.
 
-The addend leaves only the sum of the other block, which is smaller by any number of bits.
+The addend cancels one block. The sum of another block remains, which is smaller by any number of bits.
 
     one block    x x x x x x
     another                          x x x
@@ -42,7 +42,7 @@ def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]
 def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
     """Return operations in which two random blocks have a few nonzero products each.
 
-    The exponents of the two block sums differ by a random number of bits, if the scales can give this difference.
+    If the scales allow, the exponents of the two block sums differ by a random number of bits.
     """
     assert unit.scale is not None
     formats, rows, numbers = (unit.a[first], unit.b[second]), np.arange(_COUNT), unit.scale.ordered_magnitudes()[1:]

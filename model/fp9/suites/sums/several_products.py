@@ -166,7 +166,7 @@ def _has_negative_zero(fmt: Format) -> np.bool_:
 
 
 def _single_bits(result: FixedFormat) -> Codes:
-    """Return codes of both signs with a single 1 bit, a single 0 bit, or a mask of ones.
+    """Return codes of both signs whose other bits are a walking one, a walking zero, or a mask of ones.
 
     Each code occurs four times, with the four sign patterns of the function `zeros`.
     """

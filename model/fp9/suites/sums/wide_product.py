@@ -131,7 +131,7 @@ def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations in which one operand is the largest number or differs in one bit from a zero, infinity or NaN.
+    """Return operations in which one operand is the largest number, or one bit flip from zero, infinity or NaN.
 
     The other operands are chosen so that product and sum stay finite.
     """
