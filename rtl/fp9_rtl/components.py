@@ -177,8 +177,9 @@ def _block_stages(unit: Quantiser) -> dict[str, StreamComponent]:
 
 
 def _cast_stages(unit: Cast) -> dict[str, StreamComponent]:
-    """Return the pipeline stages of a cast. If the cast has an amax output, the last stage computes the running
-    maximum.
+    """Return the pipeline stages of a cast.
+
+    If the cast has an output `amax`, the last stage computes the running maximum.
     """
     if not unit.amax:
         return _pipeline(unit)

@@ -1,4 +1,4 @@
-"""Answer two requests of the explorer: for the data sheet of a unit, and for its area and delay.
+"""Answer the explorer's requests for a unit's data sheet, and for its area and delay.
 
 `sheet` answers immediately. `area` returns the area and delay of a unit, or the progress of their measurement.
 """

@@ -45,9 +45,7 @@ class DotField:
 
     @property
     def pattern(self) -> str:
-        """Return a bit pattern, with don't-care bits, that matches the magnitude bits of all codes with the dot field
-        of this row.
-        """
+        """Return the pattern of the magnitude bits in all codes with the dot field of this row."""
         return self.prefix.ljust(MAGNITUDE_BITS, "-")
 
     @property

@@ -57,8 +57,9 @@ def fields_layout(fmt: FixedFormat) -> data.StructLayout:
 
 
 def addend_layout(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of an addend: biased exponent (1 for subnormals), significand with leading
-    bit, special flags.
+    """Return the layout of an addend: biased exponent, significand with leading bit, special flags.
+
+    The biased exponent of a subnormal addend is 1.
     """
     return data.StructLayout(
         {

@@ -1,4 +1,4 @@
-"""Bounds on the difference between two quantised values of a number, one for each candidate scale.
+"""Bounds on the difference between the results of quantising a number with two scales.
 
 A quantiser may try two scales for a block and compare their sums of squared errors. The width of the comparator for
 squared errors follows from the bounds in this module. Both candidate scales result from dividing the block's largest

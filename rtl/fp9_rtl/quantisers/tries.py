@@ -75,8 +75,9 @@ class _Sums:
 
 
 def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> Value:
-    """Return whether quantising with the second candidate scale gives the smaller squared error. The two scales must
-    differ.
+    """Return whether quantising with the second candidate scale gives the smaller squared error.
+
+    The two scales must differ.
     """
     (first, exponent), (second, other) = (_significand(unit.block.scale, i[name]) for name in scale_names(unit))
     numbers = _Numbers(m, unit, i)
@@ -119,8 +120,9 @@ def _significand(fmt: Format, code: Value) -> tuple[Value, Value]:
 
 
 def _field(unit: Quantiser, x: Value) -> Value:
-    """Return the biased exponent of a magnitude. For a subnormal number, return the exponent of the smallest normal
-    number.
+    """Return the biased exponent of a magnitude.
+
+    For a subnormal number, return the exponent of the smallest normal number.
     """
     field = x[unit.source.fraction_bits :]
     return field + ~field.any()
@@ -151,8 +153,9 @@ class _Numbers:
             self._numbers.append((Cat(magnitude[:bits], magnitude[bits:].any()), power))
 
     def sums(self, codes: Sequence[Value]) -> _Sums:
-        """Return sum e^2 and sum x e over a block's numbers x and their elements e, for one candidate scale. `codes`
-        are the element codes without signs.
+        """Return sum e^2 and sum x e over a block's numbers x and their elements e, for one candidate scale.
+
+        `codes` are the element codes without signs.
         """
         m, element = self._m, self._unit.block.element
         sizes = counts(element)

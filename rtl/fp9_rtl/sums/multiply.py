@@ -57,9 +57,7 @@ class DecodeOperands(Step):
         return m
 
     def _bypass(self, m: Module) -> None:
-        """Replace both factors by +0 if one factor is zero and the other is NaN-Inf, the single code for NaN and
-        infinity.
-        """
+        """Replace both factors by +0 if one is zero and the other is NaN-Inf (one code for NaN and infinity)."""
         merged = {operand: self._is_merged(m, operand, formats) for operand, formats in self._offered.items()}
         for a, b in self._pairs:
             x, y = (self._decoders[name][1].operand for name in (a, b))

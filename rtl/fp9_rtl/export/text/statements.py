@@ -110,9 +110,7 @@ def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
 
 
 def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signal]:
-    """Return the signals to declare first: registers, submodule outputs, and signals that are read before they are
-    defined.
-    """
+    """Return the signals to declare first: registers, submodule outputs, and signals read before they are defined."""
     defined = {id(d.signal): number for number, d in enumerate(ordered)}
     late = {
         read for number, definition in enumerate(ordered) for read in definition.reads if defined.get(read, -1) > number

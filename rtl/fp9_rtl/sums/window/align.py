@@ -96,8 +96,9 @@ class Ranks:
 
 
 def ranks_of(unit: Dot, products: range) -> Ranks:
-    """Return the range of the exponents by which an addition window compares its products and its addend. `products` is
-    the range of product exponents.
+    """Return the range of the exponents by which an addition window compares its products and its addend.
+
+    `products` is the range of product exponents.
 
     If the addend is added inside the addition window, the range includes the addend's exponents.
     """

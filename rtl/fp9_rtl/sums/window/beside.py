@@ -1,4 +1,4 @@
-"""Add the addend to the sum of the products, which was truncated to an addition window without the addend.
+"""Add the addend to a sum of products that was truncated to a window without the addend.
 
 The truncated sum is normalised. The adder of a multiply-add (module `adder`) then adds the addend. The multiply-add
 adds the addend exactly. If the accumulator aligns addends, the addend is first truncated to the same window as the
