@@ -3,7 +3,8 @@
 The files have the layout of the repository north-numerical-computing/MATLAB-tensor-core. The folder
 `model_validation/GPU/FORMAT` has four files. A line of `a_GPU_FORMAT.txt` or `b_GPU_FORMAT.txt` holds the elements of
 one vector as float32 numbers in hex. A line of `c_GPU_fp32.txt` or `d_GPU_OUTPUT.txt` holds one float32 number in
-binary. In a file of FP16 results, d is an FP16 number. The addend C was then rounded to FP16 before the addition.
+binary. In a file of FP16 results, d is an FP16 number. For FP16 results, the addend C was rounded to FP16 before the
+addition.
 """
 
 from __future__ import annotations
@@ -195,9 +196,9 @@ def explain(rows: Rows) -> Verdict:
 def _rules(operands: str, engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
     """Sort accumulator models, simplest model first. Return the names of each model.
 
-    Models of GPU instructions for the given operand format come first. Otherwise a model with a narrower alignment
-    window counts as simpler, because it rarely reproduces sums by chance. A model without a window comes last. Of two
-    models with equal windows, the model with fewer changed parameters comes first.
+    Models of GPU instructions for the given operand format come first. Next come models with narrow alignment windows,
+    because they rarely reproduce sums by chance. Models without a window come last. Of two models with equal windows,
+    the model with fewer changed parameters comes first.
     """
     names: dict[Engine, list[str]] = {}
     for engine in engines:
@@ -239,7 +240,7 @@ def steps_of(
 ) -> list[Step]:
     """Compute one sum step by step with the given accumulator model, and return the steps that round.
 
-    An accumulator model that adds exactly has no such steps.
+    If the accumulator model adds exactly, the list is empty.
     """
     seen: list[oracle.Taken] = []
     products = oracle.product_terms(engine, a, b, format_a, format_b)

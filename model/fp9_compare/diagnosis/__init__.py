@@ -1,10 +1,10 @@
 """Diagnosis: finds the differences from the specification that explain wrong results.
 
-A `Difference` record describes one possible difference of an implementation from its specification. The same
-differences from a specification are tried on hardware and on software. `explain` finds the differences from the
-specification that reproduce the results. If one difference from the specification is not enough, `explain` combines
-several differences. `conversions` describes casts and decoding functions of libraries as specifications. `software`
-checks functions and named libraries.
+A `Difference` record describes one possible difference of an implementation from its specification. The search tries
+the same possible differences for hardware units and for library functions. `explain` finds out in which ways an
+implementation differs from its specification. If one difference from the specification is not enough, `explain`
+combines several differences. `conversions` describes casts and decoding functions of libraries as specifications.
+`software` checks functions and named libraries.
 """
 
 from fp9_compare.diagnosis.conversions import Conversion, Narrowed, Reading

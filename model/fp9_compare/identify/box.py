@@ -1,4 +1,4 @@
-"""Black box: an implementation whose interface is known, but whose accumulator is unknown."""
+"""Implementation whose operand formats are known, but whose accumulator is unknown (black box)."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Sums that a hardware unit computed, and how many sums an accumulator model reproduces."""
+"""Comparison of accumulator models with the sums that a hardware unit computed."""
 
 from __future__ import annotations
 
@@ -74,7 +74,7 @@ class Evidence:
     def agrees(self, engine: Engine) -> NDArray[np.bool_] | None:
         """Return a mask of the sums that an accumulator model reproduces.
 
-        Return None if the accumulator model does not accept the operands.
+        If the accumulator model does not support the operand formats, return None.
         """
         key = fields.key(engine)
         if key not in self._agrees:
@@ -85,7 +85,7 @@ class Evidence:
     def agreement(self, engine: Engine) -> int:
         """Return the number of sums that an accumulator model reproduces.
 
-        Return -1 if the accumulator model does not accept the operands.
+        If the accumulator model does not support the operand formats, return -1.
         """
         agrees = self.agrees(engine)
         return -1 if agrees is None else int(np.count_nonzero(agrees))
@@ -97,7 +97,7 @@ class Evidence:
     def first_difference(self, engine: Engine) -> int | None:
         """Return the index of the first sum that an accumulator model does not reproduce.
 
-        Return None if the accumulator model reproduces all sums.
+        If the accumulator model reproduces all sums, return None.
         """
         agrees = self.agrees(engine)
         assert agrees is not None, "the engine must accept the operands"

@@ -148,7 +148,7 @@ def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Ite
 
 
 def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Interface) -> Iterator[Engine]:
-    """Yield accumulator models with the given values that become valid by a change of the integer field `other`."""
+    """Set the given field values. Yield models that are valid after a change of the integer field `other`."""
     own = PARAMETERS[other].of(engine)
     if not is_whole(own) or not 1 <= own <= _WIDEST:
         return
@@ -190,7 +190,7 @@ def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iter
 
 
 def beside(field: Field, engine: Engine) -> Field:
-    """Return a copy of the field whose integer values are limited to integers near the model's value."""
+    """Restrict the integer values of a field to integers near the value in the accumulator model."""
     own = PARAMETERS[field.name].of(engine)
     values = [v for v in field.values if not is_whole(v) or (is_whole(own) and abs(v - own) <= _BESIDE)]
     return Field(field.name, tuple(value for value in values if value != own))

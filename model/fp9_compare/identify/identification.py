@@ -49,7 +49,7 @@ _AGAIN = 16
 
 @dataclass(frozen=True)
 class Fall:
-    """One computed sum, and the number of candidate accumulators before and after it."""
+    """A computed sum, and the number of candidate accumulators before and after this sum."""
 
     row: int
     before: int
@@ -181,11 +181,12 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
     """Identify the accumulator of a hardware unit with at most `calls` sums.
 
     The first candidates are the accumulator presets. The hardware unit computes sums until one candidate remains.
-    Models that differ from it in a few fields are then tried in the same way. Finally, the remaining model must predict
-    random sums. If no preset reproduces the sums, the hardware unit computes more sums, and a search finds a model that
-    reproduces them.
+    Accumulator models that differ from this candidate in a few fields are then tried in the same way. Finally, the
+    remaining model must predict random sums. If no preset reproduces the sums, the hardware unit computes more sums,
+    and a search finds a model that reproduces them.
 
-    Raises ValueError if the hardware unit fails, returns other shapes, or gives another result for the same sum.
+    Raises ValueError if the hardware unit fails, returns wrong shapes, or computes the same sum twice with different
+    results.
     """
     session = _Session(box, calls, np.random.default_rng(seed))
     try:

@@ -1,4 +1,4 @@
-"""Interface of a hardware unit: properties that are known before the identification."""
+"""What must be known of a hardware unit before its accumulator is identified."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Loader of an implementation: a Python function or a function of a shared library."""
+"""Loads the implementation to be identified: a Python function or a shared library's function."""
 
 from __future__ import annotations
 

@@ -78,10 +78,10 @@ def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
 
 
 def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:
-    """Return the accumulator models that reproduce the most sums.
+    """Select the accumulator models that reproduce the most sums for the next step of the beam search.
 
-    The returned models reproduce different sets of sums, except for a few models. Of several models that provably give
-    the same sums, only one is returned.
+    Only a few of the returned models may reproduce the same set of sums. Of several models that provably give the same
+    sums, only one is returned.
     """
     kept: list[Engine] = []
     known: set[tuple[Any, ...]] = set()

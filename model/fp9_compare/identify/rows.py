@@ -1,4 +1,4 @@
-"""Text files of measured sums, which hardware outside fp9 computed.
+"""Text files of sums that a hardware unit computed.
 
 The first line of a file is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Every following line is one sum. A line has four
 words in hex: vector a, vector b, the addend c, and the result. The codes of a vector are written without spaces. A code

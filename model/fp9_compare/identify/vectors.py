@@ -90,7 +90,7 @@ class Predictions:
     def of(self, engine: Engine) -> NDArray[np.uint64] | None:
         """Return the results (n,) that an accumulator model predicts, as integer patterns, and cache them.
 
-        Return None if the accumulator model does not accept the operands.
+        If the accumulator model does not support the operand formats, return None.
         """
         known = key(engine)
         if known not in self._found:
@@ -100,7 +100,7 @@ class Predictions:
     def once(self, engine: Engine) -> NDArray[np.uint64] | None:
         """Return the results (n,) that an accumulator model predicts, as integer patterns.
 
-        Return None if the accumulator model does not accept the operands.
+        If the accumulator model does not support the operand formats, return None.
         """
         try:
             codes = self._sums(engine) if engine.step.group is None else self._dot(engine)

@@ -40,7 +40,7 @@ class Spread:
 
 @dataclass(frozen=True)
 class Bar:
-    """Limit that a measured quantity must respect. `at_most` states whether it is an upper limit."""
+    """Limit that a measured quantity must respect. If `at_most` is true, the limit is an upper limit."""
 
     text: str
     quantity: Callable[[Values], float]

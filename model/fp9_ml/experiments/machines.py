@@ -20,10 +20,11 @@ EVERY, FALLS = 20, 24
 def machines(seed: int) -> dict[str, float]:
     """Test three loss scaling rules on synthetic gradients, and return their errors.
 
-    `LogMax` gets 4,000 random gradient magnitudes with a log-normal distribution. Its error is the distance of the loss
-    scale from the ideal loss scale, in binades. `Backoff` and `Adaptive` get a gradient that starts at 1 and is halved
-    every 20 steps. The number of lost steps is the number of steps in which the scaled gradient rounds to zero in the
-    8-bit format 1-5-2. The number of skipped steps is the number of steps in which the scaled gradient overflows.
+    `LogMax` gets 4,000 random gradient magnitudes with a log-normal distribution. The error of `LogMax` is the distance
+    of the loss scale from the ideal loss scale, in binades. `Backoff` and `Adaptive` get a gradient that starts at 1
+    and is halved every 20 steps. The number of lost steps is the number of steps in which the scaled gradient rounds to
+    zero in the 8-bit format 1-5-2. The number of skipped steps is the number of steps in which the scaled gradient
+    overflows.
     """
     rng = np.random.default_rng(seed)
     found = {}

@@ -117,7 +117,8 @@ def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master:
 def residuals(seed: int) -> dict[str, float]:
     """Train with each update rule. Return the loss decreases relative to training with FP32 weights.
 
-    The dictionary also states how many weight updates change an 8-bit weight that is rounded to nearest, as a fraction.
+    The dictionary also has the fraction of weight updates that change the code of a weight if weights are rounded to
+    nearest.
     """
     net = digits()
     whole = train(net, RULES["1-4-3, nearest"], seed, master=True)

@@ -1,6 +1,6 @@
 """Claims of papers about the conversion of trained models to 8 bits, gradients and batch norms.
 
-The limits were found with other random seeds than those with which the claims are measured.
+The random seeds from which the limits were derived are not used to measure the claims.
 """
 
 from __future__ import annotations

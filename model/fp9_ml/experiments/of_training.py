@@ -1,6 +1,6 @@
 """Claims of papers about training with narrow sums, loss scaling and 8-bit weights.
 
-The limits were found with other random seeds than those with which the claims are measured.
+The random seeds from which the limits were derived are not used to measure the claims.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ _FALLING = "amax falls by 2 every 20 steps, 24 times, in 3,000 steps"
 
 
 def _dearer(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that divides the excess loss of the recipe `first` by that of the recipe `second`.
+    """Return a function that divides the excess loss of recipe `first` by the excess loss of recipe `second`.
 
     The excess loss of a recipe is its loss minus the loss with float32.
     """

@@ -31,11 +31,11 @@ class LogMax(LossRule):
     sigma.
 
     `deviations` is the factor c. The paper's best results use c = 0, and OpenSeq2Seq uses c = 3.09. `log_max` is log2
-    of the magnitude to which the gradients are scaled. Its default is the largest number of the gradient format.
-    OpenSeq2Seq uses 16 for every format. The loss scale is at first `start_scale`, and always at least `smallest` and
-    at most `largest`. If `power_of_two` is true, the loss scale is rounded down to a power of two, so that scaling adds
-    no rounding error. A step whose gradients have an infinity or NaN is dropped, and counts as a step with the amax
-    2^log_max. If all gradients of a step are zero, the loss scale does not change.
+    of the magnitude to which the gradients are scaled. By default, `log_max` is log2 of the largest number of the
+    gradient format. OpenSeq2Seq uses 16 for every format. The loss scale is at first `start_scale`, and always at least
+    `smallest` and at most `largest`. If `power_of_two` is true, the loss scale is rounded down to a power of two, so
+    that scaling adds no rounding error. A step whose gradients have an infinity or NaN is dropped, and counts as a step
+    with the amax 2^log_max. If all gradients of a step are zero, the loss scale does not change.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -119,10 +119,10 @@ class Adaptive(LossRule):
     `windows`. After the scale was halved three times, the rule uses the next smaller number. Source: HiFloat8 section
     5.1, with windows {1, 20, 50, 100, 200, 500, 1000}, the start scale 2^32 and the first window 20.
 
-    The paper does not define some details. As in MindFormers, to which the paper links, doubling the scale resets the
-    count of halvings, but halving does not reset the count of doublings. A change of `window` resets both counts. The
-    scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number. After three halvings,
-    MindFormers changes to a window of 1 step. Here fp9 follows the paper instead.
+    The paper does not define some details. Doubling the scale resets the count of halvings, but halving the scale does
+    not reset the count of doublings. MindFormers, to which the paper links, counts in the same way. A change of
+    `window` resets both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest
+    number. After three halvings, MindFormers changes to a window of 1 step. Here fp9 follows the paper instead.
     """
 
     kind: ClassVar[str] = "adaptive"

@@ -80,7 +80,7 @@ def calibrate(
     rounding: str | None = "rna",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Calibrated]:
-    """Return the scale exponents of each layer that minimise the error of the layer's product (Algorithm 1).
+    """Find two scale exponents for each layer, with the least error of the layer's product (Algorithm 1).
 
     `data` (n, in) is the calibration data. First, NumPy computes the products O_l = A_l W_l of all layers in FP32. With
     the scale exponents Ea and Ew, the operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q = Q(W 2^Ew). The

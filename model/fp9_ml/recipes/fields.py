@@ -1,4 +1,4 @@
-"""Conversion between the fields of a training recipe and text."""
+"""Conversion of a training recipe's fields to text and from text."""
 
 from __future__ import annotations
 

@@ -107,7 +107,7 @@ def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], 
     parameters gamma and beta do not change. The HFP8 paper uses "2 % of a single epoch" of the training data. For a
     small data set, pass all training data. The paper does not define the averaging. As torch does with momentum None,
     fp9 averages the means and the unbiased variances of all batches. All batch norms are re-tuned at the same time.
-    Meanwhile, they use the mean and variance of the current batch.
+    During the measurement, each batch norm uses the mean and variance of the current batch.
 
     `model` must call all batch norms in `norms`. After an error, the statistics are unchanged. Raises ValueError if
     there are no batches, if the model does not call a batch norm, or if values are not finite.
@@ -137,7 +137,7 @@ def _averages(number: int, norm: BatchNorm) -> tuple[NDArray[np.float32], NDArra
 
 
 def smooth(x: ArrayLike, w: ArrayLike, alpha: float = 0.5) -> NDArray[np.float32]:
-    """Return factors s (in,) that make the outliers of activations x (..., in) smaller and weights larger.
+    """Return factors s (in,) by which activations x (..., in) are divided to reduce their outliers.
 
     Dividing x by s and multiplying w by s keeps the product: (x / s) (w s)^T = x w^T. SmoothQuant defines the factor
     s_j = max|x_j|^alpha / max|w_j|^(1 - alpha). The default for alpha is 0.5, as in SmoothQuant; HiFloat8 (section 4.2)

@@ -76,7 +76,7 @@ class Operand:
     """Operand of a bit-accurate matrix product: the codes of a scaled tensor. `factor` is the scale factor.
 
     If `format` is None, the tensor was not cast. `codes` then holds FP32 numbers, and the scale factor is 1. `prepared`
-    is the operand in the form that `fp9.matmul` needs, so that it is computed only once for two products.
+    is the operand in the form that `fp9.matmul` needs. Two matrix products can share `prepared`.
     """
 
     codes: NDArray[Any]
@@ -105,8 +105,8 @@ class Saved:
     """Data that a forward pass saves for the backward pass: operands x (n, in) and w (out, in).
 
     `product` holds the codes of the forward product (n, out), or FP32 numbers if the host computed the product.
-    `earlier` holds the scale factor of the gradient after a first backward pass. If the backward pass is repeated, it
-    uses the same scale factor, and does not update the scaler.
+    `earlier` holds the scale factor of the gradient after a first backward pass. A repeated backward pass uses the same
+    scale factor again.
     """
 
     recipe: Choices
@@ -181,9 +181,9 @@ def linear(
 def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
     """Compute both backward products of a layer. g (..., out) is the gradient of the loss with respect to y.
 
-    If a backward pass is repeated, it uses the scale factor of the first pass for the gradient, unless the scale
-    depends on the current tensor alone. Raises ValueError for a g of the wrong shape, and TypeError for a g that does
-    not hold numbers.
+    A repeated backward pass scales the gradient by the factor of the first pass, unless the factor depends on the
+    current tensor alone. Raises ValueError for a g of the wrong shape, and TypeError for a g that does not hold
+    numbers.
     """
     recipe = saved.recipe
     expected = (*saved.shape[:-1], saved.w.codes.shape[-2])
@@ -210,10 +210,10 @@ def quantised(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> Operand:
-    """Cast FP32 numbers to the format of activations, weights or gradients, as `role` states.
+    """Scale and cast a tensor. `role` states whether the tensor is activations, weights or gradients.
 
     If `training` is true, the tensor's scaler is updated. In a repeated pass, `earlier` holds the scale factors of the
-    first pass. A scaler that depends on earlier tensors is then neither used nor updated.
+    first pass. These factors replace the factors of scalers that depend on earlier tensors.
     """
     fmt = recipe.format_of(role)
     if fmt is None:

@@ -1,4 +1,4 @@
-"""Loss scaling rules as records, and scalers that apply a rule step by step.
+"""Rules for the loss scale, and scalers that apply a rule in each training step.
 
 `rule.start(fmt)` returns the scaler of a training run whose gradients are cast to `fmt`. The loss is multiplied by the
 attribute `scale` of the scaler. After the backward pass, the gradients are divided by the loss scale. `update` returns

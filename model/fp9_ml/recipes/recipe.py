@@ -38,8 +38,8 @@ class Recipe:
     are the accumulator models of the layer's three products. If an accumulator model is None, NumPy computes the
     product in FP32, and adds in no fixed order. If a format is None, the tensor is not cast. The accumulator models of
     its products must then be None too. `output` is the format to which a layer's output and its activation gradients
-    are rounded. If `output` is None, they keep the result format of the accumulator model. `weight_gradients` is the
-    format to which the weight gradients are rounded.
+    are rounded. If `output` is None, the results keep the result format of the accumulator model. `weight_gradients` is
+    the format to which the weight gradients are rounded.
 
     `scale` is the rule for the scale factors of tensors, and `loss` is the rule for the loss scale. `rounding` and
     `overflow` apply to casts of activations and weights. `backward_rounding` and `gradient_overflow` apply to casts of

@@ -1,4 +1,4 @@
-"""Names for a layer's tensors and matrix products, and for special layers."""
+"""Names of a layer's tensors and matrix products, and of kinds of layers."""
 
 from __future__ import annotations
 
@@ -62,7 +62,7 @@ class Place(Enum):
 
 
 class Choices(Protocol):
-    """Properties of a training recipe that a layer uses."""
+    """Attributes and methods of a training recipe on which a linear layer depends."""
 
     @property
     def scale(self) -> ScaleRule:

@@ -1,4 +1,4 @@
-"""Scaling rules of tensors as records, and scalers that apply a rule step by step.
+"""Rules for the scale factors of tensors, and scalers that apply a rule in each step.
 
 A rule determines a tensor's scale factor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In each
 step, `step(x)` returns the factor by which x is multiplied before the cast. The amax of a tensor is the largest
@@ -71,7 +71,7 @@ class Scaler(Stateful, abc.ABC):
     def factor(self, x: ArrayLike) -> float:
         """Return the scale factor for `x` in the current step, without changing the scaler's state.
 
-        A forward pass in evaluation mode calls this method.
+        In evaluation mode, a forward pass calls only this method, so that the scaler does not change.
         """
 
     def observe(self, x: ArrayLike) -> None:

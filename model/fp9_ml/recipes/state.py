@@ -16,7 +16,7 @@ State = dict[str, Any]
 class Stateful:
     """Base class of scalers whose state can be saved and restored.
 
-    `remembers` names the attributes that the saved state contains.
+    The class attribute `remembers` lists the names of the attributes that are saved.
     """
 
     remembers: ClassVar[tuple[str, ...]] = ()

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RoundOff:
-    """Update rule for 8-bit weights that adds the rounding error to the next update (HFP8 table 3):
+    """Update rule for 8-bit weights. The next update corrects the rounding error (HFP8 table 3):
 
     R_0 = 0; W^_t = W_{t-1} - update - R_{t-1}; W_t = Q_W(W^_t); R_t = Q_R(W_t - W^_t).
 

@@ -110,7 +110,7 @@ class Linear(ByRecipe, nn.Linear):
 class Conv2d(ByRecipe, nn.Conv2d):
     """torch.nn.Conv2d that follows a training recipe. Each channel group is a matrix product of patches and filters.
 
-    Products are added channel by channel. Within a channel, they are added row by row. Padding zeros are added like
+    Products are added channel by channel. Within a channel, products are added row by row. Padding zeros are added like
     other numbers. The scale of the input is computed from the patches. Pixels that no patch contains are ignored. Each
     group has separate scales.
     """

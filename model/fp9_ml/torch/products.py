@@ -1,7 +1,7 @@
 """Matrix products of a layer as custom torch operators, computed in NumPy.
 
-`torch.compile` and `torch.export` do not look inside the operators. They only know the shapes and dtypes of the
-results.
+`torch.compile` and `torch.export` do not look inside the operators. The compilers only know the shapes and dtypes of
+the operators' results.
 """
 
 from __future__ import annotations

@@ -22,7 +22,7 @@ MOST = 1000
 class _Operand(NamedTuple):
     """Operand format of a GPU instruction: the size and the C type of a code, and the format's names.
 
-    `results` names the result formats of the instruction. `shift` is the number of unused low bits in a code.
+    `results` lists the result formats of the GPU instruction. `shift` is the number of unused low bits in a code.
     """
 
     bytes: int

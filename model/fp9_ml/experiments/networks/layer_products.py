@@ -22,8 +22,8 @@ class EightBit:
     """Bit-accurate matrix product of operands in a narrow format.
 
     The operands are cast to `fmt`, to nearest with ties away from zero, with saturation. `engine` is the accumulator
-    model. `exponents` is a dictionary from layer names to scale exponents: operands are multiplied by powers of two
-    before the cast, and the product is divided by both powers.
+    model. `exponents` is a dictionary from layer names to scale exponents. Operands are multiplied by these powers of
+    two before the cast, and the product is divided by both powers.
     """
 
     fmt: Format
