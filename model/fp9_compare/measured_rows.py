@@ -87,7 +87,7 @@ class Verdict:
 
     @property
     def explained(self) -> bool:
-        """Return whether the accumulator model reproduces every sum."""
+        """Return whether the simplest accumulator model in `rules` reproduces every measured sum."""
         return self.differs is None
 
 

@@ -136,7 +136,7 @@ def _fits(unit: Dot, product: Recorded) -> bool:
 
 
 def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) -> dict[str, int] | None:
-    """Return the port values that select an operand's format: the format-select code and the exponent bias.
+    """Return the values of the ports that select an operand's format and exponent bias.
 
     Return None if the hardware unit does not support the operand's format.
     """

@@ -21,7 +21,7 @@ def show_presets(folder: Path, as_json: bool) -> None:
 
     Every accumulator preset is tried on each file twice: with the measured addend C, and with +0 instead of C. Each
     line of the table lists the presets made for the file's operand format before other presets. Then narrow alignment
-    windows come before wide windows, and few parameters before many parameters. Names joined by = are the same
+    windows come before wide windows, and few parameters before many parameters. Names joined by = stand for the same
     accumulator model. "Not distinguished" lists other accumulator models with the same results. If no preset reproduces
     all results, the first row that differs is shown step by step, and the exit code is 1.
     """

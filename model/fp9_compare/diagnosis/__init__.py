@@ -3,7 +3,7 @@
 A `Difference` record describes one possible difference of an implementation from its specification. The search tries
 the same possible differences for hardware units and for library functions. `explain` finds out in which ways an
 implementation differs from its specification. If one difference from the specification is not enough, `explain`
-combines several differences. `conversions` describes casts and decoding functions of libraries as specifications.
+combines several differences. `conversions` defines specifications for casts and decoding functions of Python libraries.
 `software` checks functions and named libraries.
 """
 

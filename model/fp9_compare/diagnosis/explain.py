@@ -29,7 +29,7 @@ MOST = 6
 
 @dataclass(frozen=True)
 class Explanation:
-    """Description of one difference that explains wrong results.
+    """One difference from the specification that explains wrong results.
 
     `explains` counts the wrong results that the difference explains. `contradicts` counts the correct results that the
     difference would make wrong. Wrong results that an earlier explanation explains are not counted again.
@@ -66,8 +66,8 @@ def explain(
 
     If one difference explains all results, only this difference is returned. Otherwise pairs of differences are tried.
     A further difference is added if it reduces the number of wrong results. `tried` are the differences to try. The
-    default is `differences`. If `any_nan` is true, a NaN result with another NaN code than expected is also correct.
-    Flags outside `flag_bits` are ignored.
+    default is `differences`. If `any_nan` is true, a NaN result is correct even if its NaN code differs from the
+    expected NaN code. Flags outside `flag_bits` are ignored.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)

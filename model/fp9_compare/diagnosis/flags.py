@@ -155,7 +155,8 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
 def differences(unit: Unit) -> Iterator[Difference]:
     """Yield possible differences in the flags: a flag is wrongly raised, or wrongly not raised.
 
-    Every flag is tried for every class of operations. A last possible difference is the reverse order of the flag bits.
+    The function tries each flag for each class of operations, such as operations with NaN operands. A last possible
+    difference is the reverse order of the flag bits.
     """
     if not flag_ports(unit):
         return

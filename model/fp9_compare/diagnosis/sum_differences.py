@@ -191,8 +191,8 @@ early: Hook[[], Iterator[Difference]] = Hook(
 def _rounded_early(guard: int | None, unit: Narrowed, inputs: Columns, golden: Results) -> Results:
     """Return the sums of a wrong adder, which rounds at the last significand bit of the largest operand.
 
-    Before the addition, each operand is truncated `guard` bits below this bit. If `guard` is None, the operands are not
-    truncated.
+    Before the addition, the wrong adder truncates each operand `guard` bits below the rounding position. If `guard` is
+    None, the operands are not truncated.
     """
     a, b = factor_values(unit.inner, inputs)
     terms = np.column_stack([a * b, decode_to(inputs["c"], unit.inner.engine.output, np.float64)])

@@ -95,7 +95,7 @@ class Evidence:
         return self.agreement(engine) == len(self)
 
     def first_difference(self, engine: Engine) -> int | None:
-        """Return the index of the first sum that an accumulator model does not reproduce.
+        """Return the index of the first sum for which an accumulator model predicts a wrong result.
 
         If the accumulator model reproduces all sums, return None.
         """
@@ -117,7 +117,7 @@ class Evidence:
         """Return the given accumulator models without duplicates, best model first.
 
         The best accumulator model reproduces the most sums. If many models are given, they are first sorted by a sample
-        of the sums. Only the best of them are then sorted by all sums.
+        of the sums. Only the best models of this first sorting are then sorted by all sums.
         """
         found = list({fields.key(engine): engine for engine in engines}.values())
         if len(found) > _MANY:

@@ -126,8 +126,8 @@ def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engi
 def _with(engine: Engine, name: str, value: Any, interface: Interface) -> tuple[Engine, ...]:
     """Return copies of the accumulator model with a new value in one field.
 
-    If the new value is invalid, as few other fields as possible are reset to their defaults. If this is possible in
-    several ways, all resulting accumulator models are returned.
+    If the new value is invalid, as few other fields as possible are reset to their defaults. If several choices of
+    other fields make the new value valid, all resulting accumulator models are returned.
     """
     return tuple(_suited(engine, {name: value}, interface))
 

@@ -76,7 +76,7 @@ class Fit:
 
     @property
     def differs(self) -> int | None:
-        """Return the index of the first sum that the nearest accumulator model does not reproduce."""
+        """Return the index of the first sum for which the nearest accumulator model predicts a wrong result."""
         return self.evidence.first_difference(self.nearest)
 
 
@@ -182,8 +182,8 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
 
     The first candidates are the accumulator presets. The hardware unit computes sums until one candidate remains.
     Accumulator models that differ from this candidate in a few fields are then tried in the same way. Finally, the
-    remaining model must predict random sums. If no preset reproduces the sums, the hardware unit computes more sums,
-    and a search finds a model that reproduces them.
+    hardware unit computes random sums, which the remaining model must predict. If no preset reproduces the sums, the
+    hardware unit computes more sums, and a search finds a model that reproduces them.
 
     Raises ValueError if the hardware unit fails, returns wrong shapes, or computes the same sum twice with different
     results.

@@ -34,7 +34,7 @@ class Explained:
 
     @property
     def differs(self) -> int | None:
-        """Return the index of the first sum that the nearest accumulator model does not reproduce."""
+        """Return the index of the first sum for which the nearest accumulator model predicts a wrong result."""
         return self.evidence.first_difference(self.nearest)
 
 
@@ -60,7 +60,7 @@ def fit_rows(rows: Rows) -> Explained:
 
 
 def evidence_of(rows: Rows) -> Evidence:
-    """Convert measured sums to an Evidence object, with which accumulator models are compared."""
+    """Convert measured sums to an `Evidence` object, which compares accumulator models with the sums."""
     return Evidence(rows.interface, rows.vectors, rows.results)
 
 
@@ -87,7 +87,7 @@ def _searched(evidence: Evidence) -> Engine:
 
 
 def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
-    """Return, for each field of an accumulator model, other values with which all sums are still reproduced.
+    """Return, for each field of the accumulator model, all other values that also reproduce the sums.
 
     Fields without such values are left out.
     """

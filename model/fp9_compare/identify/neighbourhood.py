@@ -48,7 +48,7 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
     """Yield possible chunk lengths and interleaves for accumulators that add `products` products in a step.
 
-    Values that add the elements in the same order as smaller values are left out.
+    Most pairs that repeat the order of addition of another pair are left out.
     """
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
     for run in range(1, products + 1):

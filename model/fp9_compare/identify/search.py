@@ -1,9 +1,9 @@
 """Search for accumulator models that reproduce measured sums.
 
 The search first determines how one step adds its operands, then the order of addition, then all other fields. Sums with
-at most two nonzero products show how an accumulator aligns, truncates and rounds its operands. Such sums do not depend
-on the order of addition. Longer sums then show in which order the products are added. Finally, single fields of the
-best accumulator models are changed until all sums are reproduced.
+at most two nonzero products show how an accumulator aligns, truncates and rounds its operands. Sums with at most two
+nonzero products do not depend on the order of addition. Longer sums then show in which order the products are added.
+Finally, single fields of the best accumulator models are changed until all sums are reproduced.
 """
 
 from __future__ import annotations

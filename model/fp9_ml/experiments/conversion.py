@@ -92,7 +92,7 @@ def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Pa
     """Return the model with SmoothQuant applied after every layer norm (Xiao et al., arXiv 2211.10438, eq. 4).
 
     SmoothQuant divides each channel after a layer norm by a factor, and multiplies the next layer's weights by the same
-    factor. In exact arithmetic, this does not change the model's results.
+    factor. In exact arithmetic, SmoothQuant does not change the results of the model.
     """
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
     for name, norm in AFTER_NORM.items():

@@ -1,7 +1,7 @@
 """Training of a small digit classifier with 8-bit weights, on one learner or several learners.
 
-The images are scikit-learn's digits. Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3; Wang et al. (NeurIPS
-2018) for stochastic rounding.
+The images are scikit-learn's digits. The sources are HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3, and for
+stochastic rounding Wang et al. (NeurIPS 2018).
 """
 
 from __future__ import annotations

@@ -38,7 +38,7 @@ def _of_model(measure: Callable[[Trained], Values]) -> Callable[[int, Progress |
 
 
 def family(values: Values, prefix: str) -> list[float]:
-    """Return the measured values of a format, by exponent bias."""
+    """Return a dictionary from exponent bias to measured value, for one format."""
     return [value for name, value in values.items() if name.startswith(f"{prefix}(")]
 
 

@@ -116,8 +116,9 @@ class Adaptive(LossRule):
 
     The scale is doubled after `window` consecutive steps with finite gradients. The scale is halved after a step with
     an infinity or NaN. After the scale was doubled three times, the rule uses the next larger number of steps in
-    `windows`. After the scale was halved three times, the rule uses the next smaller number. Source: HiFloat8 section
-    5.1, with windows {1, 20, 50, 100, 200, 500, 1000}, the start scale 2^32 and the first window 20.
+    `windows`. After the scale was halved three times, the rule uses the next smaller number. The source is HiFloat8
+    section 5.1. The paper starts with the scale 2^32 and a window of 20 steps, and uses windows of 1, 20, 50, 100, 200,
+    500 and 1000 steps.
 
     The paper does not define some details. Doubling the scale resets the count of halvings, but halving the scale does
     not reset the count of doublings. MindFormers, to which the paper links, counts in the same way. A change of

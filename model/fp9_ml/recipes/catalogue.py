@@ -1,4 +1,4 @@
-"""Catalogue of training recipes, and functions that find, read and write a recipe.
+"""The named training recipes, and functions that find, read and write a recipe.
 
 The table cites papers by short names. HFP8 is Sun et al. (NeurIPS 2019). Wang18 is Wang et al. (NeurIPS 2018). HiF8 is
 Luo et al. (arXiv 2409.16626). GC is Noune et al. (arXiv 2206.02915). TE is Transformer Engine.

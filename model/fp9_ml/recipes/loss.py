@@ -93,7 +93,7 @@ class Backoff(LossRule):
     The default values and the loss scales are the same as in `torch.amp.GradScaler`. The scale is an FP32 number. A
     step that would raise the scale beyond FP32's range leaves the scale unchanged. `largest` is an upper limit (Apex:
     2^24). Raises ValueError if the loss scale falls to zero, because a large loss scale is then not the cause of the
-    infinities. In the same case, torch continues the training.
+    infinities. With a loss scale of zero, torch would continue the training.
     """
 
     kind: ClassVar[str] = "backoff"

@@ -1,4 +1,4 @@
-"""Recording of a training step in a file: operands, casts and products of layers.
+"""Records the casts and matrix products of a training step, and writes the recording to a file.
 
 The recording file holds the operand codes and result codes of the training run. The command `fp9 vectors export UNIT
 --from run.npz` converts a recording to test vectors for hardware.

@@ -1,4 +1,4 @@
-"""Names of a layer's tensors and matrix products, and of kinds of layers."""
+"""Enumerations: the tensors of a layer, its matrix products, and kinds of layers."""
 
 from __future__ import annotations
 

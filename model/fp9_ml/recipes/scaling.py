@@ -75,7 +75,7 @@ class Scaler(Stateful, abc.ABC):
         """
 
     def observe(self, x: ArrayLike) -> None:
-        """Take the tensor `x` of the current step into account for the scale factors of later steps."""
+        """Update the scaler with the tensor `x` of the current step, which influences later scale factors."""
 
     def step(self, x: ArrayLike) -> float:
         """Return the scale factor for the tensor `x`, and then update the scaler with `x`."""
@@ -97,7 +97,7 @@ class ScaleRule(abc.ABC):
     def is_exact(self) -> bool:
         """Return whether all scale factors of the rule are powers of two.
 
-        A cast with such a scale factor rounds only once.
+        If the scale factor is a power of two, the cast rounds only once.
         """
         return True
 

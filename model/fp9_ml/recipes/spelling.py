@@ -23,7 +23,7 @@ _LARGE = 1 << 12
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:
     """Parse a text `name(field=value,...)`. Return the name, and a dictionary from fields to values.
 
-    Raises ValueError for a text of another form. `what` describes the text in the error message.
+    Raises ValueError if the text does not have this form. `what` describes the text in the error message.
     """
     found = _CALL.fullmatch(text)
     if found is None or not _is_balanced(text):

@@ -1,4 +1,4 @@
-"""Update rules for 8-bit weights: with feedback of the rounding error, or stochastic rounding.
+"""Update rules for 8-bit weights, which compensate rounding errors or round stochastically.
 
 Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. In fp9, the subtractions are
 computed in FP32, from left to right. The caller computes the update of the weights, including momentum.

@@ -122,7 +122,7 @@ def _most(x: Tensor) -> int:
 
 
 def _right(x: Tensor, by: Tensor) -> Tensor:
-    """Shift non-negative integers right. If a 1 is shifted out, the last bit of the result becomes 1."""
+    """Shift non-negative integers right by `by` bits. If a 1 is shifted out, the last bit of the result becomes 1."""
     by = by.clamp(0, _most(x))
     kept = x >> by
     return kept | ((kept << by) != x).to(x.dtype)
@@ -195,7 +195,7 @@ def _added(m: Tensor, e: Tensor, n: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _kinds(a: Tensor, b: Tensor) -> Tensor:
-    """Return the kind of a + b (finite, infinite or NaN) from the kinds of a and b."""
+    """Return whether a + b is finite, infinite or NaN, given the same property of a and b."""
     opposed = (a != b) & (a != _FINITE) & (b != _FINITE)
     return torch.where(opposed, _NAN, torch.maximum(a, b))
 
@@ -294,7 +294,7 @@ def _window(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
 
 
 def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    """Return the sum of a step that adds the products with even index and with odd index separately.
+    """Return the sum of a step in which products with even and with odd index are added separately.
 
     The rounding follows `engine_steps.join_halves`.
     """

@@ -1,4 +1,4 @@
-"""Optimizer wrapper for 8-bit weights, with feedback of rounding errors (HFP8, table 3)."""
+"""Optimizer wrapper for 8-bit weights, which corrects rounding errors in the next step."""
 
 from __future__ import annotations
 

@@ -58,7 +58,7 @@ class Passes:
         return found
 
     def first_gradient(self, number: float) -> dict[Role, float]:
-        """Return the scale factor of the gradient in the first backward pass, in a dictionary by tensor.
+        """Return a dictionary with the gradient's scale factor in the first backward pass, by tensor role.
 
         The dictionary is empty before the first backward pass. `number` identifies the forward pass.
         """
@@ -78,7 +78,7 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """Data of a layer that the operators use: scales, scale factors of earlier passes, and a recording.
+    """State of a layer for the custom operators: scales, scale factors of earlier passes, and a recording.
 
     `passes` holds the scale factors for repeated forward passes. If `recording` is None, the layer is not recorded.
     """

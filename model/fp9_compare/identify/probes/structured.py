@@ -24,7 +24,7 @@ from fp9_compare.identify.vectors import Vectors
 
 
 def _order(p: OperandPool) -> Iterator[Row]:
-    """Yield sums that show in which order products are added. Two large products cancel, the others are small.
+    """Yield sums that show the order of addition: two large products cancel, and all other products are small.
 
     A small product that is added to a large product is lost by rounding. A small product that is added after the
     cancellation remains in the result.
@@ -176,7 +176,7 @@ def structured(interface: Interface) -> Vectors:
 def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
     """Return the indices of every `share`-th probe sum of each family.
 
-    For a small family, more sums are returned.
+    From a family of few probe sums, more sums are returned.
     """
     found: list[int] = []
     for purpose in dict.fromkeys(vectors.purposes):
@@ -191,8 +191,8 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
     """Return random sums of several types.
 
-    Some sums have few nonzero products, and in some sums products cancel. The magnitudes of the operands vary much in
-    some sums and little in others. An addend is zero or a random number.
+    Some sums have few nonzero products. In some sums, pairs of products cancel. The magnitudes of the operands vary
+    much in some sums and little in others. An addend is zero or a random number.
     """
     pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))
