@@ -155,7 +155,7 @@ def _random(unit: MultiFpu, inputs: Columns, here: Where) -> NDArray[np.int64] |
 
 
 def _reads_source(unit: MultiFpu, op: NDArray[Any], formats: dict[str, NDArray[Any]], rounding: NDArray[Any]) -> Bools:
-    """Return a mask of the operations that use hybrid rounding. The last bits of operand `a` are then the threshold."""
+    """Return a mask of the operations with hybrid rounding, for which the last bits of `a` are the threshold."""
     hybrid = np.array([mode.reads_source for mode in unit.roundings])[rounding]
     pairs = [[unit.reads_source(_Op.CONVERT, a, result) for result in unit.formats] for a in unit.formats]
     reads: Bools = hybrid & _isin(unit, op, _Op.CONVERT) & np.array(pairs)[formats["a"], formats["result"]]

@@ -87,7 +87,7 @@ def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
 def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
     """Return the numbers of all factors a and b, each of shape (n, products).
 
-    If the accumulator has a zero bypass, zero times NaN is 0, so both factors of such a product become 0.
+    If an accumulator defines 0 x NaN as 0 (zero bypass), both factors of such a product become 0.
     """
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
     if unit.engine.nan.zero_bypass:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 class Terms(NamedTuple):
-    """Terms of one step, shape (n, terms), and their powers of two for the alignment, as float64 numbers.
+    """Terms of one step, shape (n, terms), and the powers of two that determine their alignment, as float64 numbers.
 
     The power of a zero is 0. If the accumulator has no alignment window, `powers` is empty.
     """
@@ -31,7 +31,7 @@ class Terms(NamedTuple):
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
     """Return two factors for each term that the accumulator adds. The term is their product.
 
-    If the accumulator scales groups of products, a term is a group's scaled sum, and its factors are this sum and 1.
+    If the accumulator scales the sums of groups, a term is such a sum, and its factors are the sum and 1.
     """
     numbers = factor_values(unit, inputs)
     aligned = unit.engine.window.width is not None

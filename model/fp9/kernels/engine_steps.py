@@ -215,7 +215,7 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
 def join_halves(s, top_even, top_odd, even, odd, c):
     """Add `even`, `odd` and `c`. Return the float64 pattern of the sum, and whether bits were dropped.
 
-    `even` is an integer in units of `top_even` * 2^-window, and `odd` is one in units of `top_odd` * 2^-window.
+    `even` counts units of `top_even` * 2^-window, and `odd` counts units of `top_odd` * 2^-window.
     """
     unit, wide = math.ldexp(1.0, s.window), math.ldexp(1.0, s.interleaved + 1)
     power_c = power(c, s.lowest_power) if c != 0.0 else s.lowest_power

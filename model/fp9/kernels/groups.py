@@ -89,9 +89,10 @@ def _step(s, group, unit, mode, groups, start, stop, c, terms):
 def grouped_rows(result, s, group, unit, groups, c, random_bits, codes, flags):
     """Compute the dot products of rows a (m or 1, k) and b (m, k), and write codes and flags.
 
-    A group has `group` products. `groups` holds int32 operands. The product of two integers is multiplied by `unit` to
-    get the product of the two numbers. The arrays of scales and powers in `groups` have the shape (m or 1, groups or
-    1). `c` (m,) holds the initial accumulators. `result` and `random_bits` are as in `engine_steps.sum_rows`.
+    A group has `group` products. `groups` holds int32 operands. If integers stand for numbers, the product of two
+    integers times `unit` is the product of the numbers. The arrays of scales and powers in `groups` have the shape (m
+    or 1, groups or 1). `c` (m,) holds the initial accumulators. `result` and `random_bits` are as in
+    `engine_steps.sum_rows`.
     """
     binades, order, t, mode, table = result
     randoms, width = random_bits

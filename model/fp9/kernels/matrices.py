@@ -122,7 +122,7 @@ def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
 
 @inlined
 def _mark(marks, total, r, lowest):
-    """Add the flags that a rounding from `total` to `r` raises to `marks`, and return the result.
+    """Add the flags of the rounding from `total` to `r` to `marks`, and return the new marks.
 
     `total` is rounded to odd. If `r` is the smallest normal number but |total| is smaller, the bit DOUBTFUL is set.
     """

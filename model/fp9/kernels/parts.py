@@ -25,7 +25,7 @@ class _Text(JITCodeLibrary):
     """
 
     def _optimize_final_module(self) -> None:
-        """Do nothing, because the function is optimised as part of the kernel."""
+        """This function does nothing, because LLVM optimises the function later as part of a kernel."""
 
     def _finalize_final_module(self) -> None:
         self._finalized = True

@@ -115,7 +115,7 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
 
 @inlined
 def _biased(binades, t, mode, row, significand, random, width):
-    """Add random bits to the bits that the rounding of a normal number drops.
+    """Add random bits below the last bit of a normal result, for stochastic rounding.
 
     Return three integers: the new exponent field (`row`), the new significand, and the dropped bits.
     """

@@ -50,7 +50,7 @@ class WideTarget(NamedTuple):
 class WideRounding(NamedTuple):
     """Constants of a rounding mode. `to_even` and `to_odd` are 1 or 0.
 
-    The other fields are masks: all ones if the rounding mode has the property, and 0 otherwise.
+    Each other field is a mask for a property of the rounding mode: all ones if true, and 0 if false.
     """
 
     nearest: np.uint64

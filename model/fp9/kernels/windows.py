@@ -52,8 +52,8 @@ def _scales(scales, row, tops, inside, unit, lowest):
 def _close(row, totals, scales, tops, inside, aligned, floors, t):
     """Set row = round(row + totals / scales).
 
-    If `inside` is true, accumulators are truncated as products are. If `aligned` is true, the accumulators are
-    truncated only if the step has products.
+    If `inside` is true, accumulators are truncated as products are. If `aligned` is true, accumulators are truncated,
+    but only in steps with products.
     """
     for j in range(row.size):
         addend = row[j] * scales[j]

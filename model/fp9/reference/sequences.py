@@ -78,7 +78,7 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
-    """If the sum of the terms overflows the register, return the term that wraps the sum around, in a list.
+    """If the sum of the terms overflows the register, return a list with the term that wraps the sum around.
 
     If the sum fits into the register, the list is empty.
     """

@@ -101,8 +101,8 @@ def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
     """Return random operations of an accumulator.
 
-    Operations of accumulators with chunks come from the function `random_chunks`, operations of fixed-point registers
-    from `random_kulisch`. For all other accumulators, three of four operations add to the running sum.
+    For accumulators with chunks, `random_chunks` is used. For fixed-point registers, `random_kulisch` is used. For all
+    other accumulators, three of four operations add to the running sum.
     """
     if unit.engine.step.exact:
         return random_kulisch(unit, count, rng)

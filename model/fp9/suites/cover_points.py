@@ -153,8 +153,8 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
     """Return the number of leading bits of the sum that cancellation removes.
 
-    The count starts at the leading bit of the larger term: the addend or the sum of products. If a term is zero or
-    special, or if the operation does not read the addend, return 0.
+    The count starts at the leading bit of the larger term: the addend or the sum of products. Return 0 for a zero or
+    special term, and for operations that do not read the addend.
     """
     output, total = fixed(unit.engine.output), fixed(unit.engine.addend_format)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
@@ -214,7 +214,7 @@ def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
 
 
 def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """Return a class number for each value: where the value lies near the limits of the target's range.
+    """Return the class of each value: a number for its position near the limits of the target's range.
 
     Class 1 holds values within half a step of the largest number. Class 2 holds values from half a step to one step
     above the largest number. Class 3 holds values in the first binade above the largest number's binade. Class 4 holds

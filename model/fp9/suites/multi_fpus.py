@@ -133,8 +133,7 @@ def _operands(
 def _carries(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.uint32]:
     """Return random bits.
 
-    Half of the random numbers just carry, or just fail to carry, when added to a dropped fraction of 0, 1/4, 1/2 or 3/4
-    ulp.
+    Half of the random numbers just carry or just do not carry from a fraction of 0, 1/4, 1/2 or 3/4 ulp.
     """
     limits = (np.arange(5) << unit.random_bits >> 2)[rng.integers(0, 5, rows)] - rng.integers(0, 2, rows)
     drawn = rng.integers(0, 1 << unit.random_bits, rows)

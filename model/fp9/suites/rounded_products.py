@@ -18,7 +18,7 @@ _EACH = 4
 
 
 def product_corner(unit: Mul, rng: np.random.Generator) -> Inputs:
-    """Return stimulus: each code times every class of second factor, and products of every rounding class.
+    """Return stimulus: each code times every class of the other factor, and products of every rounding class.
 
     The stimulus covers all pairs of operand formats.
     """

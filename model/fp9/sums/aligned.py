@@ -146,7 +146,8 @@ class Joined(Aligned):
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
     """Return whether the kernels support the accumulator's alignment window and the operands' exponent ranges.
 
-    All exponents must fit in bytes. A product with a zero factor must have a lower exponent than every other product.
+    All exponents must fit in bytes. The exponent of a product with a zero factor must be lower than every other
+    product's exponent.
     """
     plain = engine.window.addend is Addend.INSIDE and engine.window.truncation is Truncation.ZERO
     if engine.window.width is None or engine.step.group is not None or not plain:
@@ -162,8 +163,8 @@ def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
 def _holds(engine: Engine, precision: int) -> bool:
     """Return whether float addition aligns the terms correctly, for floats with `precision` significand bits.
 
-    The last bit of the running sum (of magnitudes) must be the last bit of the alignment window. In units of the
-    window's lowest bit, the running sum starts at 2^(precision - 1) and must stay below 2^precision.
+    The last bit of the running sum (of magnitudes) must be the last bit of the alignment window. The unit is the
+    window's lowest bit. The running sum starts at 2^(precision - 1) units and stays below 2^precision.
     """
     assert engine.window.width is not None
     return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)

@@ -108,9 +108,9 @@ MAX_PARTS = 4
 
 
 def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
-    """Return the number of parts into which each of the two operands is split by exponent.
+    """Return two numbers of parts, one for each operand. The operands are split by exponent.
 
-    Of all suitable pairs of these two numbers, return the pair with the smallest product. Return None if more than
+    If several pairs of numbers are suitable, the pair with the smallest product is returned. Return None if more than
     `MAX_PARTS` ranges are needed.
     """
     counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)

@@ -217,8 +217,8 @@ def stochastic_bits(
 ) -> RandomBits:
     """Return random bits of the given shape for stochastic rounding.
 
-    The last axis of the array holds the random bits for the successive roundings of one sum. Raises an error if the
-    user's random bits do not have the right shape or width.
+    Along the last axis, the array holds the random bits for the roundings of one sum. Raises an error if the user's
+    random bits do not have the right shape or width.
     """
     bits, width, rng = given
     source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.result.rounding.value}")

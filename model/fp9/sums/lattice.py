@@ -1,6 +1,6 @@
 """Find rows and columns of a matrix product that contain numbers with unusually low bits.
 
-All other rows and columns give products that are multiples of a higher power of two.
+In all other rows and columns, every product is a multiple of a higher power of two.
 """
 
 from __future__ import annotations
@@ -28,8 +28,8 @@ def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArra
 
     Products of two unmasked rows are multiples of 2^lowest. For an exponent x, a row of `a` is masked if it contains a
     number that is not a multiple of 2^x. A row of `b` is masked if it contains a number that is not a multiple of
-    2^(lowest - x). The function chooses the exponent x that masks the fewest rows. Return None if more than a small
-    fraction of the rows (`_FEW`) would be masked.
+    2^(lowest - x). Of all exponents x, the function chooses the one that masks the fewest rows. Return None if more
+    than a small fraction of the rows (`_FEW`) would be masked.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

@@ -201,8 +201,8 @@ def _sums_of_no_products(
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Return the addends (n,) as codes of the accumulator's output format, with flags.
 
-    An addend with too many bits is truncated. An addend with too many bits is truncated. For an accumulator with exact
-    sums, the addend is rounded instead. NaN addends get the engine's NaN code.
+    An addend with too many bits is truncated. An addend with too many bits is truncated. If the accumulator sums
+    exactly, the addend is rounded instead of truncated. NaN addends get the engine's NaN code.
     """
     from fp9.sums.general import rounded_addends  # slow to load
 

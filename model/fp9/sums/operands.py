@@ -196,11 +196,11 @@ def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
 
 
 def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
-    """Return an operand whose elements are permuted along an axis into the accumulator's order of addition.
+    """Return an operand with the elements of one axis in the order in which the accumulator adds them.
 
     If the accumulator adds in the given order, the operand is returned unchanged. The last chunk is padded with +0, or
-    with the smallest number if the format has no zero. If one operand is padded with a nonzero number, `check_filled`
-    makes sure that the other operand is padded with +0.
+    with the smallest number if the format has no zero. If one operand is padded with a nonzero number, the other is
+    padded with +0 (see `check_filled`).
     """
     if engine.chunk.interleave is None or not x.codes.size:
         return x
@@ -341,7 +341,7 @@ def bit_range(fmt: Format) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=64)
 def integer_table(fmt: Format) -> NDArray[np.int32]:
-    """Return a table of a narrow format's numbers by code, as integer multiples of the format's lowest bit.
+    """For each code of a narrow format, return the number as an integer multiple of the format's lowest bit.
 
     The number format must have no infinities and no NaN.
     """

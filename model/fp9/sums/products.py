@@ -122,8 +122,8 @@ def dot(
     `c` is +0. `format_c` names the format of `c` if `c` is an array of plain codes.
 
     `scale_a` and `scale_b` hold exponents, -127 to 127, of powers of two that multiply an operand. A scale multiplies
-    all vectors, or one vector. If `block` is given, each vector has one scale for every `block` products, along the
-    last axis of the scales. The accumulator model's field `scaling` states where the scales are applied. With
+    either all vectors or a single vector. If `block` is given, each vector has one scale for every `block` products,
+    along the last axis of the scales. The accumulator model's field `scaling` states where the scales are applied. With
     `scale_format` (e8m0, ue4m3, ue5m3, e6m2), the scales are codes of this format. A NaN scale gives NaN.
 
     For stochastic rounding, `random_bits` holds integers of `random_width` bits. The last axis of `random_bits` has one

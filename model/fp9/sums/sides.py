@@ -28,7 +28,7 @@ View = Callable[["NDArray[Any]"], "NDArray[Any]"]
 class Side:
     """Rows (rows, k) of an operand with their scales.
 
-    If the operand is the right factor of a matrix product, its columns are stored as rows. `scales` (rows, k or 1)
+    For the right factor of a matrix product, the rows of this array are the operand's columns. `scales` (rows, k or 1)
     holds the factors for the operand's numbers. `at_sums` (rows or 1, chunks or 1) holds the factors for the sums of
     chunks. `groups` (rows or 1, groups or 1) holds the factors for the sums of groups of products.
     """
@@ -43,11 +43,11 @@ class Side:
     groups: Scales | None
 
     def rows(self, what: str) -> NDArray[Any]:
-        """Return an array of `Operand.array`, multiplied by the scales, as a contiguous array (rows, k)."""
+        """Return one of the arrays of `Operand.array`, multiplied by the scales, contiguous, shape (rows, k)."""
         return self._multiplied(self.view(self.operand.array(what)), self._factors(what))
 
     def columns(self, what: str) -> NDArray[Any]:
-        """Return an array of `Operand.array`, multiplied by the scales, in the shape (k, rows).
+        """Return one of the arrays of `Operand.array`, multiplied by the scales, shape (k, rows).
 
         The side must be a matrix.
         """
@@ -74,7 +74,7 @@ class Side:
     def powers(self) -> NDArray[np.float64]:
         """Return the power of two that determines the alignment of each number, shape (rows, k).
 
-        An accumulator without alignment window needs no such powers, so the array then has the shape (1, 1).
+        Without an alignment window, no powers are needed, and the array has the shape (1, 1).
         """
         return self.rows("powers") if self.aligned else NO_POWERS
 
@@ -82,7 +82,7 @@ class Side:
     def met_span(self) -> Span:
         """Return the exponent range (span) of the numbers that occur in the operand.
 
-        If scales multiply the numbers, return the exponent range of all numbers that are possible after scaling.
+        If scales multiply the numbers, the range covers all numbers that are possible after scaling.
         """
         return self.span if self.scales is not None else self.operand.met_span
 

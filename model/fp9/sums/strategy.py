@@ -36,7 +36,7 @@ Pair = tuple["NDArray[Any]", "NDArray[Any]"]
 
 
 def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
-    """Return selected rows of one matrix (rows, k), selected columns of another (k, columns), and a range.
+    """Return rows of one matrix (rows, k), columns of another (k, columns), and the range of their products.
 
     The range is begin..end-1. If a copy is needed, the copy holds only the products begin..end-1, and the returned
     range starts at 0.
@@ -55,7 +55,7 @@ _NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
 class Flagged(NamedTuple):
     """Result of a strategy: sums, their flags, and a mask of sums with unknown flags, each of shape (rows, n).
 
-    The flags of infinite and NaN sums are unknown, whatever the mask.
+    For infinite and NaN sums, the flags are unknown even if the mask is false.
     """
 
     numbers: NDArray[Any]
@@ -157,7 +157,7 @@ _JOINED_ROWS = 128
 
 
 def depth_bits(depth: int) -> int:
-    """Return how many more bits a sum of `depth` numbers can have than a single number."""
+    """Return by how many bits a sum of `depth` numbers can be longer than a single number."""
     return max(depth - 1, 0).bit_length()
 
 

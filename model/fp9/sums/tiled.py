@@ -262,7 +262,7 @@ def lowest_step(result: FixedFormat) -> int:
     """Return the exponent of the last bit of the numbers in a format's lowest binade.
 
     For a format without subnormals, return the exponent of the smallest power of two in the format. If zero uses the
-    code of this power of two, return the next exponent.
+    code of the smallest power of two, return the next exponent.
     """
     if result.subnormals:
         return result.quantum(result.lowest_exponent)

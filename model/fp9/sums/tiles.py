@@ -62,7 +62,7 @@ class Rounded(Tiled):
     def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
         """Return the exponents of the lowest bits in a (rows, k) and in b (k, columns).
 
-        The arrays are empty if all products are multiples of 2^step.
+        If all products are multiples of 2^step, the returned arrays are empty.
         """
         a, b = self._given
         if a.span.lowest + b.span.lowest >= step or _met_step(a, b) >= step:
@@ -80,7 +80,7 @@ class Rounded(Tiled):
     def _step(self, exponent: int) -> chain_kernels.Step:
         """Return the step 2^exponent with its ceiling.
 
-        Magnitudes below the ceiling, times 2^drop, are exact in the wider float type (the carrier).
+        The ceiling is low enough that a magnitude below it, times 2^drop, is exact in the wider float type.
         """
         largest = min(float(self.engine.result.format.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
         exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf

@@ -54,7 +54,7 @@ def _write_to_standard_output(data: bytes) -> None:
 
 
 def _is_written_through(path: Path) -> bool:
-    """Return whether the path cannot be written atomically: whether it is a pipe, a device or a descriptor."""
+    """Return whether the path is a pipe, a device or a descriptor, which cannot be written atomically."""
     try:
         mode = path.stat().st_mode
     except OSError:

@@ -104,7 +104,7 @@ def run_parts(
 ) -> None:
     """Call `work` for every part on `threads` threads. None means one thread for each core.
 
-    The calling thread also processes parts. Therefore nested calls and busy thread pools cannot deadlock. To run faster
+    Nested calls and busy thread pools cannot deadlock, because the calling thread also processes parts. To run faster
     on several threads, `work` must release the GIL. Raises ValueError for less than one thread. An exception in `work`
     is raised after all running parts have ended.
     """
@@ -183,7 +183,7 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
 def row_parts(
     rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD, part: int = PRODUCTS
 ) -> list[slice]:
-    """Return slices of rows. A slice has about `part` products, and there are enough slices for all threads.
+    """Return slices of rows. Each slice has about `part` products, and all threads get slices.
 
     Each thread gets at least `worth` products.
     """

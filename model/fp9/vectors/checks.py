@@ -59,7 +59,7 @@ def check(path: Path | str, unit: Unit | None = None) -> Checked:
 
 
 def read_for(unit: Unit, path: Path | str) -> VectorSet:
-    """Read the vectors for a simulation of the given unit from a file, with the expected results in the file.
+    """Read vectors with expected results from a file, for a simulation of the given unit.
 
     Raises ValueError if the file has changed since its export or was exported for another unit. Raises OSError if the
     file cannot be read.

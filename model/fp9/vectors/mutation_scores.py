@@ -1,7 +1,7 @@
 """Mutation scores of vector suites: the fraction of a circuit's mutants that a suite kills.
 
-A file beside this module holds the scores, as a table. The manifests of exported vectors copy the scores from this
-table. `fp9 mutate --record` builds the table from the records in `records/mutation/netlist`.
+The mutation scores are in a table in a file beside this module. When vectors are exported, their manifest copies the
+mutation score from the table. `fp9 mutate --record` builds the table from the records in `records/mutation/netlist`.
 """
 
 from __future__ import annotations

@@ -34,7 +34,7 @@ _FORM = FILE_FORMATS["vec"]
 
 
 def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = False) -> Iterator[bytes]:
-    """Yield the operations and results of a test level (1 or 2), as byte strings of many lines.
+    """Yield the operations and results of a test level (1 or 2). Each item is a byte string of many lines.
 
     With `forever`, random operations follow without end. Equal arguments give equal lines. Raises ValueError for an
     unknown level. Raises ValueError for an endless stream of a unit with state, because its operations are one sequence
@@ -84,8 +84,8 @@ class Verdict:
 def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
     """Compare lines of operands and results with the golden model. Outputs that are not defined are not compared.
 
-    For a unit with state, all lines are read before the comparison, because they are one sequence from reset. Raises
-    ValueError with the line number for an invalid line.
+    If the unit has state, all lines are read before the comparison, because all operations depend on earlier ones.
+    Raises ValueError with the line number for an invalid line.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#")
     counted = wrong = 0

@@ -167,9 +167,9 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     end index, and the length of a chunk. `redo` (m, panels) is set where sums are wrong because a number left the
     exponent range of the kernels.
 
-    `lowest_bits` is None, or holds two arrays: the exponents of the lowest bits of `a` and of `b`. If `lowest_bits` is
-    given, a step is added without alignment if all bits of the step fit into the window. `lowest_bits` should be None
-    for a short window, into which the bits of a step rarely fit.
+    `lowest_bits` is None, or holds two arrays: the exponents of the lowest bits of `a` and of `b`. With `lowest_bits`,
+    a step whose bits all fit into the window is added without alignment. `lowest_bits` should be None for a short
+    window, into which the bits of a step rarely fit.
 
     `join` is None or a pair: constants for rounding totals, and an upper bound of tiny totals. If `join` is given,
     every chunk is summed from zero, and its sum is added to an accumulator in float64.

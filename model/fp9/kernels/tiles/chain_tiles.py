@@ -45,7 +45,7 @@ def away(code: Code, x: Any, scale: Any) -> Any:
 
 
 def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, magic: Any, *_: Any) -> Any:
-    """Round `x` with the constants of a `floats.Rounder`. The function is correct in the lowest binades too."""
+    """Round `x` with the constants of a `floats.Rounder`. Results in the lowest binades are rounded correctly too."""
     builder, bits = code.builder, code.as_bits(x)
     odd = builder.and_(builder.lshr(bits, drop), tie)
     usual = builder.and_(builder.add(bits, builder.add(bias, odd)), mask)

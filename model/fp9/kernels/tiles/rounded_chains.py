@@ -1,8 +1,9 @@
 """Numba kernels for matrix products in register tiles, rounded after each step.
 
-The kernel bounds all sums of a block in advance. The bounds show whether a sum can overflow or become very small. The
-sum of the magnitudes is an upper bound for all sums. A power of two that divides all products is a lower bound for
-nonzero sums. If a tile may reach the lowest binades, its rows are computed one by one, with a slower rounding.
+Before a block of products is added, the kernel computes upper and lower bounds of the sums. The upper bound shows
+whether a sum can overflow, and the lower bound shows whether a sum can be very small. The sum of the magnitudes is an
+upper bound for all sums. A power of two that divides all products is a lower bound for nonzero sums. If a tile may
+reach the lowest binades, its rows are computed one by one, with a slower rounding.
 """
 
 from __future__ import annotations
@@ -140,9 +141,9 @@ def _marked_at_edge(edge, some, marks):
 def _steps(tile, edge, s, t, numbers, panel, step, single, marks, columns):
     """Run several accumulation steps on the rows of a register tile.
 
-    `step` holds the first product, the first row, the number of steps, and the number of products in a step. Rows are
-    computed one by one (`single` is true) in incomplete tiles and in tiles with very small sums. `marks` holds the
-    marks of inexact sums, or is None if no marks are needed. `columns` is the number of columns for which marks exist.
+    `step` is a tuple: first product, first row, number of steps, and number of products in a step. Rows are computed
+    one by one (`single` is true) in incomplete tiles and in tiles with very small sums. `marks` holds the marks of
+    inexact sums, or is None if no marks are needed. `columns` is the number of columns for which marks exist.
     """
     (a, values), (first, row, steps, products) = numbers, step
     if single:
@@ -193,7 +194,7 @@ def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
 
 @inlined
 def _look(s, panel, redo, fine):
-    """Set `fine` where a row has a number that is -0 or not a multiple of the coarse unit (a power of two).
+    """If a row has a number that is -0 or no multiple of the coarse unit (a power of two), set `fine` for this row.
 
     Set `redo` where a row has a number that is not a multiple of the fine unit (a smaller power of two).
     """
@@ -267,8 +268,8 @@ def rounded(s, t, sides, sums, products, redo, join, lost):
     `a`, the exponents of the lowest bits of `a` (bytes), and an array (m,) with one bound for each row. For each row of
     `a`, the bound is the largest sum of magnitudes of any `block_of` consecutive numbers. `sides[1]` holds two arrays:
     `b`, and the exponents of the lowest bits of `b`. If no product has bits below the coarse unit (a power of two),
-    both exponent arrays are empty: (m, 0) and (0, n). `redo` (m, panels) is set where sums may be wrong, because a
-    number overflowed or became too small.
+    both exponent arrays are empty: (m, 0) and (0, n). `redo` (m, panels) is set where sums may be wrong after an
+    overflow or a very small number.
 
     All other arguments are those of `aligned.aligned`, except that `lost` has two differences. If only the first
     rounding (to the type of the accumulators) is inexact, no mark is set. The mark of an inexact sum is negative if the

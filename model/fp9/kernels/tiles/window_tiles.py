@@ -193,7 +193,7 @@ def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) ->
 
 
 def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends) -> Any:
-    """Return whether nothing is truncated: whether all bits of the products and accumulators of `rows` rows fit."""
+    """Return whether all bits of the products and accumulators of `rows` rows fit into the window."""
     builder, width = code.builder, VECTORS * code.lanes
     bias, fraction = code.index(code.exponent_field >> 1), code.index(code.fraction_bits)
 
@@ -223,7 +223,7 @@ def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends
 def pack(values, powers, b, power_b, left):
     """Copy columns of `b` to `values`, and the exponents of these numbers to `powers`, starting at column `left`.
 
-    Columns of `values` and `powers` beyond the last column of `b` stay unchanged.
+    If `b` has too few columns for the tile, the last columns of `values` and `powers` stay unchanged.
     """
     zero = b.dtype.type(0.0)
     count = min(values.shape[2], b.shape[1] - left)
@@ -303,8 +303,8 @@ def ends_of_columns(ends, power_b, low_b):
 def ends_of_products(of_rows, power_a, low_a, of_columns, highest_b, lowest_b, near, highest, lowest):
     """Write the highest and the lowest exponent among each row's products to `highest` and `lowest`.
 
-    The operand ranges give bounds. If a row's bounds differ by more than `near`, the exponents are computed from all
-    its products.
+    The operand ranges give bounds. If the bounds of a row differ by more than `near`, the exponents of all products in
+    the row are computed.
     """
     for i in range(highest.size):
         top, low = of_rows[0, i] + highest_b, of_rows[1, i] + lowest_b

@@ -74,7 +74,7 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return pairs of the operations LOAD and FOLD. A group of operations tests two corner cases.
+    """Return pairs of two operations: LOAD, then FOLD. A group of operations tests two corner cases.
 
     LOAD computes the product of a corner case, and FOLD adds this product to the addend.
     """

@@ -79,7 +79,7 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 
 
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return operation sequences that add a chunk of two products to a total, and the number of sequences.
+    """Return a pair: operation sequences that add a chunk of two products to a total, and the number of sequences.
 
     The exponent difference and the signs of the two products vary. The total is near the partial sum, nearly cancels
     the partial sum, or moves the result to a rounding boundary.

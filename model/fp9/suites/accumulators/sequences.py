@@ -32,8 +32,8 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
     Half of the corner cases in `step` become a LOAD, which is followed by a random operation. The other corner cases
     become two operations: a LOAD of the addend with zero products, and an ACCUMULATE of the products. In further
-    operation pairs, the second operation adds a product of every operand class to an ordinary product. The last
-    operation pairs contain every combination of two successive operation codes.
+    operation pairs, an ordinary product is followed by a product of any operand class. The last operation pairs contain
+    every combination of two successive operation codes.
     """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
@@ -50,7 +50,7 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def loaded(unit: Mac, step: Inputs) -> Inputs:
-    """Return each operation as a LOAD, followed by an ACCUMULATE of zeros that must not change the accumulator.
+    """For each operation, return a LOAD, and an ACCUMULATE of zeros that must not change the accumulator.
 
     The ACCUMULATE adds zero products with the addend's sign.
     """

@@ -34,9 +34,9 @@ _REACHING = 1500
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return all corner-case operations of a cast, and operation sequences that test the running maximum.
 
-    Each corner case is combined with those values of the select ports that can change its result. All lanes of the cast
-    test the same operations: each lane starts one operation later than the lane before. The scale is random. The
-    source's exponent compensates for the scale if possible, so that the scaled source stays at a rounding boundary.
+    Each corner case is combined with those values of the select ports that can change its result. The lanes of the cast
+    test the same operations, and each lane is one operation behind the previous lane. The scale is random. The source's
+    exponent compensates for the scale if possible, so that the scaled source stays at a rounding boundary.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)
@@ -93,7 +93,7 @@ def _edges(unit: Cast, selects: list[Port]) -> Family:
 
 
 def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return stimulus that differs in one exponent bit from a limit of a target's subnormal or finite range.
+    """Return sources that differ from a limit of a target's subnormal or finite range in one exponent bit.
 
     Each exponent bit thus decides one comparison. The stimulus covers every target and every rounding mode, with random
     overflow policies.
@@ -158,7 +158,7 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return stimulus for stochastic rounding: source bits plus random bits just carry out, or just fail to carry out.
+    """Return stimulus for stochastic rounding: the source plus random bits just carries, or just fails to carry.
 
     Every binade occurs. Below the target's last bit, some sources have a walking-bit pattern, and some have several
     zeros or ones first.
@@ -211,7 +211,7 @@ def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iter
 
 
 def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Return pairs of magnitudes that differ in one bit or by one, to test the comparison with the running maximum.
+    """Return pairs of magnitudes that differ by one or in one bit, to test the search for the running maximum.
 
     The two magnitudes of a pair occur in successive operations, and in different lanes of one operation. For each bit
     position, further operations compare magnitudes that agree in all higher bits.

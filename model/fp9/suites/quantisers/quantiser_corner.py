@@ -137,7 +137,7 @@ _Family = tuple[Codes, Codes]
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
     """Yield blocks whose amax (largest magnitude) is at or next to a threshold of the scale rule, for each exponent.
 
-    The lane of amax is random. All numbers except amax are at or next to a midpoint between two scaled elements.
+    The lane of amax is random. The other numbers of the block are at or next to a midpoint between two scaled elements.
     """
     for index, rule in enumerate(unit.rules):
         amax = rng.permuted(_steps(unit, rule), axis=1)[:, :_EACH].reshape(-1)
@@ -220,8 +220,8 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
 def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """Return blocks whose amax is a scale threshold plus one lower bit, for every lane and bit.
 
-    The other numbers equal amax in all bits above the lower bit. At the lower bit, the other numbers have a 0, followed
-    by random bits.
+    Above the lower bit, the other numbers agree with amax. At the lower bit, the other numbers have a 0, followed by
+    random bits.
     """
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
@@ -238,7 +238,7 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks in which amax just reaches a new scale. All other magnitudes are one less.
+    """Return blocks whose amax is the smallest magnitude with its scale. All other magnitudes are one less.
 
     Every lane and every rule occur. If a circuit selects a wrong number as amax, the circuit computes a wrong scale.
     """
@@ -264,7 +264,7 @@ def _beside(amax: Codes, others: Codes, places: Codes, length: int) -> Codes:
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
     """For each bit and each lane, return blocks in which only this bit of amax decides the scale.
 
-    All other numbers equal amax without the deciding bit.
+    The other numbers of a block equal amax with the deciding bit cleared.
     """
     length = unit.block.length
     lasts = [_firsts(unit, rule) - 1 for rule in unit.rules]
@@ -306,7 +306,7 @@ def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _tiny(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks of subnormal and small normal numbers, with the leading 1 at every position in every lane."""
+    """For every lane and every position of the leading 1, return blocks of subnormal and small normal numbers."""
     count = _TINY * unit.block.length
     leading = np.int64(1) << rng.integers(0, unit.source.fraction_bits + 3, (count, unit.block.length))
     return leading | rng.integers(0, leading), np.resize(np.arange(len(unit.rules)), count)

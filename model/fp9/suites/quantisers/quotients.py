@@ -97,7 +97,7 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
 
     Every scale rule and every scale occur. In a third of the blocks, the tensor scale has a short significand, which
     gives exact quotients. In a third of the blocks, a change of the tensor scale's last bit changes the block scale.
-    All numbers except amax are at or next to a midpoint between two scaled elements.
+    The other numbers of the block are at or next to a midpoint between two scaled elements.
     """
     length = unit.block.length
     for index, rule in enumerate(unit.rules):
@@ -141,7 +141,7 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) -> Blocks:
-    """Return blocks with one number at or near the midpoint between two scaled elements, for each lane and midpoint.
+    """For each lane and midpoint, return blocks with one number at or near the midpoint between two scaled elements.
 
     In some blocks, the tensor scale is off by 2^k ulps. The exponent k is less than `powers`. All exponents occur,
     including subnormal source numbers.
@@ -284,8 +284,8 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
     The tensor scale is the last one before the better divisor changes, or the first one after the change. In a third of
     the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all numbers are near
-    amax, so that the sum of errors has many bits. A third of the block scales are among the lowest, and a third are
-    among the largest.
+    amax, so that the sum of errors has many bits. A third of the block scales are near the smallest scale, and a third
+    are near the largest scale.
     """
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)

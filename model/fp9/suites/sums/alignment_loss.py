@@ -2,9 +2,9 @@
 
 The lost bit belongs to a product, to the addend, or to the sum of products. If the alignment window discards the lost
 bit, only the flag `inexact` changes. All other bits are inside the alignment window, because any discarded bit would
-raise `inexact`. A large term sets the window's position. In lanes that are not tested, one factor is zero and the other
-factor is random. In some operations the lowest bit lies just inside the alignment window, so that no bit is lost and
-the sum is exact. In some operations another term cancels the large term that sets the window's position.
+raise `inexact`. A large term sets the window's position. In every lane without a tested product, one factor is zero,
+and the other factor is random. In some operations the lowest bit lies just inside the alignment window, so that no bit
+is lost and the sum is exact. In some operations another term cancels the large term that sets the window's position.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
@@ -46,8 +46,8 @@ _DEEPEST, _ABOVE = 8, 4
 def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose alignment window discards one bit of a product, for every pair of operand formats.
 
-    The unit must add several products in one alignment window, which must not be wider than the result. The unit may
-    also have separate windows for even and odd products. Accumulators with wider windows get no operations here,
+    The unit must add several products in one alignment window. The window must not be wider than the result. The unit
+    may also have separate windows for even and odd products. Accumulators with wider windows get no operations here,
     because other corner cases test their rounding.
     """
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
@@ -87,8 +87,8 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
     The tested product occurs in every lane. Half of the tested products are powers of two. The large term, whose
     exponent sets the window's position, is the addend or another product. If the large term is a product, the addend
     cancels this product in half of the operations. If even and odd products have separate windows, the large product
-    and the tested product are in the same window. With separate windows, the exponent difference of the two products is
-    random in half of the operations.
+    and the tested product are in the same window. If there are separate windows, the exponent difference of the two
+    products is random in half of the operations.
     """
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT

@@ -41,8 +41,8 @@ def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs
 def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
     """Return sums of an addend and two powers of two. Rounding discards only the lower power.
 
-    The higher power of two is one product, or the sum of all other products. The higher power of two coincides with
-    every bit of the addend in turn. The exponent difference of the two powers of two takes every value.
+    The higher power of two is one product, or the sum of all other products. Over all operations, the higher power of
+    two meets every bit position of the addend. The exponent difference of the two powers of two takes every value.
     """
     formats, lanes, result = (unit.a[first], unit.b[second]), unit.products, fixed(unit.engine.output)
     x, y, exponents = powers(*formats)

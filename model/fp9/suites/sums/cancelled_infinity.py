@@ -24,7 +24,7 @@ _COUNT = 200
 
 
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations with a cancelled infinity, for every pair of operand formats with an infinity.
+    """Yield operations in which a finite product cancels an infinity, for each pair of formats with an infinity.
 
     The accumulator must add several products, a complete chunk, in one step. The format of the finite factor y must
     represent both y and 2y.

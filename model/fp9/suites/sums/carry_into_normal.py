@@ -53,7 +53,7 @@ def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generator) -> Inputs:
-    """Return operations in which the sum of the products of a single step carries.
+    """Return operations in which a carry occurs within the sum of one step's products.
 
     All other steps of the accumulator add zero products. Addends are zero or of any class.
     """

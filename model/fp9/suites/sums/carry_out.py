@@ -7,7 +7,7 @@ below a power of two. With the addend, the sum reaches the next power of two: a 
     addend                1 . 1 1 1 1 x x x
     sum           1 0 0 0 0 . 0 0 0 0 x x x
 
-Without the addend, sums that reach a power of two are covered by the module `several_products`.
+The module `several_products` tests sums of products that reach a power of two without an addend.
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Generator) -> Inputs:
-    """Return products and an addend of the same sign, whose sum carries out.
+    """Return products and an addend of the same sign. Their sum carries out.
 
     `lacks` is the distance from the sum of products to the next power of two. The addend's significand is at least
     `lacks`. In a third of the operations, the addend's exponent is one higher or one lower than a carry out needs.

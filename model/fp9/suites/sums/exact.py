@@ -157,7 +157,7 @@ Product = tuple[int, int, int, int]
 def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
     """Return operations with the same product in each of the first `lanes` lanes.
 
-    All further lanes are zero. If an item of `rows` has no product, its operation has zeros in all lanes.
+    All further lanes are zero. A row without a product becomes an operation with zeros in all lanes.
     """
     table = np.array([product or (0, 0, 0, 0) for _, product in rows], dtype=np.uint32)
     columns: Inputs = {port.name: np.zeros(len(rows), dtype=np.uint32) for port in unit.inputs}
@@ -196,7 +196,7 @@ def _powers_of_two(fmt: Format) -> list[int]:
 
 
 def _places(unit: Mac) -> Inputs:
-    """Return operation sequences that set every single bit of a fixed-point register, with both signs of the sum.
+    """Return operation sequences that set each bit of a fixed-point register alone, for positive and negative sums.
 
     Each sequence loads a power of two, and then adds or subtracts the smallest product. The subtraction makes a borrow
     ripple through the register. A tie occurs if the added product is half an ulp of the result.
@@ -247,7 +247,7 @@ def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return zero products with every pattern of signs in the lanes.
+    """Return products that are all zero, with every pattern of signs in the lanes.
 
     The operation sequence is LOAD, ACCUMULATE, CLEAR, ACCUMULATE.
     """

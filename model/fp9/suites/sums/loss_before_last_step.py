@@ -1,8 +1,8 @@
 """Corner-case operations whose chunks lose bits before the last step.
 
-The products of one step lie near the last bit of the alignment window, or near the rounding position. Each other step
-of the chunk adds zero, or adds a product that cancels the large one. The last bits inside the window decide the result,
-and the discarded bits decide the flags.
+The products of one step lie near the last bit of the alignment window, or near the rounding position. All other steps
+of the chunk add zeros, or cancel the large product. The last bits inside the alignment window decide the result, and
+the discarded bits decide the flags.
 """
 
 from __future__ import annotations

@@ -1,8 +1,8 @@
 """Corner-case operations whose products exceed the largest number of the result format.
 
 A narrow result format, such as FP16 for e5m2 factors, cannot represent the largest products. If products exceed the
-largest result, their sum is finite only if the products cancel. Few other operations use the circuit's high-order bits
-for such products.
+largest result, their sum is finite only if the products cancel. Few other operations use the upper bits of the
+circuit's sum, which hold products above the largest result.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ def _highest(a: Operand, b: Operand) -> int:
 
 
 def _beyond(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return operations whose products have random signs, and exponents from the largest result's exponent upwards.
+    """Return operations with random signs. The exponents of the products start at the largest result's exponent.
 
     Within an operation, the exponents of all products are equal or differ by one. Addends are random codes, zero, or
     nearly cancel the sum of products.

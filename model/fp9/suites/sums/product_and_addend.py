@@ -143,7 +143,7 @@ def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.G
 
 
 def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is at or near a number whose code differs in one bit from 0, infinity or NaN."""
+    """Return operations whose sum is at or near a number that is one bit flip away from 0, infinity or NaN."""
     codes = beside_special(result)
     which, negative, below = _grid(rng, count, len(codes), 2, result.fraction_bits + 6)
     sums = decode(codes.astype(result.dtype), result).astype(np.float64)[which] * np.where(negative, -1, 1)
@@ -184,7 +184,7 @@ def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """For every exponent difference, return operations whose addend has the product's significand and opposite sign.
 
-    A circuit that ignores a bit of the shift distance cancels the product by mistake.
+    A circuit that ignores a bit of the shift distance wrongly cancels the two terms.
     """
     reach = result.fraction_bits + 2 * a.bits + 3
     (distance,) = _grid(rng, count, 2 * reach + 1)
@@ -214,7 +214,7 @@ def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 def addends(
     a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Triple:
-    """Return addends with walking fractions at every exponent, and products that are zero, 1, smallest or random.
+    """Return addends with walking fractions at every exponent. The products are zero, 1, smallest or random.
 
     Several pairs of operand formats share the addends: each pair gets every `pairs`-th addend, from index `number` on.
     """

@@ -101,7 +101,7 @@ def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes
 
 
 def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return, for each operation, the wanted sum of the two scale exponents.
+    """Return the wanted sum of the two scale exponents, for each operation.
 
     In half of the operations, the scales shift the small product into or below the range of subnormal results. In the
     other operations, the scale exponents are random.

@@ -1,8 +1,8 @@
 """Corner-case operations whose subnormal sum rounds up to the smallest normal number.
 
 The two nonzero products have opposite signs and are in random lanes. The larger product is a power of two. The scales
-shift the larger product to the smallest normal number. All distances between the larger product's last bit and the
-smaller product occur.
+shift the larger product to the smallest normal number. Between the last bit of the larger product and the smaller
+product, all distances occur.
 
     product     1 0 0 0 0 |
     product   -           |   x x
@@ -30,7 +30,7 @@ _COUNT = 200
 def rounded_up_to_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations whose sum rounds up to the smallest normal number, but raises the underflow flag.
 
-    The exponents of the unit's products must span a wider range than the result's precision. The unit must have exact
+    The exponent range of the unit's products must be wider than the precision of the result. The unit must have exact
     sums and power-of-two scales, and must not flush subnormals.
     """
     engine = unit.engine

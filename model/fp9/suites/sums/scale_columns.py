@@ -23,7 +23,7 @@ _RARE = 1 / 32
 
 
 def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random scales that shift products from below the smallest to above the largest result.
+    """Return random scales that move products to any size, from below the smallest to above the largest result.
 
     A unit without scales gets no columns.
     """

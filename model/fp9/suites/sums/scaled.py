@@ -94,7 +94,7 @@ def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
 
 
 def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None) -> Inputs:
-    """Return operations with one or two products that are powers of two. All other products are zero.
+    """Return operations with one or two nonzero products, which are powers of two. All other products are zero.
 
     The exponent difference of the two products takes every value. The addend is zero, nearly cancels one or both
     products, or is far larger or smaller than a product. `reach` is the range of the wanted sum of the two scale
@@ -126,8 +126,8 @@ def _borrowed(
     """Yield operations in which one product of opposite sign causes a borrow in the sum of all other products.
 
     The other products have the same sign, and their sum is a power of two that exceeds each product. The borrow ripples
-    through all bits from the opposite product up to the power of two. Many addends cancel the sum except for its lowest
-    bit. For units with two products, or with a separate scale for each block, nothing is yielded.
+    from the bit of the opposite product up to the power of two. Many addends cancel the sum except for its lowest bit.
+    For units with two products, or with a separate scale for each block, nothing is yielded.
     """
     formats, lanes = (unit.a[first], unit.b[second]), unit.products
     full = full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []
@@ -164,7 +164,7 @@ def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
 
 
 def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the factors with the lanes of each operation shuffled, shape (n, lanes, 2)."""
+    """Shuffle the lanes within each operation, and return the factors, shape (n, lanes, 2)."""
     order = rng.permuted(np.tile(np.arange(codes.shape[1]), (len(codes), 1)), axis=1)
     return np.take_along_axis(codes, order[..., None], axis=1)
 

@@ -189,7 +189,7 @@ def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArr
 def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.Generator) -> Lanes:
     """Return random factors whose product has the wanted exponent.
 
-    If all products exceed the wanted exponent, return the smallest factors.
+    If the wanted exponent is below the exponents of all products, return the smallest factors.
     """
     x, y, exponents = by_exponent(a, b)
     first, after = np.searchsorted(exponents, wanted, "left"), np.searchsorted(exponents, wanted, "right")
@@ -253,7 +253,7 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
 
 
 def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return factors of equal products in many lanes, and of one product with a single lower bit.
+    """Return factors of equal products in many lanes. One random lane has another, mostly smaller product.
 
     The sum of the equal products has a long carry.
     """
@@ -315,7 +315,7 @@ def _meeting(
 ) -> Codes:
     """Return addends of three kinds: near the products, nearly cancelling the sum, or for a rounding boundary.
 
-    The addends for a rounding boundary move the sum to this boundary or next to it.
+    If an addend is for a rounding boundary, the sum is at the boundary or next to it.
     """
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)

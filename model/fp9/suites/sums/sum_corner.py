@@ -47,8 +47,8 @@ def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs
     """Return the corner-case operations of a sum for every pair of operand formats.
 
     Every code of every operand format occurs. For units with bias ports, the operations use a few combinations of
-    biases. `part` is the number of operations as a fraction of the number for a unit without state. In a unit with
-    several products, corner cases of a single product use a random lane.
+    biases. `part` scales the number of operations. With 1, the suite is as large as for a unit without state. In a unit
+    with several products, corner cases of a single product use a random lane.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
@@ -163,8 +163,7 @@ class Operand:
 def operand_pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
     """Yield operand formats for `a` and `b`: every pair of formats.
 
-    For a unit with bias ports, the function yields each pair of formats with several pairs of biases, such as the
-    extremes.
+    For a unit with bias ports, each pair of formats is yielded with several pairs of biases, including the extremes.
     """
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
         variants = ((_BIASES[k], _BIASES[3 * k % len(_BIASES)]) for k in range(len(_BIASES)))
@@ -203,8 +202,8 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
 def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
     """Return the columns of all input ports for the given factors and addends.
 
-    Operands have shape (n, products), and addends have shape (n,). Select ports also get values that are not assigned
-    to a choice. Such values select the last choice.
+    Operands have shape (n, products), and addends have shape (n,). Select ports also get unassigned values, which
+    select the last choice. Such values select the last choice.
     """
     count = len(c)
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}

@@ -37,9 +37,8 @@ _BEFORE = 2
 def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations in which a nonzero chunk sum rounds to zero, for every pair of operand formats.
 
-    A chunk must be one step. The function requires an alignment window whose last bit is set by discarded bits
-    (jamming), and products with bits below this window. For accumulators without alignment window, the function
-    requires power-of-two scales.
+    A chunk must be one step. The alignment window must set its last bit for discarded bits (jamming), and products must
+    have bits below the window. For accumulators without alignment window, the function requires power-of-two scales.
     """
     engine = unit.engine
     if engine.steps_of_chunk != 1:

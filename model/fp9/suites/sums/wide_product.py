@@ -63,7 +63,7 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose product is a tie or ends in zeros, or is off by a single power of two.
+    """Return operations whose product is a tie or ends in zeros, exactly or with a single additional bit.
 
     The addend's last bit is just above the last bits of the product.
     """
@@ -99,7 +99,7 @@ def _telling_tails(p: int) -> dict[int, NDArray[np.int64]]:
 def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """Return operations whose product is very close to a representable number, and whose addend is minus this number.
 
-    The sum then consists of the product's low bits alone.
+    The addend cancels all but the low bits of the product.
     """
     one = 1 << fmt.fraction_bits
     drawn = rng.integers(0, one, (2, 128 * count)) + (fmt.bias + rng.integers(-8, 9, (2, 128 * count))) * one
