@@ -68,7 +68,7 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
     """Return the scale exponents that HiFloat8's Algorithm 1 finds for each layer.
 
-    These exponents minimise the mean square error of the layer's product. The earlier layers are already converted.
+    The scale exponents minimise the mean square error of the layer's product. The earlier layers are already converted.
     """
     wanted: dict[str, Numbers] = {}
     found: dict[str, Pair] = {}

@@ -213,7 +213,7 @@ def quantised(
     """Scale and cast a tensor. `role` states whether the tensor is activations, weights or gradients.
 
     If `training` is true, the tensor's scaler is updated. In a repeated pass, `earlier` holds the scale factors of the
-    first pass. These factors replace the factors of scalers that depend on earlier tensors.
+    first pass. For scalers that depend on earlier tensors, the factors of the first pass are used again.
     """
     fmt = recipe.format_of(role)
     if fmt is None:
@@ -232,8 +232,8 @@ def quantised(
 def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: Any) -> NDArray[Any]:
     """Multiply x by a scale factor, and return the codes of the product in the format `fmt`.
 
-    If the scale factor is a power of two, the product is rounded only once. Otherwise the product is first rounded to
-    FP32.
+    If the scale factor is a power of two, the product is rounded only once. If the scale factor is not a power of two,
+    the product is first rounded to FP32.
     """
     numbers, exponent = taken(x, factor)
     return np.asarray(encode(numbers, fmt, scale=-exponent, **policy))

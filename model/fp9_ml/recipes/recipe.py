@@ -167,10 +167,10 @@ class Recipe:
 
         The keys of the dictionary are the names of the tensors and products, such as "weights" or "forward". A unit for
         a cast must support the target format, the rounding mode and the overflow policy. If the recipe scales tensors
-        by powers of two, the unit must also have a scale input. Otherwise the tensor is scaled in FP32 before the cast,
-        so the unit must cast from FP32. A unit for a product must have the same accumulator model and support both
-        operand formats. If a unit has a bias port, any exponent bias is supported. If the catalogue has no matching
-        unit, the tuple is empty. Products in plain FP32 are left out.
+        by powers of two, the unit must also have a scale input. If the recipe scales tensors by other factors, the unit
+        must cast from FP32, because such tensors are scaled in FP32. A unit for a product must have the same
+        accumulator model and support both operand formats. If a unit has a bias port, any exponent bias is supported.
+        If the catalogue has no matching unit, the tuple is empty. Products in plain FP32 are left out.
         """
         found = {}
         for role in Role:

@@ -48,9 +48,10 @@ def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
 
     The result is None if `largest` is 0, or not finite in FP32.
 
-    If `power_of_two` is true, the scale factor is exactly 2^floor(log2(top / largest)). Otherwise the scale factor is
-    top / largest in FP32, as in Transformer Engine. Scale factors are limited to the range from FP32's smallest normal
-    number to its largest number. Power-of-two scale factors are limited to the range from 2^-127 to 2^127.
+    If `power_of_two` is true, the scale factor is exactly 2^floor(log2(top / largest)). If `power_of_two` is false, the
+    scale factor is top / largest in FP32, as in Transformer Engine. Scale factors are limited to the range from FP32's
+    smallest normal number to its largest number. Power-of-two scale factors are limited to the range from 2^-127 to
+    2^127.
     """
     with np.errstate(over="ignore"):
         narrow = np.float32(largest)
