@@ -451,9 +451,9 @@ def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str,
     """Multiply codes a (M, K) by codes b (K, N), and return codes in the accumulator model's output format.
 
     The tensors `a` and `b` may have any integer type. The result has the dtype int64, and is bit-identical to
-    `fp9.matmul`. If fp9[cuda] is installed, a CUDA kernel multiplies tensors on a CUDA device. On all other devices,
-    torch's integer operations are used, which support operand formats of at most 8 bits. For `torch.compile`, use the
-    module `Product`.
+    `fp9.matmul`. If fp9[cuda] is installed, a CUDA kernel multiplies tensors on a CUDA device. On other devices, or
+    without fp9[cuda], torch's integer operations are used, which support operand formats of at most 8 bits. For
+    `torch.compile`, use the module `Product`.
 
     Raises ValueError for accumulator models with scaled groups, stochastic rounding or `zero_bypass`.
     """
