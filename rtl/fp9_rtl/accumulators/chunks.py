@@ -26,8 +26,8 @@ class ChunkSum(ElasticStage):
     """Register that accumulates the current chunk, and controls the register of the total.
 
     If the output `joins` is 1, the register of the total adds the chunk's sum. If the output `restarts` is 1, the
-    register of the total first loads `c`. The output `flags` holds the exception flags of the latest accumulation
-    within the chunk. After a chunk's sum was added to the total, the next chunk starts from +0.
+    register of the total first loads `c`. The output `flags` holds the exception flags of the latest addition to the
+    chunk. After a chunk's sum was added to the total, the next chunk starts from +0.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

@@ -18,7 +18,10 @@ from fp9_rtl.sums.engine_step import sum_steps
 
 
 class StepLoop:
-    """The datapath stages that add products to an addend. The addend of each sum is the previous accumulator value."""
+    """Datapath stages of an accumulator that add products to the accumulated value.
+
+    The addend of each sum is the previous accumulator value.
+    """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._names = tuple(name for name, _ in i if name not in ("op", "c"))

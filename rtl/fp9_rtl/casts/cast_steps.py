@@ -131,7 +131,7 @@ class Unpack(Step):
     def _normalise(self, m: Module, fields: data.View[data.StructLayout], exponent: Value) -> None:
         """If the number is subnormal, shift its fraction left until the leading 1 is shifted out.
 
-        Exponent fields 0 and 1 have the same scale, so the exponent is the same for both.
+        A number with exponent field 0 has the same exponent as a number with exponent field 1.
         """
         normalised, zeros = shift_left_normalising(m, fields.fraction, None, only_last=Const(0))
         with m.If(fields.exponent == 0):
@@ -139,7 +139,7 @@ class Unpack(Step):
 
 
 class Place(Step):
-    """Shift the significand to the rounding position, and compute the signals that the rounding needs."""
+    """Shift the last kept bit of the significand to a fixed position, and compute the inputs of the rounding."""
 
     name = "place"
 
@@ -217,7 +217,7 @@ class Place(Step):
     def _near_normal(self, m: Module, target: CastTarget) -> None:
         """Drive the bits that show whether a number just below the normal numbers rounds to a normal number.
 
-        For this test, the number is rounded to the full precision of normal numbers.
+        The tininess test rounds the number to the full precision of normal numbers.
         """
         padded = Cat(Const(0, self._tail), self.i.fraction)
         tail_top = len(padded) - target.lowest_fraction_bits

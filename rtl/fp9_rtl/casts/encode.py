@@ -69,7 +69,7 @@ class Encode(Step):
     def _encode(
         self, m: Module, target: CastTarget, saturates: Signal, overflow: Signal, flushed: Signal, infinite: Signal
     ) -> None:
-        """Drive the code of the result in one target format.
+        """Drive the code that the result has in one target format.
 
         Drive three more signals, which tell whether the result overflows, is flushed to zero, or is infinite.
         """

@@ -3,8 +3,8 @@
 The wrapper has a stream of operands and a stream of results, both with `tlast` and `tuser`. `tdata` holds the unit's
 ports in order, the first port at bit 0, padded with zeros to whole bytes. The module `interfaces` gives the bit offset
 of each port in `tdata`. Port names follow AMBA AXI-Stream (IHI 0051): operands enter at `s_axis_*`, and results leave
-at `m_axis_*`. The reset `aresetn` is active low and is sampled at the rising edge of the clock `aclk`. The output
-`tvalid` does not wait for `tready`.
+at `m_axis_*`. The reset `aresetn` is active low and is sampled at the rising edge of the clock `aclk`. The wrapper sets
+`tvalid` without waiting for `tready`.
 """
 
 from __future__ import annotations

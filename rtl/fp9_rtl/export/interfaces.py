@@ -1,8 +1,8 @@
 """Write a unit's encodings for integrators: a SystemVerilog package and a C header.
 
 The package and the header contain the values of each select port, the exception flags, and the special codes of each
-format. The package and the header also give each port's bit offset in the packed operand and result words. The first
-port is at bit 0, as in the AXI4-Stream wrapper.
+format. The package and the header also give each port's bit offset in the packed operand and result words. In both
+packed words, the first port begins at bit 0, as in the AXI4-Stream wrapper.
 """
 
 from __future__ import annotations

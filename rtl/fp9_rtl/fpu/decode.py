@@ -142,7 +142,7 @@ class DecodeMulti(Step):
             m.d.comb += [o.a.eq(upper), o.c.eq(lower), o.single.eq(0)]
 
     def _threshold(self, m: Module) -> None:
-        """Drive the threshold of hybrid rounding, and a signal that is 1 if the rounder uses this threshold."""
+        """Drive the threshold of hybrid rounding, and the signal that makes the rounder use the threshold."""
         unit, o = self._unit, self.o
         for fmt in switch(m, self._select("a"), unit.formats):
             if fmt in unit.hybrid_sources:

@@ -71,8 +71,8 @@ class DotField:
 def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) -> tuple[View, Value, Value]:
     """Return the sum of the products in the form of a single product, and two flags.
 
-    The first flag is 1 if both positive and negative infinite products occur. The second flag is 1 if an operand is a
-    signalling NaN.
+    The first flag is 1 if some products are plus infinity and others are minus infinity. The second flag is 1 if an
+    operand is a signalling NaN.
 
     If products and addend are all zero, the sum of the products gets a sign that gives the final zero the correct sign.
     If all products are zero and have the same sign, the sum of the products has this sign. If the products cancel each

@@ -2,7 +2,8 @@
 
 Each operand has its own decoder. All operations share a multiplier, an adder, a normaliser and a rounder. The steps
 are: decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. A cast unit also has the
-steps `place`, `round` and `encode`. In an FPU, these three steps round the exact sum of product and addend.
+steps `place`, `round` and `encode`. In an FPU, the steps `place`, `round` and `encode` round the exact sum of product
+and addend.
 """
 
 from __future__ import annotations
@@ -74,8 +75,7 @@ class PlaceMulti(Place):
     def _all_ones(self, m: Module, places: Signal) -> None:
         """Drive the signal that is 1 if all kept fraction bits of the result are 1.
 
-        In formats with fixed fields, a carry changes the exponent of normal numbers only, so only their fraction bits
-        are tested.
+        In formats with fixed fields, only normal numbers use the exponent after a carry out of the fraction.
         """
         super()._all_ones(m, places)
         for target in self._each_target(m):

@@ -1,6 +1,6 @@
 """Results of a multi-format FPU that need no rounding, such as comparisons.
 
-The result of such an operation is one of two words, which a comparison of the operands a and c selects. The adder
+An operation without rounding returns one of two words, which a comparison of the operands a and c selects. The adder
 computes a - c exactly, and the sign of the difference gives the order. Operations without a comparison always select
 the first word.
 """
@@ -27,8 +27,9 @@ def others_layout(unit: MultiFpu) -> data.StructLayout:
     """Return the layout of the fields that choose an operation's result: the rounded sum or one of two words.
 
     If all operations of the unit round their results, the layout is empty. If the field `rounded` is 1, the result is
-    the rounded sum. Otherwise, the order of the operands a and c selects one of the fields `if_less`, `if_equal` and
-    `if_greater`. If the selected field is 1, the result is the word `first`, and otherwise the word `second`.
+    the rounded sum. If `rounded` is 0, the order of the operands a and c selects one of the fields `if_less`,
+    `if_equal` and `if_greater`. If the selected field is 1, the result is the word `first`, and otherwise the word
+    `second`.
     """
     if all(op in SUMS for op in unit.operations):
         return data.StructLayout({})
@@ -144,7 +145,7 @@ class Others:
     def _is_subnormal(self, fmt: Format) -> Value:
         """Return whether operand a is subnormal, or denormal in HiFloat8.
 
-        The returned value has no meaning for infinities, NaN and zeros.
+        If operand a is infinite, NaN or zero, the returned value has no meaning.
         """
         magnitude = self._ports.a[: fmt.bits - 1]
         if isinstance(fmt, FixedFormat):

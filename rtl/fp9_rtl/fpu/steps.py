@@ -151,8 +151,8 @@ class DecodeFpu(Step):
     def _decoded(self, m: Module, name: str, lane: int, taken: Value) -> data.View[data.StructLayout]:
         """Return the 8-bit operand of a lane.
 
-        If the input `taken` is 0, the returned significand is 0. If `taken` is 0 in lane 0, the returned exponent is 0,
-        too.
+        If the input `taken` is 0, the returned significand is 0. If `taken` is 0, the returned exponent of lane 0 is
+        also 0.
         """
         formats = {"a": self._unit.a, "b": self._unit.b}[name]
         bits = self._format.exponent_bits
@@ -221,9 +221,9 @@ class MultiplyFpu(Step):
         return m
 
     def _products(self, m: Module) -> tuple[Value, Value]:
-        """Return the second product, then the first product.
+        """Return the second product and then the first product.
 
-        The second product is 0 if the operation has only one product.
+        The second product is 0 if the selected operation has only one product.
         """
         a, b, pair = self.i.a, self.i.b, self.i.pair
         top = Const(0, self._wide - OPERAND_SIGNIFICAND_BITS)

@@ -43,7 +43,7 @@ def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
 class MultiplyMulti(Step):
     """Form the exact product of two factors. The addend passes through.
 
-    The first bit of the product has twice the weight of the product of both leading bits.
+    In the product of two significands, the first bit has twice the weight of the product of both leading bits.
     """
 
     name = "multiply"

@@ -167,8 +167,9 @@ class GemmComponent(wiring.Component):
     `in_last` marks the last step. Pauses between steps are allowed.
 
     A row of results is transferred in a clock cycle in which `out_valid` and `out_ready` are both 1. The output
-    `result` holds a row of results, with column j in bits 8j to 8j + 7. Row 0 comes first. The output `out_last` is 1
-    for the last row of results. The tile accepts the next matrix product after it has output the last row.
+    `result` holds a row of results, with column j in bits 8j to 8j + 7. Row 0 comes first. The output `out_last` of the
+    tile is 1 while the last row of results is valid. The tile accepts the next matrix product after it has output the
+    last row.
     """
 
     def __init__(self, tile: GemmTile) -> None:
@@ -231,8 +232,8 @@ class GemmComponent(wiring.Component):
     def _operate(self, m: Module, mac: Any, a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> None:
         """Connect one `mac` of the tile to its operands.
 
-        In the first step of a matrix product, the products replace the sum. In later steps, the products are added to
-        the sum.
+        In the first step of a matrix product, the new products replace the old sum. In later steps, the products are
+        added to the sum.
         """
         if not self._tile.engine.step.exact:
             m.d.comb += mac.c.eq(0)

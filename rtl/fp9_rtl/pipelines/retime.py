@@ -1,10 +1,10 @@
 """Assign operations to pipeline stages, for a short clock period and few registers.
 
-The function first finds the shortest clock period, and then the assignment with the fewest registers for this period. A
-path begins and ends at a port or register, and its length is the sum of its gate delays. For a given clock period, the
-earliest stage of an operation follows from the operations that drive its inputs. The latest stage of an operation
-follows from the operations that read its outputs. Between the earliest and latest stages, a minimum cut places each
-register boundary so that the fewest bits cross it.
+The shortest clock period comes first. Among the assignments with this period, the one with the fewest registers is
+chosen. A path begins and ends at a port or register, and its length is the sum of its gate delays. For a given clock
+period, the earliest stage of an operation follows from the operations that drive its inputs. The latest stage of an
+operation follows from the operations that read its outputs. Between the earliest and latest stages, a minimum cut
+places each register boundary so that the fewest bits cross it.
 """
 
 from __future__ import annotations

@@ -1,9 +1,9 @@
 """Bounds on the difference between the results of quantising a number with two scales.
 
-A quantiser may try two scales for a block and compare their sums of squared errors. The width of the comparator for
-squared errors follows from the bounds in this module. Both candidate scales result from dividing the block's largest
-magnitude by a constant and rounding. Only a few pairs of scales can therefore occur for a block, and only a few pairs
-of elements for a number. The difference of both squared errors is therefore far smaller than either squared error.
+A quantiser may try two scales for a block and compare their sums of squared errors. The bounds in this module determine
+the bit widths of the comparison of squared errors. The two candidate scales are the block's largest magnitude divided
+by two constants and rounded. A block therefore has only a few possible pairs of scales, and a number has only a few
+possible pairs of elements. Therefore, the squared errors under both scales differ far less than their size.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ class Apart:
 
 @dataclass(frozen=True, slots=True)
 class _Nearest:
-    """A representable number, and the lowest and highest number that rounds to this representable number."""
+    """A representable number, with the interval of numbers that round to it."""
 
     number: Fraction
     low: Fraction

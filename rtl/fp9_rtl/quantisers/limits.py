@@ -3,7 +3,7 @@
 A number x is quantised to the element nearest to x / (s t), where s is the block's scale and t is the tensor scale. The
 circuit does not divide: it multiplies the midpoints between elements by both scales, and compares x with the products.
 The products are exact, are computed once for each block, and are converted to codes of the source format. The code of
-each number is then compared with the codes of these limits:
+each number is compared with the codes of the limits:
 
     midpoint s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r      r: OR of all bits of the rest
     x reaches it if  x 0 > limit (ties down), or  x 1 > limit (ties up, to the even element)

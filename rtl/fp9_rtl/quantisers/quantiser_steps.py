@@ -35,7 +35,7 @@ def quantiser_steps(unit: Quantiser) -> list[Step]:
 def element_steps(unit: Quantiser) -> list[Step]:
     """Return the stages that compute the elements of one operation from its numbers and the block's scale.
 
-    Depending on the scale format, these stages cast each number, or compare each number with limits.
+    Depending on the scale format, the returned stages cast each number, or compare each number with limits.
     """
     if not unit.block.powers_of_two:
         limits = Limits(unit, scaled_layout(unit))

@@ -1,8 +1,8 @@
 """Compute a block's floating-point scale: amax divided by two factors, rounded once.
 
-First, amax (the block's largest magnitude) is divided by the tensor scale. The result is then divided by the constant
-of the scale rule. Each division yields the first significand bits of the quotient, and a sticky bit for the remainder.
-The result of both divisions therefore has the leading bits and the sticky bit of the exact quotient.
+First, amax (the block's largest magnitude) is divided by the tensor scale. The quotient amax / tensor scale is then
+divided by the constant of the scale rule. Each division yields the first significand bits of the quotient, and a sticky
+bit for the remainder. After both divisions, the significand and the sticky bit are the same as for an exact quotient.
 """
 
 from __future__ import annotations

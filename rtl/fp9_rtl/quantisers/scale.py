@@ -1,9 +1,9 @@
 """Compute a block's power-of-two scale: amax divided by a rule's divisor, rounded once.
 
-Let the divisor be m 2^k and the largest magnitude amax be s 2^e, with significands m and s from 1 up to 2. The
-significand of the quotient is then s/m if s >= m, and 2 s/m otherwise. To round the quotient to a power of two, it
-suffices to compare the significand s with constants. The guard bit of the quotient is 1 if its significand is at least
-3/2. The sticky bit is 0 if the significand of the quotient is exactly 1 or 3/2.
+Let the divisor be m 2^k and the largest magnitude amax be s 2^e, with significands m and s from 1 up to 2. The quotient
+of both significands is then s/m if s >= m, and 2 s/m otherwise. To round the quotient to a power of two, it suffices to
+compare the significand s with constants. The guard bit of the quotient is 1 if its significand is at least 3/2. The
+sticky bit is 0 if the significand of the quotient is exactly 1 or 3/2.
 """
 
 from __future__ import annotations
@@ -45,7 +45,8 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 def _reaches_both_ends(block: BlockFormat) -> bool:
     """Return whether a scale can be derived from a subnormal amax, or can exceed the largest scale.
 
-    Both cases need extra hardware, and occur only in block formats whose elements are all below 2.
+    A subnormal amax and a too large scale need extra hardware. Neither case can occur if the format has an element of
+    at least 2.
     """
     return block.power < 2
 
@@ -65,8 +66,8 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
     """Return the code of amax. If amax is subnormal, shift its leading 1 out of the fraction.
 
-    This shift is exact if amax is at least half the smallest normal number. If amax is smaller still, the smallest
-    scale is used, so the fraction of amax may be replaced by 0.
+    The shift is exact if amax is at least half the smallest normal number. If amax is smaller still, the smallest scale
+    is used, so the fraction of amax may be replaced by 0.
     """
     if not _reaches_both_ends(block):
         return amax

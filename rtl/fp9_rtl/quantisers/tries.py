@@ -8,14 +8,14 @@ compared exactly, as integers:
 * Elements are integer multiples of the smallest element. Both scales are integer multiples of the first scale's last
   place. The tensor scale t is an integer multiple of its own last place.
 * If the element of a number x is not zero, x is only a few binades below amax, the largest magnitude of the block.
-  Such numbers are integer multiples of a power of two that lies a fixed number of binades below amax.
+  Numbers with a non-zero element are integer multiples of a power of two a fixed number of binades below amax.
 * The second scale is better if t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1). The units of both
   sides differ by a power of two. Few powers are possible, because amax is about 2 to 9 times the product s t.
-* The circuit compares the magnitudes of both sides. If the left side is negative, the right side is negated. The long
-  factor t therefore multiplies an unsigned number, whose width the module `apart` computes.
+* The circuit compares the magnitudes of both sides. If the left side is negative, the right side is negated. The tensor
+  scale t therefore multiplies an unsigned number, whose width the module `apart` computes.
 
-If both scales have the same code, the first scale is chosen. The codes can also be equal because both scales are
-limited to the largest scale.
+If both scales have the same code, the first scale is chosen. The two codes can be equal because both scales are limited
+to the largest scale.
 """
 
 from __future__ import annotations

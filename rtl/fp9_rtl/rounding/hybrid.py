@@ -1,6 +1,6 @@
 """Decide whether a magnitude rounds up in HiFloat8's hybrid rounding.
 
-Near 1 (exponents -3 to 3), hybrid rounding rounds to nearest, with ties away from zero. For all other numbers, hybrid
+Near 1 (exponents -3 to 3), hybrid rounding rounds to nearest, with ties away from zero. For all other exponents, hybrid
 rounding compares a fraction F with a threshold T. The fraction F consists of the dropped bits just below the last kept
 bit. The threshold T is not random: it consists of the lowest bits of the number before rounding. The magnitude rounds
 up if F is at least T (HiF8 section 3, CANN `Cast`).

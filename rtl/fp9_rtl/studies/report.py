@@ -130,7 +130,10 @@ def page(outcomes: Sequence[Outcome]) -> str:
 
 
 def index(studies: Iterable[tuple[str, str, str]]) -> str:
-    """Return the Markdown page that lists the studies. `studies` has a name, a title and a question for each study."""
+    """Return the Markdown page that lists the studies.
+
+    `studies` holds the name, the title and the question of each study.
+    """
     lines = [f"- [{title}]({name}.md): {question}" for name, title, question in studies]
     intro = (
         "Each page answers one question with tables and a chart. `fp9 study` measures them, and also writes JSON and "

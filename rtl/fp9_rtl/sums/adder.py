@@ -8,7 +8,7 @@ exponent in place, and shifts the other term right:
 
 Three extra bits are enough: at an alignment distance of two or more, the sum loses at most one leading bit.
 
-If no sum of a non-zero product and the addend can be subnormal, the adder treats both as normalised numbers. To find
+If a sum with a non-zero product is never subnormal, the adder treats product and addend as normalised numbers. To find
 the larger of two normalised numbers, the adder compares the exponents and leading bits, so the difference is never
 negative. A subnormal addend can be smaller than the product although its exponent is larger. If sums can be subnormal,
 the adder negates a negative difference, and the normaliser stops at the lowest exponent.

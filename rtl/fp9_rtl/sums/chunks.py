@@ -111,7 +111,7 @@ def interleaved(engine: Engine) -> list[list[int]]:
 def join_steps(engine: Engine) -> list[Step]:
     """Return the datapath stages that add the sum of a chunk of products to the running total.
 
-    The stages read the codes of the chunk's sum and of the total from the fields `chunk` and `c`. The outputs are the
+    The inputs `chunk` and `c` of the stages are the codes of the chunk's sum and of the total. The outputs are the
     result and flags.
     """
     facts, unpack = join_facts(engine), UnpackChunk(engine)

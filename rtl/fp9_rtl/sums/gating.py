@@ -114,8 +114,8 @@ class MaskZeros(Step):
 class HeldFactors(ElasticStage):
     """Decode the operands into an elastic register, which keeps the previous factors if a product is zero.
 
-    The first operation after a reset is always stored, because the register does not hold valid factors yet. Without
-    this store, a simulator would propagate the register's unknown bits to the result.
+    The first operation after a reset is always stored, because the register still holds no factors. Without an initial
+    store, a simulator would propagate the register's unknown bits to the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

@@ -80,8 +80,8 @@ class Multiply(Step):
     """Form the exact product of each pair of operands.
 
     A normalised product begins with its leading 1, and its exponent is the exponent of the leading 1. Normalisation is
-    omitted if an addition window sums the products. The first bit of a product that is not normalised may be 0. The
-    exponent of such a product belongs to its first bit, and does not depend on the significands.
+    omitted if an addition window sums the products. If a product is not normalised, its first bit may be 0. Without
+    normalisation, the exponent of a product belongs to its first bit, and does not depend on the significands.
     """
 
     name = "multiply"

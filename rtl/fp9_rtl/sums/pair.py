@@ -8,13 +8,12 @@ are sorted by exponent. Bit positions count down from the leading bit of the fir
     second    xxxxxxxxxxx                 |            never truncated where it can cancel the first
     third             xxxxxxxxxxx  ...    | xxxxx      truncated only if it is far below the sum of the first two
 
-* The terms are called first, second and third by decreasing exponent. The result has p + 1 significand bits.
 * The sum of the first two terms is either 0 or at least 2^(-p-1). If the third term loses bits by truncation, it is
-  below 2^(-p-3). The window therefore holds all bits of the sum that one correct rounding needs.
+  below 2^(-p-3). The window therefore holds all bits of the sum that are needed to round it correctly.
 * If the first two terms cancel to 0, the sum is the third term, of which no bit is lost.
-* If truncation removes bits of the second term, it also removes bits of the third term. Both terms together are then
-  below 2^(-p-3), so the sum rounds to the first term. The inexact flag depends on whether the second and the third term
-  cancel each other.
+* If truncation removes bits of the second term, it also removes bits of the third term. The second and the third term
+  together are then below 2^(-p-3), so the sum rounds to the first term. The inexact flag depends on whether the second
+  and the third term cancel each other.
 
 The module supports only rounding to nearest. The module does not support directed rounding, which can round the total
 to a neighbour of the first term. No product may be below the result's normal numbers, because the module has no right

@@ -69,9 +69,9 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
 def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tuple[Value, Value]:
     """Return the sum of the terms as a magnitude with `bits` bits and a flag for a negative sum.
 
-    Each term is a pair of magnitude and sign. The adder works in one's complement: it inverts negative terms, adds the
-    carry-out at the lowest bit, and inverts a negative sum. The adder inverts a number without adding 1, so a sticky
-    bit at the lowest position is still correct after inversion.
+    Each term is a pair of magnitude and sign. The adder works in one's complement: it inverts negative numbers and a
+    negative sum, and adds the carry-out at the lowest bit. The adder inverts a number without adding 1, so a sticky bit
+    at the lowest position is still correct after inversion.
     """
     if len(terms) == 1:
         return Cat(terms[0][0], Const(0, bits - len(terms[0][0]))), terms[0][1]

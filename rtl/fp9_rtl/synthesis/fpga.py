@@ -1,7 +1,8 @@
 """Measure a unit's LUTs, flip-flops and clock frequency on an FPGA.
 
 Place and route uses a fixed seed. A wrapper adds a register to every input and output of the unit, even if the unit has
-pipeline stages. Every path through the unit then starts and ends at a register, and limits the clock frequency.
+pipeline stages. With this wrapper, every path through the unit starts and ends at a register, and limits the clock
+frequency.
 """
 
 from __future__ import annotations

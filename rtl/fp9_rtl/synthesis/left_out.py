@@ -51,8 +51,8 @@ class LeftOut(NamedTuple):
 def units_without(unit: Unit, field: str) -> Iterator[tuple[str, Unit]]:
     """Yield each value of a list field, with a copy of the unit that lacks this value.
 
-    A value is skipped if the unit is invalid without this value. Raises ValueError if the field is unknown or has fewer
-    than two values.
+    A value of the field is skipped if the unit is invalid without it. Raises ValueError if the field is unknown or has
+    fewer than two values.
     """
     several = [f.name for f in dataclasses.fields(unit) if isinstance(v := getattr(unit, f.name), tuple) and len(v) > 1]
     if field not in several:

@@ -315,8 +315,8 @@ def _facts(content: bytes) -> _Facts:
 def _leakage(cell: Group) -> float:
     """Return a cell's leakage in the library's unit of power.
 
-    If the library states no total for the cell, return the mean over the cell's states. If the cell has no states,
-    return 0.
+    If the library states no total leakage for the cell, return the mean over the cell's input states. If the library
+    states no leakage for the cell, return 0.
     """
     if "cell_leakage_power" in cell.attributes:
         return float(cell.attributes["cell_leakage_power"])

@@ -1,10 +1,10 @@
 """Map a flattened netlist to standard cells with two fixed sets of ABC scripts.
 
-With Yosys' default script, repeated areas of one unit vary more than the areas of its variants differ. For example, a
-multiply-adder for two formats became smaller than the one for one of these formats. The scripts of this module rank
-variants of a unit correctly, and repeated areas agree within 1 to 2 per cent. All five ABC scripts start from the same
-netlist. The area-optimised mapping runs four scripts and takes the smallest netlist. The delay-balanced mapping runs
-one script.
+With Yosys' default script, repeated areas of one unit vary more than the areas of its variants differ. For example,
+that script gave a multiply-adder for two formats less area than the multiply-adder for one of them. The scripts of this
+module rank variants of a unit correctly, and repeated areas agree within 1 to 2 per cent. All five ABC scripts start
+from the same netlist. The area-optimised mapping runs four scripts and takes the smallest netlist. The delay-balanced
+mapping runs one script.
 """
 
 from __future__ import annotations

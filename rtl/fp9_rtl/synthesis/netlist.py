@@ -1,6 +1,6 @@
 """Generate the mapped netlist that synthesis measures for a unit.
 
-On request, a second netlist is generated in which each submodule is mapped separately.
+On request, another netlist is generated for which Yosys maps each submodule separately.
 """
 
 from __future__ import annotations

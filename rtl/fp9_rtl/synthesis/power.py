@@ -1,7 +1,7 @@
 """Energy data of a cell library: functions, capacitances, energies and transition times.
 
-Energies are in fJ and capacitances are in fF. Transition times are in the library's time unit, like the indices of the
-library's tables.
+Energies are in fJ and capacitances are in fF. Transition times are in the time unit of the library, and so are the
+indices of its tables.
 
 Source: Liberty User Guide 2017.06, volume 1, chapter 8 and volume 2 (`ff`, table templates). Liberty's `internal_power`
 is an energy for each edge of a pin, in units of voltage squared times capacitance. `internal_power` does not include

@@ -34,8 +34,8 @@ _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 def to_rtlil(component: wiring.Component, name: str) -> str:
     """Return an Amaranth component as RTLIL, with signal names that are valid in Verilog without escapes.
 
-    For example, the field `operand.sign` is renamed to `operand_sign`. A wire `operand` that contains the fields gets
-    no public name.
+    For example, the field `operand.sign` is renamed to `operand_sign`. The wire `operand`, which contains all fields of
+    the operand, gets no public name.
     """
     text = rtlil.convert(component, name=name, emit_src=False)
     packed = {wire.rpartition(".")[0] for wire in _NAME.findall(text) if not wire.startswith(f"{name}.")}
@@ -64,8 +64,8 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
 def _made_plain(component: wiring.Component, text: str) -> str:
     """Number the ports in RTLIL from 1, because Yosys moves a port with number 0 to the end.
 
-    If the component is `initially_unknown`, the initial values of registers are removed. With initial values, Yosys
-    replaces a register that never changes by its initial value.
+    If the component is `initially_unknown`, the initial values of registers are removed. If a register never changes,
+    Yosys replaces it by its initial value, if there is one.
     """
     text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text

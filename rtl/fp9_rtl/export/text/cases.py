@@ -16,7 +16,8 @@ MIN_LABELS = 2
 class Case:
     """A selection of one of several results by the value of the word `subject`.
 
-    `arms` pairs values of this word with results. For all other values of the word, the result is `otherwise`.
+    Each entry of `arms` holds values of the word, and the result for these values. For all values of the word that are
+    not in `arms`, the result is `otherwise`.
     """
 
     subject: Bits
@@ -50,8 +51,8 @@ class Update:
     """The next value of a register.
 
     `arms` holds conditions with their values, in order of priority. The register's next value belongs to the first
-    condition that is true. If no condition is true, the register keeps its value if `holds` is True, and otherwise gets
-    the value `otherwise`.
+    condition that is true. If no condition is true, the register keeps its value (`holds`) or gets the value
+    `otherwise`.
     """
 
     arms: tuple[tuple[Bits, Bits], ...]

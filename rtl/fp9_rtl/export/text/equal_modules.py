@@ -1,4 +1,4 @@
-"""Find the steps of a circuit, which are its modules, and the bits that pass between them.
+"""Find the modules of a circuit, called steps, and the bits that pass between these modules.
 
 Equal modules with the same parent count as one step.
 """
@@ -26,9 +26,9 @@ Passing = Mapping[tuple[End, End], set[int]]
 class Step:
     """A Verilog module, or several equal Verilog modules with the same parent.
 
-    The field `path` is the hierarchical path of the first of these equal modules. The field `names` lists the instance
-    names of all these equal modules. The field `kept` is the number of register bits in each of these modules. The
-    field `computes` is False for a module that contains submodules but no logic.
+    The field `path` is the hierarchical path of the module, or of the first of several equal modules. The field `names`
+    lists the instance names of the module or of all equal modules. The field `kept` is the number of register bits in
+    one instance of the module. The field `computes` is False for a module that contains submodules but no logic.
     """
 
     path: Path
@@ -42,7 +42,7 @@ class Step:
 class Edge:
     """A connection of `bits` bits between two steps of a circuit, or between a step and a port.
 
-    Both ends of the connection are steps or circuit ports.
+    Each end of the connection is a step or a port of the circuit.
     """
 
     source: End
@@ -124,7 +124,7 @@ def _reading(circuit: Circuit) -> Iterator[tuple[End, Bits]]:
 
 
 def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) -> dict[Path, Path]:
-    """Return, for each module, the module that stands for it: the first equal module with the same parent.
+    """Map each module to the first equal module with the same parent, which stands for it.
 
     Two equal modules become one step only if neither module reads a value that depends on the other module.
     """

@@ -14,7 +14,7 @@ _WIDTH = 110
 def head(doc: str, ports: Sequence[Signal], types: Types) -> list[str]:
     """Return the lines of a module's comment: the docstring, then the inputs, then the outputs.
 
-    All fields of a structure are listed together.
+    A structure is listed once, with all its fields.
     """
     lines = doc.splitlines()
     for title, kind in (("Inputs", "input"), ("Outputs", "output")):

@@ -135,8 +135,8 @@ def flattened(circuit: Circuit) -> Circuit:
 def split_structures(circuit: Circuit) -> None:
     """Split each register or multiplexer of a complete structure into one cell for each field.
 
-    Only fields that have a name in the Python source become separate cells. A multiplexer is split if its only reader
-    is a cell that is split.
+    A cell is divided only at fields that have a name in the Python source. A multiplexer is split if its only reader is
+    a cell that is split.
     """
     fields = _fields(circuit.wires)
     read = readers(circuit)
@@ -194,7 +194,7 @@ def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
 
 
 def _cuts(output: Bits, fields: Fields) -> list[Sequence[int]]:
-    """Divide the bits of a cell's output by the fields of its structure, and return the bit positions of each field.
+    """Group the bit positions of a cell's output by the fields of its structure.
 
     If all bits belong to one field, or to no field, return an empty list.
     """

@@ -41,7 +41,7 @@ class Module:
         return {id(signal) for results in self.results.values() for signal in members(results)}
 
     def settle(self, ports: Sequence[Signal]) -> None:
-        """Add the module's ports, then choose which values get a name, and which names."""
+        """Add ports to the module, and choose names for those values that need a name."""
         self.ports += ports
         for port in self.ports:
             if port.kind == "input":
@@ -59,7 +59,7 @@ class Module:
 
         `loops` holds the `id` of each signal.
 
-        After this split, no signal depends on itself only because several values share the signal.
+        After the split, values that only shared a signal form no dependency cycle.
         """
         home = self.reading.home
         for cell in self.part.cells:

@@ -19,7 +19,7 @@ def ports(
 
     If `typed` is true, a structure becomes a single port, and otherwise one port for each field.
 
-    The source names in `lent` name nets that have no name inside this module. The first entries of `lent` have
+    The source names in `lent` are used for nets that have no name inside the module. The first entries of `lent` have
     priority.
     """
     sources = part.sources

@@ -181,7 +181,7 @@ class Sources:
     def around(self, bits: Bits) -> Iterator[tuple[str, Bits, int]]:
         """Yield the source names in which `bits` appear as adjacent bits.
 
-        For each name, also yield all its bits, and the index of the first of the given bits.
+        For each source name, also yield all its bits, and the index at which the given bits begin.
         """
         for name, held in self.holding(bits[0]):
             place = held.index(bits[0])
@@ -189,7 +189,7 @@ class Sources:
                 yield name, held, place
 
     def within(self, bits: Bits) -> Iterator[str]:
-        """Yield the source names that denote all of `bits`, or only the lowest of these bits.
+        """Yield the source names that denote all of the bits `bits`, or the lowest bits of `bits`.
 
         Longer source names, by number of bits, come first.
         """
@@ -199,8 +199,8 @@ class Sources:
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
         """Divide the wanted bits into runs of adjacent bits that have the same source name.
 
-        For each run, yield the source name, the index of the run's first bit in this name, and the bits. Names that
-        begin with `first` have priority.
+        For each run, yield a source name, the index of the run's first bit within this name, and the bits of the run.
+        Names that begin with `first` have priority.
         """
         left = set(wanted)
         holding = sorted({number for bit in left for number in self._holding.get(bit, ())})

@@ -67,7 +67,7 @@ def _lines(file: str) -> tuple[str, ...]:
 
 @functools.cache
 def _assignments(file: str) -> dict[int, list[tuple[str, ast.expr]]]:
-    """Return the assigned names with their values, grouped by source line, innermost first.
+    """Return the assigned names with their values for each source line, innermost assignment first.
 
     The name of a function counts as the name of the value that the function returns.
     """
@@ -113,7 +113,7 @@ def _outermost(value: ast.expr, kind: str) -> bool:
 def context_name(place: Place | None) -> str | None:
     """Return the name of the variable that a line of Python source assigns.
 
-    A cell that the source line creates may compute only a subexpression of the assigned expression.
+    A cell at a source line may compute only a part of the expression that the line assigns.
     """
     found = _assignments(place[0]).get(place[1]) if place else None
     if found:

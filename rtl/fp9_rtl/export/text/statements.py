@@ -48,7 +48,7 @@ def body(module: Module, dialect: Dialect) -> list[str]:
 def _acyclic(module: Module, dialect: Dialect) -> list[Definition]:
     """Return the definitions of a module's signals, without dependency cycles.
 
-    Such signals are divided into one signal for each value, which removes dependency cycles.
+    Each signal that holds several values and depends on itself is divided into one signal for each value.
     """
     while True:
         definitions = _definitions(module, dialect)

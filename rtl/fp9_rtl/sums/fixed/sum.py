@@ -19,8 +19,8 @@ The adder covers only the products' field. All signs are relative to the addend'
 but never the addend. If all bits of the addend are inside the field, the adder adds in one's complement, like
 `terms.signed_sum`. If the addend has bits outside the products' field, the adder works in two's complement. In two's
 complement, the sign of each product is added as a carry at the lowest bit. A negative sum in the field borrows from the
-addend's bits above the field. If the addend has no bits above the field, a negative sum is inverted and the bits below
-the field are negated.
+addend's bits above the field. If no addend bits lie above the products' field, a negative sum is inverted, and the
+addend bits below the field are negated.
 """
 
 from __future__ import annotations
@@ -56,7 +56,7 @@ def placed_product(
     Bit 0 of the signal has the weight of the products' lowest bit position. A shifter moves the product by its exponent
     modulo 2^fine, where 2^fine is at least the width of the significand. A selector after the shifter moves the product
     by a multiple of 2^fine. If the exponent field of the product is short, there is no selector. The returned signal is
-    wide enough for the product: all bits of the product outside it are 0.
+    wide enough to hold all bits of the shifted product.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))

@@ -121,8 +121,8 @@ def lowest_of_zeros(unit: Dot) -> int:
 def headroom(unit: Dot, ranks: Ranks) -> int:
     """Return the number of sum bits above the addition window.
 
-    Bits above the addition window hold the carries of the sum. The headroom also ensures that normalisation only shifts
-    left.
+    Bits above the addition window hold the carries of the sum. Bits above the window also ensure that normalisation
+    only shifts left.
     """
     below = 1 - ranks.lowest if unit.engine.result.format.subnormals else 0
     return max(carry_places(unit), below)
@@ -201,8 +201,8 @@ class AlignWindow(Step):
     """Truncate the products to the addition window.
 
     In units that add the addend inside the addition window, the stage also truncates the addend. The output `dropped`
-    is 1 if a dropped bit of any product or addend was 1. The output `below` counts the negative products and addends
-    that lost bits in floor truncation. The stage forwards the fields named in `passed` unchanged.
+    is 1 if a dropped bit of any product or addend was 1. The output `below` is the number of negative products and
+    addends that lost bits. The stage forwards the fields named in `passed` unchanged.
     """
 
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:

@@ -181,7 +181,7 @@ def _as_gate(cell: Cell) -> None:
 
 
 def extended(bits: Bits, width: int, signed: bool) -> Bits:
-    """Return the number's bits, shortened or extended to `width` bits.
+    """Return the bits of a number, shortened or extended to `width` bits.
 
     Extension repeats the sign bit if `signed` is true, and otherwise adds zeros.
     """
@@ -306,7 +306,7 @@ def _merge(circuit: Circuit) -> None:
 
 
 def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Replace each bit in the keys of `same` by its value, then remove cells that are unread or duplicate."""
+    """Replace each bit that is a key of `same` by its value in `same`, then remove unread and duplicate cells."""
     _rename(circuit, same)
     _trim(circuit)
     _merge(circuit)

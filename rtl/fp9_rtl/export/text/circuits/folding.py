@@ -46,7 +46,7 @@ def fold(circuit: Circuit) -> None:
 def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits | None:
     """If the output of a cell is constant or equal to an input, return its bits, and otherwise None.
 
-    The function also removes inputs that cannot affect the output.
+    Inputs that cannot affect the output are removed from the cell.
     """
     inputs = cell.inputs
     if cell.kind in _IDENTITY:
@@ -111,7 +111,7 @@ def _join(cell: Cell, joined: dict[Bit, tuple[str, frozenset[Bit]]]) -> None:
 def _selected(cell: Cell) -> Bits | None:
     """If a `$pmux` cell selects between equal values, return this value, and otherwise None.
 
-    The function also removes conditions that are constant 0. An undefined default may have any value.
+    Conditions of the cell that are constant 0 are removed. An undefined default may have any value.
     """
     width, inputs = len(cell.output), cell.inputs
     held = [i for i, bit in enumerate(inputs["S"]) if bit != "0"]
@@ -129,7 +129,7 @@ def _selected(cell: Cell) -> Bits | None:
 def _reduced(cell: Cell) -> Bits | None:
     """If the output of a reduction cell is constant or equal to an input, return its value, and otherwise None.
 
-    The function also removes operands that cannot affect the result.
+    Operands that cannot affect the result are removed from the cell.
     """
     bits = cell.inputs["A"]
     neutral, deciding = ("1", "0") if cell.kind == "$reduce_and" else ("0", "1")
