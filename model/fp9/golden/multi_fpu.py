@@ -175,7 +175,7 @@ def _by_own_bits(
 
 
 def _scales(unit: MultiFpu, inputs: Columns, here: Where) -> NDArray[np.int32]:
-    """Return the scale exponents of conversions, which multiply their operands by a power of two."""
+    """Return the exponents of the scales of conversions. A conversion multiplies its operand by a power of two."""
     bits = inputs["scale"][here] if unit.scale else np.zeros(len(inputs["a"][here]), np.uint8)
     return signed(bits, SCALE_BITS).astype(np.int32)
 

@@ -1,4 +1,4 @@
-"""Terms that an accumulator adds in one step: single products, or scaled sums of groups."""
+"""Terms that an accumulator adds in one step: scaled products, or scaled sums of product groups."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ class Terms(NamedTuple):
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
     """Return two factors for each term that the accumulator adds. The term is their product.
 
-    If the accumulator scales the sums of groups, a term is such a sum, and its factors are the sum and 1.
+    If the accumulator scales group sums, each term is a scaled group sum, and its factors are this sum and 1.
     """
     numbers = factor_values(unit, inputs)
     aligned = unit.engine.window.width is not None

@@ -74,7 +74,7 @@ def as_addend(c, floor):
 
 @inlined
 def _is_operand_nan(x):
-    """Return whether `x` is NaN because of a NaN operand. Infinity times a zero scale has another NaN pattern."""
+    """Return whether `x` is NaN because of a NaN operand, and not because infinity met a zero scale."""
     return x != x and float64_bits(x) != _INVALID_NAN
 
 

@@ -19,7 +19,7 @@ from fp9.kernels.round64 import INF_BITS
 
 
 class Groups(NamedTuple):
-    """Operands of sums of groups: integer factors, the scales of all groups, and the powers of two of these scales."""
+    """Operands of group sums: integer factors, scales of the groups, and the scales' powers of two for alignment."""
 
     a: Any
     b: Any

@@ -54,7 +54,7 @@ class Edges(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Thresholds for the exception flags: magnitudes as float32 patterns.
+    """Thresholds for the exception flags, as float32 patterns of magnitudes.
 
     Inexact results below `tiny_below` underflow. Magnitudes from `overflow_from` on overflow.
     """

@@ -146,8 +146,8 @@ class Joined(Aligned):
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
     """Return whether the kernels support the accumulator's alignment window and the operands' exponent ranges.
 
-    All exponents must fit in bytes. The exponent of a product with a zero factor must be lower than every other
-    product's exponent.
+    All exponents must fit in bytes. For the kernels, a zero product must have a lower exponent than every other
+    product.
     """
     plain = engine.window.addend is Addend.INSIDE and engine.window.truncation is Truncation.ZERO
     if engine.window.width is None or engine.step.group is not None or not plain:

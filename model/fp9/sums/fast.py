@@ -46,7 +46,7 @@ def _is_in_float32(a: Span, b: Span) -> bool:
 class Chain(FastSums):
     """Strategy for FP32 fused multiply-adds whose products are exact in float32.
 
-    Each product is exact, so each multiply-add is an ordinary float32 addition.
+    If all products are exact, a multiply-add is an ordinary float32 addition.
     """
 
     carrier = np.float32

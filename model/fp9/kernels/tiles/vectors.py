@@ -205,7 +205,7 @@ def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watche
     """Return a Numba function whose LLVM code is emitted by `body(code, *arguments)`. Array arguments become pointers.
 
     `carrier` is the index of an array argument, whose elements determine the width of the lanes. `rounding` is the
-    processor's rounding mode while the function runs. The code is a separate LLVM function. Otherwise LLVM could move
+    processor's rounding mode while the function runs. The code is a separate LLVM function, so that LLVM cannot move
     instructions across the change of the rounding mode. If `watched` is true, the function returns whether any
     operation was inexact. On machines without an inexact flag, the function always returns True.
     """

@@ -49,7 +49,7 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """For each row, exponents (or bounds) of the highest and the lowest bit in all products of a step."""
+    """Exponents (or bounds) of the highest and lowest bit in a step's products, for each row."""
 
     highest: Any
     lowest: Any

@@ -143,8 +143,8 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) -> Blocks:
     """For each lane and midpoint, return blocks with one number at or near the midpoint between two scaled elements.
 
-    In some blocks, the tensor scale is off by 2^k ulps. The exponent k is less than `powers`. All exponents occur,
-    including subnormal source numbers.
+    In some blocks, the tensor scale is 2^k ulps too large or too small, for a random k below `powers`. All exponents
+    occur, including subnormal source numbers.
     """
     length, middles = unit.block.length, _middles(unit)
     places, which = (axis.reshape(-1) for axis in np.meshgrid(np.arange(length), np.arange(len(middles))))

@@ -140,8 +140,8 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
 def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
     """Return operations in which the sum of two products has exactly two bits set.
 
-    The two products are in random lanes. Positions of the addend's last bit range from just below the sum's lower bit
-    to a window width above it.
+    The two products are in random lanes. The addend's last bit takes all positions from just below the lower 1 bit of
+    the sum to a window width above.
     """
     rows, result = np.arange(_COUNT), fixed(unit.engine.output)
     found = _sums_of_two_bits(a.format, b.format, window)

@@ -184,7 +184,7 @@ def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
     """For every exponent difference, return operations whose addend has the product's significand and opposite sign.
 
-    A circuit that ignores a bit of the shift distance wrongly cancels the two terms.
+    If a circuit ignores a bit of the shift distance, the addend wrongly cancels the product.
     """
     reach = result.fraction_bits + 2 * a.bits + 3
     (distance,) = _grid(rng, count, 2 * reach + 1)

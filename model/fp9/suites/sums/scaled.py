@@ -45,7 +45,7 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations in which both scales of a block are special or extreme.
 
-    Each of the combined scales is code 0, the smallest number, 1, the largest number or NaN. All factors are random.
+    The scales are combinations of code 0, the smallest number, 1, the largest number and NaN. All factors are random.
     Half of the addends have about the exponent of the first product, and half are random. Units without scales yield no
     operations.
     """
@@ -97,8 +97,7 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, rea
     """Return operations with one or two nonzero products, which are powers of two. All other products are zero.
 
     The exponent difference of the two products takes every value. The addend is zero, nearly cancels one or both
-    products, or is far larger or smaller than a product. `reach` is the range of the wanted sum of the two scale
-    exponents.
+    products, or is far larger or smaller than a product. `reach` limits the sum of the two scale exponents to a range.
     """
     rows, lanes = np.arange(COUNT), unit.products
     x, y, exponents = powers(unit.a[first], unit.b[second])

@@ -1,6 +1,6 @@
 """Corner-case operations of several scaled blocks, in which the addend cancels one block.
 
-The addend cancels one block. The sum of another block remains, which is smaller by any number of bits.
+The addend cancels one block. The sum of another block remains. The two block sums differ by any number of bits.
 
     one block    x x x x x x
     another                          x x x

@@ -168,7 +168,7 @@ def _has_negative_zero(fmt: Format) -> np.bool_:
 def _single_bits(result: FixedFormat) -> Codes:
     """Return codes of both signs whose other bits are a walking one, a walking zero, or a mask of ones.
 
-    Each code occurs four times, with the four sign patterns of the function `zeros`.
+    Each code occurs four times, once for each sign pattern that the function `zeros` uses.
     """
     ones = 1 << np.arange(result.bits - 1)
     magnitudes = np.concatenate(

@@ -1,7 +1,7 @@
 """Corner-case stimulus for sums, as columns of the unit's input ports.
 
-For every pair of operand formats, the operations come from the functions of the module `product_and_addend`. In more
-operations, every code of each operand is multiplied by 1.
+For every pair of operand formats, the operations come from the functions of the module `product_and_addend`. Further
+operations multiply every code of each operand by 1.
 """
 
 from __future__ import annotations

@@ -151,7 +151,7 @@ def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> T
 def _walking(fmt: FixedFormat, count: int, rng: np.random.Generator) -> list[Triple]:
     """Return operations whose operands have walking bits at any exponent.
 
-    In more operations, the factors are zero or one, with either sign.
+    In further operations, the factors are 0 or 1, with either sign.
     """
     codes = walking_codes(fmt).astype(np.uint32)
     x, y, z = (rng.choice(codes, count) for _ in range(3))
