@@ -150,10 +150,10 @@ def verilated(
 
     `threads` is the number of threads, by default the number of cores of the process. Only combinational units and
     units with several streams use more than one thread. `verilog` replaces the generated Verilog. `streams` is the
-    number of sequences of operations that a pipelined unit runs in parallel. For parallel sequences, Yosys exposes the
-    unit's registers as ports. Without `streams`, a pipelined unit runs a single sequence, clock by clock. `operations`
-    is the expected number of operations; for a small number, the compiler optimises less. Compiled units are cached in
-    `$FP9_CACHE`/verilated or ~/.cache/fp9/verilated.
+    number of sequences of operations that a pipelined unit runs in parallel. To run sequences in parallel, Yosys
+    exposes the unit's registers as ports. Without `streams`, a pipelined unit runs a single sequence, clock by clock.
+    `operations` is the expected number of operations; for a small number, the compiler optimises less. Compiled units
+    are cached in `$FP9_CACHE`/verilated or ~/.cache/fp9/verilated.
 
     Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises ValueError for
     fewer than 2 streams, and for registers that cannot be exposed as ports. Raises OSError if the cache cannot be

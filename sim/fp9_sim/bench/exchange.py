@@ -72,8 +72,8 @@ class Order:
     """The task of the test bench: the vectors to drive, a flag for stalls, and a flag for measuring coverage.
 
     `seed` determines the stalls and resets. Without stalls, a pipelined unit gives a result `latency` clock cycles
-    after its operation. The handshake of an `elastic` unit decides when operations enter and results leave. Without
-    stalls, consecutive transfers of an `elastic` unit are at most `latency` clock cycles apart.
+    after its operation. The handshake of an `elastic` unit alone decides when operations enter and when results leave.
+    Without stalls, consecutive transfers of an `elastic` unit are at most `latency` clock cycles apart.
     """
 
     vectors: VectorSet

@@ -1,7 +1,7 @@
 """Driver, monitor and clock loop for units with stages: valid/ready streams with stalls.
 
-All signals are driven at the falling edge of the clock and read after they have settled. The test bench therefore
-reads, in every simulator, the values that signals have at the next rising edge.
+All signals are driven at the falling edge of the clock and read after they have settled. In every simulator, the test
+bench therefore reads the signal values of the next rising edge.
 """
 
 from __future__ import annotations

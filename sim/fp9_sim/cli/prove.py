@@ -203,10 +203,10 @@ def mutate(
     """Measure the mutation score of UNIT's vector suites.
 
     A mutant is the netlist with one deliberate error in an operator or in a gate. A suite kills a mutant if an output
-    differs from the golden vectors. Mutants that are proven equivalent do not count. With --kind held-out, the mutants
-    come from a random seed that was chosen after the suites were finished. With --kind mapped, the errors are in mapped
-    cells: half are nets stuck at 0 or 1, and half are exchanged nets. The exit code is 1 unless the corner suite kills
-    all remaining mutants and the smoke suite kills at least 95 %.
+    differs from the golden vectors. The mutation score leaves out mutants that are proven equivalent. With --kind
+    held-out, the mutants come from a random seed that was chosen after the suites were finished. With --kind mapped,
+    the errors are in mapped cells: half are nets stuck at 0 or 1, and half are exchanged nets. The exit code is 1
+    unless the corner suite kills all remaining mutants and the smoke suite kills at least 95 %.
 
     \b
       fp9 mutate cast_fp32

@@ -38,7 +38,7 @@ def records() -> None:
     """Show, update and verify the records of measurements.
 
     A claim about a unit's function (sweep, proof) is also valid for circuits proven equivalent to the measured circuit.
-    A claim about the form of a unit's circuit (mutation, area, energy) is measured again when the circuit changes.
+    If the circuit of a unit changes, claims about the circuit's form (mutation, area, energy) are measured again.
 
     \b
       fp9 records status

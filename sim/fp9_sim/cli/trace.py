@@ -62,7 +62,7 @@ def trace(
 def _subject(name: str, settings: tuple[str, ...]) -> tuple[Unit, str | None]:
     """Return the unit with the given name.
 
-    For the mapping file of third-party RTL, also return the RTL with its wrapper, as Verilog.
+    If UNIT is the mapping file of third-party RTL, also return the RTL with its wrapper, as Verilog.
     """
     if not name.endswith(".toml") or "top" not in toml_of(Path(name), "a unit or a mapping"):
         return load_unit(name, settings), None

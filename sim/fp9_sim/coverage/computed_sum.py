@@ -46,7 +46,7 @@ class Sum:
         """Return the largest number of cancelled bits for which the coverage has a separate bin.
 
         The largest cancellation occurs if the product is just above a power of two and the addend just below the same
-        power. The largest cancellation also occurs if product and addend differ by the last bit of the product.
+        power. The largest cancellation is also possible if product and addend differ by the last bit of the product.
         """
         factors = [max(fmt.precision for fmt in formats) for formats in (self.a, self.b)]
         return max(self.engine.addend_format.precision, sum(factors) - 1)
@@ -80,9 +80,10 @@ class Sum:
     def raises(self, flags: str) -> bool:
         """Return whether an operation of the unit can raise a flag.
 
-        The flag `invalid` needs an operand format with infinity. The flag `underflow` needs a term below the result's
-        smallest ulp. The flag `overflow` needs products of at least an ulp of the largest result, or rounding or
-        truncation away from zero. If the last bit of the largest result is 1, rounding to odd never overflows.
+        The flag `invalid` is possible only if an operand format has an infinity. The flag `underflow` is possible only
+        if a term lies below the result's smallest ulp. The flag `overflow` needs products of at least an ulp of the
+        largest result, or rounding or truncation away from zero. If the last bit of the largest result is 1, rounding
+        to odd never overflows.
         """
         if self.within is not None and self.within.raises(flags):
             return True

@@ -48,7 +48,7 @@ class Meeting:
     def facts(self, first: int, second: int) -> dict[str, Bin]:
         """Return the coverage bins that the sum of the two terms `first` and `second` hits.
 
-        The rounding case is omitted if the sum is more than twice the largest number.
+        If the sum is more than twice the format's largest number, the rounding case is omitted.
         """
         facts: dict[str, Bin] = {}
         total = first + second

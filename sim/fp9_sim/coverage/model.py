@@ -34,7 +34,7 @@ class Cross:
 class Group:
     """Named cover points with their bins, and crosses of the cover points. Dots in the name separate nested groups.
 
-    The group with the empty name belongs to the unit itself.
+    The group with the empty name holds the cover points of the unit as a whole.
     """
 
     name: str
@@ -42,7 +42,7 @@ class Group:
     crosses: tuple[Cross, ...] = ()
 
     def within(self, name: str) -> Group:
-        """Return the group of cover points, nested in the group `name`."""
+        """Return the group of cover points as a member of the group `name`."""
         return replace(self, name=joined(name, self.name))
 
 

@@ -83,9 +83,9 @@ def _elements(unit: Quantiser) -> Group:
 
 
 def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
-    """Return the reason why no source number lies at `position` between two results, or None if a number does.
+    """Return why no source number lies at `position` between two results, or None if a number does.
 
-    BF16 numbers, for example, have no bits below half an ulp of MXINT8's largest elements.
+    For example, BF16 numbers have no bits below half an ulp of MXINT8's largest elements.
     """
     below = unit.source.precision - 1 - (binade - unit.block.element.quantum(binade))
     if (below < 2 and position in ("below half", "above half")) or (below < 1 and position == "half"):

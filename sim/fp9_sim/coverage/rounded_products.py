@@ -104,8 +104,8 @@ def _read(
 def _positions(unit: Mul, products: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
     """Yield three arrays for products: sign, position between neighbouring results, last bit of the lower result.
 
-    The positions between two results are computed with an unbounded exponent. The arrays hold -1 for zeros, infinities
-    and NaN.
+    The positions between two results are those of a format with an unbounded exponent. For zeros, infinities and NaN,
+    the arrays hold -1.
     """
     fmt = unit.result
     counted = np.isfinite(products) & (products != 0)

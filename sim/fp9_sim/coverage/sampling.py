@@ -37,7 +37,7 @@ _NAMED = 12
 class Covered:
     """Coverage of a cover point or cross. `bins` is the number of bins, and `met` the number of bins that were hit.
 
-    `holes` holds the bins that were not hit. `impossible` maps each reason to the number of impossible bins.
+    `holes` holds the bins that were not hit. For each reason, `impossible` holds the number of impossible bins.
     """
 
     name: str
@@ -101,7 +101,7 @@ class FunctionalCoverage:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> FunctionalCoverage:
-        """Return the coverage record that `to_dict` converted to plain values."""
+        """Return the coverage record from the dictionary that `to_dict` made."""
         items = tuple(Covered(**{**item, "holes": tuple(item["holes"])}) for item in record["items"])
         return cls(record["unit"], record["operations"], items)
 

@@ -102,7 +102,7 @@ class SumCoverage:
 def flag_column(outputs: Columns, count: int) -> list[int | None]:
     """Return one integer with the output flags for each operation.
 
-    For a unit without flags, all entries of the list are None.
+    If the unit has no flags, all entries of the list are None.
     """
     return outputs["flags"].tolist() if "flags" in outputs else [None] * count
 

@@ -16,9 +16,9 @@ _ABOVE = 3
 class Window:
     """Cover points for the shift of every nonzero term in an accumulator's addition window.
 
-    An exact accumulator has no window, and therefore no cover points for shifts. A term that is shifted by more than
-    the window's width keeps no bit. The last bin covers all shifts by more than the window's width. An accumulator that
-    adds even and odd products separately has one window for each of the two sums.
+    An exact accumulator has no window, and therefore no cover points for shifts. If a term is shifted by more than the
+    window's width, no bit of the term stays in the window. The last bin covers all shifts by more than the window's
+    width. An accumulator that adds even and odd products separately has one window for each of the two sums.
     """
 
     def __init__(self, engine: Engine) -> None:

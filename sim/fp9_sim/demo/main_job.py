@@ -1,8 +1,8 @@
 """Demonstrate fp9 on one layer of a neural network, from formats to hardware.
 
 The function `run` trains a small network on handwritten digits, quantises one layer and computes the layer in the
-golden model. The function `run` then simulates the generated Verilog with the layer's operations on both simulators,
-and measures the area. The package `fp9_sim.demo.report` prints and writes the results.
+golden model. The function `run` simulates the generated Verilog with the layer's operations on both simulators, and
+measures the area. The package `fp9_sim.demo.report` prints and writes the results.
 """
 
 from __future__ import annotations

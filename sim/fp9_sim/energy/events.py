@@ -1,10 +1,10 @@
-"""Select the internal energies that a cell dissipates when its pins change.
+"""Select a cell's internal energies from the cell library for changes at the cell's pins.
 
 A changed output dissipates the energy in the library's entry for the input that caused the change. If several inputs
 changed at once, each input accounts for an equal share of the output's energy. A changed input also dissipates the
-energy in the library's entry for the input pin. Conditions in the library are evaluated with the pin values after the
-change. A library entry without a condition applies if the conditions of all other entries are false. In a clock cycle
-of a register, the clock rises, the stored bit changes, the clock falls, and then the inputs settle.
+energy in the library's entry for the input pin. Conditions in the cell library refer to the pin values after the
+change. A library entry without a condition applies only if no other entry's condition is true. In a clock cycle of a
+register, the clock rises, the stored bit changes, the clock falls, and then the inputs settle.
 """
 
 from __future__ import annotations
@@ -40,7 +40,7 @@ class _Event:
 def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the state changes of a cell from clock cycle `first` on, and how often each state change occurs.
 
-    A state change is coded as one integer, which `shares` decodes.
+    A state change of a cell is coded as one integer, which the function `shares` decodes.
     """
     cell = placed.cell
     index = _state(history, [placed.nets[pin] for pin in cell.inputs], first)

@@ -40,8 +40,8 @@ COMMAND = "fp9 records update --hours 8 --claims form"
 class Row:
     """A row of the energy study: a unit, with the group and the label under which pages show the unit.
 
-    `recipe` names the training run whose products the unit computes. `recipe` is empty if no training run uses the
-    unit.
+    `recipe` names the training run whose products the unit computes. If no training run uses the unit, `recipe` is
+    empty.
     """
 
     group: str

@@ -108,7 +108,7 @@ def _mutation(kind: mutants.Kind) -> Claim:
 
 
 def _measured(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> None:
-    """Accept every area record whose circuit is the unit's present circuit. A measured area cannot fail."""
+    """Accept an area record if the recorded circuit is the unit's present circuit. A measured area cannot fail."""
 
 
 def _area(unit: Unit, limit: float) -> areas.Area:

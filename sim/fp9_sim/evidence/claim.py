@@ -51,11 +51,11 @@ def in_catalogue(unit: Unit) -> bool:
 class Claim:
     """A kind of evidence about hardware units, such as sweeps, proofs or areas.
 
-    `judge` reads a unit's record, and returns None if the claim holds, or a finding if the claim does not hold. `make`
-    measures the evidence with a time limit in seconds for each case, and can run in any process. `keep` writes the
-    record. Sweeps start their own processes, so `make` and `keep` are None for sweeps. `left` returns the seconds that
-    an interrupted measurement still needs, without its cached steps. `measures` says whether a unit of the catalogue or
-    of the energy study needs this kind of evidence.
+    `judge` reads a unit's record, and returns None if the claim holds, otherwise a finding. `make` measures the
+    evidence with a time limit in seconds for each case, and can run in any process. `keep` writes the record. Sweeps
+    start their own processes, so `make` and `keep` are None for sweeps. `left` returns the seconds that an interrupted
+    measurement still needs, without its cached steps. `measures` says whether a unit of the catalogue or of the energy
+    study needs this kind of evidence.
     """
 
     name: str

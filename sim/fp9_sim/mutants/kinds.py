@@ -18,9 +18,9 @@ class Kind:
 
     `says` describes the mutants, and `claim` names the kind of record that holds their mutation scores.
 
-    `seeds` are the random seeds of the records. `draw` takes a unit, the Verilog of its circuit, a name from `levels`,
-    a number of mutants, and seeds. `draw` yields one set of mutants for each seed. `tools` returns the versions of the
-    tools that determine the mutants of a seed.
+    `seeds` are the random seeds of the mutants in the records. `draw` takes a unit, the Verilog of its circuit, a name
+    from `levels`, a number of mutants, and seeds. `draw` yields one set of mutants for each seed. `tools` returns the
+    versions of the tools that determine the mutants of a seed.
     """
 
     name: str

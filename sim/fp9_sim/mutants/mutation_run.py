@@ -238,7 +238,7 @@ def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _care_planes(made: VectorSet, output: str, width: int) -> Planes:
-    """Return the mask of an output as bit planes.
+    """Return bit planes that say which bits of an output are compared.
 
     A mask bit is 0 if the expected output bit is a don't-care, or if no operation belongs to the bit position.
     """

@@ -47,11 +47,12 @@ def of_unit(unit: Unit) -> bytes:
 
 @dataclass(frozen=True)
 class Aiger:
-    """An AIGER circuit. A literal is twice a variable, plus 1 for its inverse. Variable 0 is the constant 0.
+    """An AIGER circuit, whose variable 0 is the constant 0.
 
-    Variables are numbered in this order: inputs, registers, AND gates. `following` holds the AIGER literal of each
-    register's next value. `initial` holds the reset values of the registers. `names` holds AIGER symbol lines such as
-    `i0 a[0]`, which name inputs, registers and outputs.
+    An AIGER literal is twice the number of a variable, plus 1 for the inverted variable. Variables are numbered in this
+    order: inputs, registers, AND gates. `following` holds the AIGER literal of each register's next value. `initial`
+    holds the reset values of the registers. `names` holds AIGER symbol lines such as `i0 a[0]`, which name inputs,
+    registers and outputs.
     """
 
     inputs: int

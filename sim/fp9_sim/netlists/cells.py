@@ -54,7 +54,10 @@ SIMPLE_GATES = {name: _gate(name, function) for name, function in _GATES.items()
 
 @dataclass(frozen=True)
 class Placed:
-    """A cell instance with the net at each pin. `bit` is the net of a register's stored bit, or -1 for other cells."""
+    """An instance of a library cell, with the net at each pin.
+
+    For a register, `bit` is the net of the stored bit. For any other cell, `bit` is -1.
+    """
 
     name: str
     cell: Cell
@@ -105,8 +108,8 @@ class CellNetlist:
     def run(self, operations: Mapping[str, NDArray[Any]]) -> History:
         """Return the values of all nets in every clock cycle for sequences of operations from reset.
 
-        `operations` maps each data port to an array of shape (clocks, sequences). The number of sequences must be a
-        multiple of 64. Reset is active in the first clock cycle.
+        `operations` maps each data port to an array of shape (clocks, sequences). The number of input sequences must be
+        a multiple of 64. Reset is active in the first clock cycle.
         """
         clocks, sequences = next(iter(operations.values())).shape
         history = np.zeros((clocks, self.nets, sequences // WORD), dtype=np.uint64)

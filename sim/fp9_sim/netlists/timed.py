@@ -1,7 +1,8 @@
 """Simulation of glitches: changes of nets within a clock cycle, before the nets settle.
 
-Time advances in steps, and each cell has a delay in steps. A cell's output changes after the cell's new value has been
-stable for the cell's delay. Shorter pulses are suppressed. The 64 input sequences in a word are simulated in parallel.
+Simulated time advances in steps, and the delay of each cell is a number of steps. A cell's output changes after the
+cell's new value has been stable for the cell's delay. Shorter pulses are suppressed. The 64 input sequences in a word
+are simulated in parallel.
 """
 
 from __future__ import annotations

@@ -79,9 +79,9 @@ def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> t
     """Return a unit's toggle counts without and with operand gating (`gate_zeros`), for the same operations.
 
     With probability `zeros`, one of a product's two operands, chosen at random, is +0. All other operands are random
-    finite codes. The addend of a unit without an accumulator is also a random finite code. The codes at a port are
-    codes of the first format that the unit offers for the port. A `mac` unit performs ACCUMULATE. Raises ValueError for
-    a unit without zero-operand gating, for `zeros` outside 0..1, or for a count below 1.
+    finite codes. If a unit has no accumulator, the addend is also a random finite code. Each port receives codes of the
+    first format that the unit offers for the port. A `mac` unit performs ACCUMULATE. Raises ValueError for a unit
+    without zero-operand gating, for `zeros` outside 0..1, or for a count below 1.
     """
     summed = sum_of(unit)
     if summed is None:
@@ -146,7 +146,7 @@ def _netlist(unit: Dot) -> CellNetlist:
 def submodule(cell: str) -> str:
     """Return the submodule of a cell in a flattened netlist, as a path of at most two levels.
 
-    A cell outside all submodules belongs to `handshake`.
+    For a cell outside all submodules, the function returns `handshake`.
     """
     path = cell.removeprefix("$flatten").replace("\\", "").split(".$")[0]
     return ".".join(path.split(".")[:2]) if not path.startswith("$") else "handshake"

@@ -75,7 +75,7 @@ def _quoted(text: str) -> str:
 def _moved(unit: Unit, port: Port, fmt: Format, signed: Callable[[Port], str]) -> str:
     """Return an expression for the value at a port's bias input minus the default bias of `fmt`.
 
-    The expression is "0" if the port has no bias input. `signed` is a function that returns an expression for the
+    If the port has no bias input, the expression is "0". `signed` is a function that returns an expression for the
     signed value of a bias port.
     """
     bias = next((p for p in unit.inputs if p.name == f"{port.name}_bias"), None)

@@ -69,8 +69,8 @@ class Claim:
     def decide(self, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
         """Decide with a solver whether the Verilog satisfies the specification of a proof case.
 
-        `specification` may also be the case's control, a specification with a deliberate error. The solver stops after
-        `timeout` seconds.
+        `specification` may also be the case's control, which is deliberately wrong. The solver stops after `timeout`
+        seconds.
         """
         return self.oblige(verilog, case, specification).decide(timeout)
 
@@ -199,7 +199,7 @@ def _is_by_parts(unit: Dot) -> bool:
 def _by_parts(name: str, unit: Dot) -> Claim:
     """Return a claim about a dot product unit, to be proven by lemmas about computation steps or logic cones.
 
-    The claim "values", about result values, is proven for the Verilog that the caller passes. Every other claim is
+    The claim "values", about result values, is proven for the Verilog that the caller passes. All other claims are
     proven for the Verilog that fp9 generates for `unit`.
     """
     proves, assumes, lemmas, by = _parts(unit)

@@ -62,8 +62,8 @@ _GATES = "gates"
 class ConeLemma(Lemma):
     """A lemma about a cone of logic.
 
-    If `at` is not empty, decision diagrams decide the lemma. `at` maps the name of each net to the position of the
-    net's first bit in the variable order of the decision diagrams.
+    If `at` is not empty, decision diagrams decide the lemma. For each net, `at` holds the position of the net's first
+    bit in the variable order of the decision diagrams.
     """
 
     at: Mapping[str, int] = field(default_factory=dict)
@@ -93,8 +93,8 @@ def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Cas
 class Circuit:
     """The flattened gates of a unit. Bits are Yosys' net numbers.
 
-    `nets` maps each named net to its bits. The name of a net is the name of an input port, or `step.name`. `outputs`
-    maps each output port to its bits.
+    `nets` maps the name of each net to Yosys' numbers of the net's bits. The name of a net is the name of an input
+    port, or has the form `step.name`. `outputs` maps each output port to its bits.
     """
 
     unit: Unit
@@ -234,7 +234,7 @@ def _verilog(gates: str) -> str:
 def flattened(unit: Unit, verilog: str) -> Circuit:
     """Return the gates of a unit's Verilog, and the nets of each computation step.
 
-    The handshake ports are tied to constants, and pipeline registers become wires, as in `netlists.function`. If a
+    The handshake ports are tied to constants, and wires replace pipeline registers, as in `netlists.function`. If a
     register's next value depends on its current value, the current value becomes an input.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
@@ -269,7 +269,7 @@ def _without_registers(
 ) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[Bits, Bits]]]:
     """Replace registers by wires, except registers whose next value depends on their current value.
 
-    Return the cells, and the nets of the current and the next value of each remaining register.
+    Return the remaining cells, and the current-value and next-value nets of each remaining register.
     """
     wired = {key: _wire(cell) if cell["type"] == "$dff" else cell for key, cell in cells.items()}
     loops = [key for key, cell in cells.items() if cell["type"] == "$dff" and _reads_itself(wired, key)]

@@ -2,9 +2,9 @@
 
 The proof is by temporal induction. A counter in the proof module counts the operations inside the pipelined unit. The
 invariant of the induction is that the counter equals the number of occupied pipeline stages. A unit may refuse an
-operation only when all its stages are occupied and no result leaves. A unit may offer a result only when an operation
-is inside. A unit whose stages are all occupied must offer a result. An offered result must stay unchanged until the
-consumer takes the result.
+operation only when all its stages are occupied and no result leaves. A unit may offer a result only while the unit
+contains an operation. A unit whose stages are all occupied must offer a result. An offered result must stay unchanged
+until the consumer takes the result.
 """
 
 from __future__ import annotations

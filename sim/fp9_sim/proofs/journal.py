@@ -86,7 +86,7 @@ class Journal:
         return kept.verdict
 
     def _add(self, key: str, new: Kept) -> Kept:
-        """Merge a new verdict with the stored verdict on the same obligation.
+        """Merge a new verdict with the stored verdict on the same proof obligation.
 
         If a new attempt timed out, the stored verdict is kept.
         """

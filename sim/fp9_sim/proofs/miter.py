@@ -67,8 +67,8 @@ def _range(port: Port) -> str:
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
     """Return fixed port values and a Verilog condition, which together make a select port choose the value `index`.
 
-    Port codes above the last value also select the last value. For the last value, the select port stays free, and the
-    condition excludes the codes of all other values.
+    If a port code is above the last value, the select port chooses the last value. For the last value, the select port
+    stays free, and the condition excludes the codes of all other values.
     """
     if not width:
         return {}, "1'b1"

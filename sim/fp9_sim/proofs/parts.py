@@ -1,15 +1,15 @@
 """Proofs in parts: each lemma specifies the outputs of one or more computation steps in a unit's Verilog.
 
 A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that enter a group of steps
-become free inputs of the lemma. A lemma may assume conditions on its free inputs, if an earlier lemma proves the
-conditions. `Netlist.check` verifies that the lemmas cover the circuit:
+become free inputs of the lemma. A lemma may assume a condition on its free inputs only if an earlier lemma proves the
+condition. `Netlist.check` verifies that the lemmas cover the circuit:
 
 - each step belongs to one group,
 - an earlier lemma determines each net that a group reads from another group,
 - an earlier lemma proves each assumption, and
 - the lemmas determine each output.
 
-The proven lemmas together show that the unit computes the composition of all specifications.
+If all lemmas are proven, the unit computes the specifications of its steps one after the other.
 """
 
 from __future__ import annotations
@@ -45,13 +45,13 @@ class Lemma:
     """A lemma: a statement about some computation steps that must hold for all inputs that satisfy `assumes`.
 
     `lines` are Verilog lines that declare and compute the wires used in the lemma's conditions. `says` maps each net
-    and output that the lemma determines to a Verilog condition. `gives` holds more conditions that the lemma proves,
-    for use by later lemmas. `control` is a pair: a part of the specification, and the erroneous text that replaces the
-    part.
+    and output that the lemma determines to a Verilog condition. `gives` holds further conditions that the lemma proves,
+    and that later lemmas may assume. `control` is a pair: a part of the specification, and the erroneous text that
+    replaces the part.
 
     For a proof with decision diagrams, `adds` maps each term of a long sum to the net that holds the term's sign. The
-    decision diagrams represent negative terms in ones' complement. `alike` says that the specification has the same
-    internal nets as the circuit, so that a solver can merge equal nets.
+    decision diagrams represent negative terms in ones' complement. If `alike` is true, specification and circuit have
+    the same internal nets, so that a solver can merge equal nets.
     """
 
     name: str
@@ -99,8 +99,8 @@ def oblige_part(
 ) -> Obligation:
     """Return the proof obligation that a lemma holds for a unit's Verilog. Pipeline registers are read as wires.
 
-    `instead` maps each net that a circuit may omit to a net that replaces the omitted net. Raises ValueError if the
-    lemmas do not cover the circuit.
+    If a circuit may omit a net, `instead` maps the omitted net to the net that replaces the omitted net. Raises
+    ValueError if the lemmas do not cover the circuit.
     """
     assert isinstance(case, PartCase)
     steps = dict.fromkeys(step for lemma in lemmas for step in lemma.steps if step not in (ENTER, LEAVE))
@@ -116,9 +116,10 @@ def oblige_part(
 class Netlist:
     """The computation steps of a unit and their input and output nets. Bits are Yosys' net numbers.
 
-    `drives` maps each named net to its bits. The name of a net is the name of an input port, or `step.field`. `outputs`
-    maps each output port to its bits. `pins` lists the input pins of each computation step, and `gives` lists the
-    step's output pins. `modules` maps each step to the name of its Verilog module.
+    `drives` maps the name of each net to Yosys' numbers of the net's bits. The name of a net is the name of an input
+    port, or has the form `step.field`. `outputs` maps each output port to its bits. `pins` lists the input pins of each
+    computation step, and `gives` lists the step's output pins. `modules` maps each step to the name of its Verilog
+    module.
     """
 
     unit: Unit
@@ -158,8 +159,8 @@ class Netlist:
     def proof(self, steps: Sequence[str], text: str, adds: Mapping[str, str]) -> str:
         """Return the Verilog of a proof module with the given computation steps and their specification `text`.
 
-        The proof module's inputs are the nets that the steps and `text` read. For a negative term in `adds`, the input
-        of the proof module holds the term's ones' complement.
+        The inputs of the proof module are the nets that the computation steps and `text` read. For a negative term in
+        `adds`, the input of the proof module holds the term's ones' complement.
         """
         shown = {name: bits for name, bits in self.drives.items() if name.split(".")[0] in steps}
         words = set(re.findall(r"(?<!')\b[\w.]+", text))
@@ -221,7 +222,10 @@ def declared(name: str, bits: Bits) -> str:
 
 
 def concatenated(bits: Bits, spelled: Mapping[int | str, str]) -> str:
-    """Return bits as a Verilog concatenation. An undriven bit, such as an unconnected input of a step, becomes 0."""
+    """Return bits as a Verilog concatenation.
+
+    Undriven bits, such as an unconnected input of a computation step, are replaced by 0.
+    """
     words = [spelled.get(bit, f"1'b{bit}") for bit in reversed(bits)]
     return f"{{{', '.join(words)}}}"
 

@@ -102,9 +102,9 @@ def prove(
     """Decide every claim about a unit by proof, for the given Verilog or for fp9's own Verilog.
 
     `timeout` is the time limit of a proof case in seconds. Proof cases that have not begun after `budget` seconds count
-    as unfinished. `values_only` omits the claims about sequences of clock cycles. `jobs` is the number of solvers that
-    run in parallel. Verdicts in the cached journal are reused, except within `fp9.system.cache.recomputing`. A proof
-    case that timed out under a shorter limit is decided again.
+    as unfinished. If `values_only` is true, claims about sequences of clock cycles are omitted. `jobs` is the number of
+    solvers that run in parallel. Cached verdicts are reused, except within the context `fp9.system.cache.recomputing`.
+    A proof case that timed out under a shorter limit is decided again.
 
     Raises ValueError for a unit without claims and for unreadable Verilog. Raises MissingTool if Yosys is not
     installed.
@@ -184,9 +184,9 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
     """Return the counterexample of a refuted proof case as text.
 
-    For a lemma, the text shows the values of nets. For a claim about single operations, the text shows the operation
-    with the golden model's result. For a claim about several clock cycles, the text shows the values of the input ports
-    in the last clock cycle.
+    For a lemma, the text shows the values of nets in the counterexample. For a claim about single operations, the text
+    shows the operation with the golden model's result. For a claim about several clock cycles, the text shows the
+    values of the input ports in the last clock cycle.
     """
     if isinstance(case, PartCase):
         return {"inputs": {name: f"0x{value:x}" for name, value in verdict.counterexample.items()}, "outputs": {}}

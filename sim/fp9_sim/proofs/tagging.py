@@ -45,13 +45,13 @@ class Tagged:
     """A unit whose data registers hold tags. `design` is the unit as Yosys JSON.
 
     `stages` holds the names of the data registers by stage, first stage first. `state` holds the names of the registers
-    whose next value depends on their current value. `handshaken` maps each register whose next value depends on the
-    handshake to the number of bits that decide the value. The outputs `next_NAME` of the design are the bits that
-    decide the next value of register NAME.
+    whose next value depends on their current value. For each register that depends on the handshake, `handshaken` holds
+    the number of bits that decide the next value. The outputs `next_NAME` of the design are the bits that decide the
+    next value of register NAME.
 
-    The design has the output `occupied` with one bit for each stage. For each data register NAME, the design outputs
-    the tag in the register (`tag_NAME`) and the register's enable (`takes_NAME`). The input `tag` is the tag of a new
-    operation. The input `cut` (`cut_bits` bits) replaces the data registers' outputs.
+    The output `occupied` of the design has one bit for each pipeline stage. For each data register NAME, the design
+    outputs the tag in the register (`tag_NAME`) and the register's enable (`takes_NAME`). The input `tag` is the tag of
+    a new operation. The input `cut` (`cut_bits` bits) replaces the data registers' outputs.
     """
 
     design: str

@@ -2,8 +2,8 @@
 
 The file `records/functions/UNIT.json` lists the equivalent circuits, and the same folder holds the certified circuit.
 The form of a circuit is a digest of the circuit's cells. A circuit is in the equivalence class of the certified circuit
-if both circuits have the same form. A circuit also belongs to the equivalence class if a member has the same canonical
-digest, or if a record proves the equivalence.
+if both circuits have the same form. A circuit also belongs to the class if a member has the same canonical digest, or
+if a record proves the equivalence.
 """
 
 from __future__ import annotations
@@ -99,7 +99,7 @@ def certify(unit: Unit, folder: Path) -> Path | None:
 def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
     """Check a unit's present circuit for equivalence with the certified circuit, and record a proven equivalence.
 
-    Return the outcome of the check, or None if there is no certified circuit or the circuit is already in the class. A
+    Return the outcome of the check, or None if no certified circuit exists or the class already has the circuit. A
     proof counts only if the solver also refuted the control, a deliberately wrong circuit. Raises ValueError for files
     that are not valid records.
     """

@@ -106,8 +106,8 @@ def proof_checks(
 ) -> tuple[list[Check], ProofRecord | None]:
     """Prove a design within a time limit, and return two results: a check for each claim, and the proof record.
 
-    `seconds` is the time limit, or None if no proof was requested. `sound` says whether the simulation of the design
-    passed. If the design failed in simulation, no proof is attempted.
+    `seconds` is the time limit of the proof, or None if no proof was requested. `sound` says whether the simulation of
+    the design passed. If the design failed in simulation, no proof is attempted.
     """
     if seconds is None:
         return [Check("proof for all inputs", "proof", "not asked: --prove SECONDS", State.NOT_ASKED)], None

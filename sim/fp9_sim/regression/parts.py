@@ -13,8 +13,8 @@ NEIGHBOURS = 8
 def neighbourhood(vectors: VectorSet, index: int, count: int | None = None) -> VectorSet:
     """Return operation `index` of a vector set, with `NEIGHBOURS` operations before it and as many after it.
 
-    If `count` is given, return `count` operations from `index` on. Preceding operations are included if the results
-    depend on them, and blocks are never divided. Raises ValueError if `index` is beyond the last operation.
+    If `count` is given, return `count` operations from `index` on. If the results depend on preceding operations, these
+    operations are included. Blocks are never divided. Raises ValueError if `index` is beyond the last operation.
     """
     unit, size = vectors.unit, len(vectors)
     if index >= size:

@@ -143,8 +143,8 @@ extern "C" int LZ4_compress_default(const char* source, char* target, int size, 
 def _offer_lz4(working: Path) -> list[str]:
     """Let Verilator's FST writer use the system's lz4 library, and return the arguments of the build.
 
-    Many systems have the library without the header file and the linker's file name. Raises MissingTool if the system
-    has no library.
+    Many systems have the lz4 library, but neither its header file nor the file name that the linker needs. Raises
+    MissingTool if the system has no library.
     """
     library = ctypes.util.find_library("lz4")
     if library is None:

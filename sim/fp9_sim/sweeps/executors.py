@@ -31,9 +31,9 @@ def run(
 ) -> Iterator[R]:
     """Call a function with each task in parallel, and yield the results in the order of completion.
 
-    `scheduler` is the address of a Dask scheduler whose workers have fp9 installed. Without `scheduler`, `workers`
-    local processes run the tasks. At most `ahead` tasks wait in the queue while all workers are busy. Raises ValueError
-    if the scheduler does not answer or a worker process is killed.
+    `scheduler` is the address of a Dask scheduler whose workers have fp9 installed. If `scheduler` is not given, the
+    tasks run in `workers` local processes. At most `ahead` tasks wait in the queue while all workers are busy. Raises
+    ValueError if the scheduler does not answer or a worker process is killed.
     """
     if scheduler:
         return on_dask(function, tasks, scheduler, ahead)

@@ -118,7 +118,10 @@ class Plan:
         return STREAMS if self.unit.stages and self.operations >= _STREAMED and index else None
 
     def blocks(self, index: int) -> Iterator[Columns]:
-        """Yield the operations of a shard in blocks. A block has an array of shape (n,) for each input port."""
+        """Yield the operations of a shard in blocks.
+
+        Each block of operations has an array of shape (n,) for each input port.
+        """
         if self.exhaustive:
             start, end = index * self.shard, min((index + 1) * self.shard, self.space)
             for first in range(start, end, BLOCK):
@@ -130,7 +133,7 @@ class Plan:
     def _enumerated(self, first: int, stop: int) -> Columns:
         """Return the operations `first` to `stop` - 1 of an exhaustive sweep.
 
-        A port takes its next value after all combinations of the faster ports have been enumerated.
+        In the enumeration, a port changes its value after all combinations of the faster ports.
         """
         columns: Columns = {}
         period = 1

@@ -31,8 +31,8 @@ class Task:
 class ShardResult:
     """The result of one shard: its counts, and the seconds that the golden model and the Verilog took.
 
-    `failing` holds the first failing operations. A failing operation is stored as its index in the shard and its
-    inputs.
+    `failing` holds the first failing operations. A failing operation is stored as its inputs and its index in the
+    shard.
     """
 
     shard: int

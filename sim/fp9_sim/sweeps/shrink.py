@@ -29,7 +29,7 @@ def shrink(dut: Verilated, operations: Sequence[Operation]) -> list[Operation]:
     """Return a simpler sequence of operations whose last operation still fails.
 
     The unit starts from reset. For a unit with state, operations are first removed from the beginning, then from the
-    middle. Afterwards, ports are set to zero or single bits are cleared, as long as the last operation still fails.
+    middle. Then ports are set to zero and single bits are cleared, as long as the last operation still fails.
     """
 
     def fails(candidate: Sequence[Operation]) -> bool:

@@ -22,7 +22,7 @@ _PROVENANCE = ("date", "command", "revision", "fp9", "yosys", "python", "verilat
 def add(folder: Path, unit: str, run: Run) -> Path:
     """Add a sweep run to a unit's record, and return the record's path.
 
-    An earlier run with the same identifier is replaced.
+    If the record has a run with the same identifier, the new run replaces the earlier run.
     """
     with _locked(folder / SWEEP):
         kept = read(folder, SWEEP, unit)
@@ -33,7 +33,7 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
     """Return the record of a unit's sweep runs as a dictionary of fields.
 
-    The circuit and the provenance in the record come from the last run.
+    The record's circuit and provenance are copied from the last run.
     """
     last = runs[-1]
     return {

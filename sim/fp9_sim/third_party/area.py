@@ -1,8 +1,8 @@
 """Measure area and delay of third-party RTL and of fp9's unit with the same synthesis flow.
 
-Yosys' slang frontend first converts SystemVerilog to plain Verilog. The DUT and fp9's unit are measured with the same
-ports. An input that the DUT lacks is tied to a constant in fp9's unit. An output that the DUT lacks is left unconnected
-in fp9's unit, so synthesis removes the logic behind the output.
+Yosys' slang frontend first converts SystemVerilog to plain Verilog. For the measurement, fp9's unit gets the same ports
+as the DUT. An input that the DUT lacks is tied to a constant in fp9's unit. An output that the DUT lacks is left
+unconnected in fp9's unit, so synthesis removes the logic behind the output.
 """
 
 from __future__ import annotations

@@ -44,7 +44,7 @@ def text(path: Path, field: str, value: object) -> str:
 
 
 def pieces(path: Path, field: str, value: object) -> tuple[str, ...]:
-    """Return the DUT ports, or bit ranges of DUT ports, that a mapping entry names, most significant first.
+    """Return the DUT ports, or bit ranges of DUT ports, in a mapping entry, most significant first.
 
     The mapping entry is a single name or a list of names.
     """
@@ -90,8 +90,8 @@ def pin(
 ) -> tuple[str, bool] | None:
     """Return a port name from a table of the mapping, and whether the table's `word` is the second value in `known`.
 
-    For example, a reset port whose key "active" is "low" gives True. Return None if the mapping has no table for the
-    port.
+    For example, the second value is True for a reset port whose key "active" is "low". Return None if the mapping has
+    no table for the port.
     """
     if said is None:
         return None

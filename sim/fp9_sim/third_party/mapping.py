@@ -84,10 +84,10 @@ class Design:
     `latency` is the number of clock cycles from operands to result, or None if the latency is unknown. `ports` maps
     each port of the specification to parts of DUT ports, most significant part first. `flags` maps each exception flag
     to the DUT port that outputs the flag. `held` maps each input that the DUT lacks to a fixed code. `clock`, `reset`,
-    `enable` and the values of `handshake` are pairs: a port name, and True for an inverted port. A clock counts as
-    inverted if its falling edge is active, and any other port if its active level is low. `clock`, `reset` or `enable`
-    is None if the DUT has no such port. `share` says whether synthesis tries to merge arithmetic operators in the DUT
-    and in fp9's unit.
+    `enable` and the values of `handshake` are pairs: a port name, and True for an inverted port. A clock is inverted if
+    its falling edge is active. Any other port is inverted if its active level is low. `clock`, `reset` or `enable` is
+    None if the DUT has no such port. `share` says whether synthesis tries to merge arithmetic operators in the DUT and
+    in fp9's unit.
     """
 
     path: Path

@@ -92,7 +92,7 @@ class TheirPort:
     def elements(self) -> tuple[str, ...]:
         """Return the Verilog index of each element of an unpacked array port, such as `[0][1]`.
 
-        Return one empty string for a port that is no unpacked array.
+        If a port is not an unpacked array, return one empty string.
         """
         texts = [""]
         for left, right in self.dimensions:

@@ -31,7 +31,7 @@ Handshake faults show within a few hundred operations.
 
 @dataclass(frozen=True)
 class Protocol:
-    """Result of a simulation with stalls and resets.
+    """The result of the simulation of a third-party unit with stalls and resets.
 
     Each text in `violations` describes a handshake violation or a wrong result. `checks` lists the handshake checks.
     """

@@ -113,7 +113,7 @@ def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
 
 
 def _queue(latency: int, kept: list[Port], may_wait: bool, own: bool) -> list[str]:
-    """Return a queue for the results of a pipeline that cannot stall.
+    """Return Verilog of a queue for the results of a pipeline that cannot stall.
 
     A result passes through an empty queue combinationally.
     """

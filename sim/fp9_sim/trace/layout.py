@@ -17,8 +17,8 @@ _HEX, _TRANSLATED = "@22", "@2022"
 def save_file(unit: Unit, waves: Path) -> list[Path]:
     """Write a GTKWave save file and its translation files into the folder of a waveform file.
 
-    Return the paths of the written files, the save file first. A port with several formats is decoded with its first
-    format.
+    Return the paths of the written files, the save file first. If a port has several formats, the codes at the port are
+    decoded with the first format.
     """
     path = waves.with_suffix(".gtkw")
     lines = [f'[dumpfile] "{waves.name}"', "[timestart] 0"]

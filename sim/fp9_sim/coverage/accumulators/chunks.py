@@ -28,9 +28,9 @@ _ENDS = ("full", "fold")
 def chunk_model(unit: Mac) -> Model:
     """Return the coverage model of an accumulator with chunks, in three groups of cover points.
 
-    The group of cover points without a name covers the operations, and the number of steps in the open chunk. Group
-    `chunk` covers the additions within a chunk of products. Group `total` covers the addition of a finished chunk's sum
-    to the accumulator.
+    The group of cover points without a name covers the operations, and the number of steps in the open chunk. The cover
+    points in group `chunk` cover the additions within a chunk of products. The cover points in group `total` cover the
+    addition of a finished chunk's sum to the accumulator.
     """
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     steps = {"steps": tuple(range(unit.chunk_steps))}

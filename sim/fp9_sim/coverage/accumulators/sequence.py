@@ -31,7 +31,7 @@ class Sequence:
     def read(self, inputs: Columns) -> Iterator[tuple[MacOp, dict[str, Bin]]]:
         """Yield each operation with the bins that the operation hits.
 
-        A code above the code of the last operation selects the last operation.
+        If a code is above the code of the last operation, the code selects the last operation.
         """
         previous: dict[str, Bin] = {}
         for number in inputs["op"].tolist():

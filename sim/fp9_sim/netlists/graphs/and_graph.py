@@ -78,7 +78,7 @@ class AndGraph:
     def cone(self, literal: Literal, free: Collection[int] = ()) -> Iterator[str]:
         """Yield a line of Verilog for every AND node in a literal's cone, operands first.
 
-        The cone stops at the nodes in `free`, which are omitted.
+        The cone ends at the nodes in `free`, and does not contain these nodes.
         """
         for node in sorted(self.reached(literal, free) & self._operands.keys()):
             a, b = self._operands[node]
@@ -99,7 +99,7 @@ class AndGraph:
     def reached(self, literal: Literal, free: Collection[int] = ()) -> set[int]:
         """Return the nodes in a literal's cone, including the literal's node.
 
-        The cone stops at the nodes in `free`, which are omitted.
+        The cone ends at the nodes in `free`, and does not contain these nodes.
         """
         reached, stack = set(), [literal // 2]
         while stack:

@@ -1,7 +1,7 @@
 """Minimum cuts of a circuit: smallest sets of nodes that lie on all paths to a node.
 
-A claim that holds for arbitrary values at a cut also holds for the circuit. A proof with arbitrary values at a cut does
-not need the logic between the inputs and the cut.
+If a claim holds for arbitrary values at a cut, the claim also holds for the circuit. A proof with arbitrary values at a
+cut does not need the logic between the inputs and the cut.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Conversion of a unit's Verilog into a combinational function of the unit's data ports.
 
-The handshake is removed: inputs are always valid and results are always taken. Pipeline registers therefore become
+Handshake logic is removed: inputs are always valid and results are always taken. Pipeline registers therefore become
 wires. An accumulator register or a running maximum becomes the input `accumulator`, and the register's next value
 becomes an output. The package `fp9_sim.proofs` proves the handshake separately.
 
@@ -82,8 +82,8 @@ def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
     """Return a unit's combinational function as Verilog, with the unit's name.
 
     The combinational function has the inputs that `function_inputs` returns, and the outputs of the unit. If `steps` is
-    true, the combinational function is a chain of step modules and of gates between step modules (module `between`).
-    Raises ValueError for a unit whose operand gating holds earlier operands.
+    true, the function is a chain of step modules and of the gates between step modules (module `between`). Raises
+    ValueError for a unit whose operand gating holds earlier operands.
     """
     if not unit.stages:
         return verilog

@@ -66,7 +66,8 @@ class Implied:
         """Return a graph with known nodes as constants, the literal to prove, and a map from new to old nodes.
 
         The second returned value, a literal, is 1 if the original literal is 1 and the known nodes have the values in
-        `known`. The returned mapping gives the original node of each new node. Inputs and free nodes keep their names.
+        `known`. The third returned value maps each new node to its original node. Inputs and free nodes keep their
+        names.
         """
         graph, image = AndGraph(), dict(known)
         agree: Literal = 1

@@ -1,8 +1,8 @@
 """Search for inputs with which a difference between two circuits propagates far.
 
 Most differences disappear after a few gates. A difference often reaches the last gates only for special operands, such
-as infinities. The patterns for which a difference propagates far all have the same value in some input bits. A proof
-can treat the inputs for which a difference propagates far separately from all other inputs.
+as infinities. The patterns for which a difference propagates far all have the same value in some input bits. In a
+proof, the inputs for which a difference propagates far can be treated separately from all other inputs.
 """
 
 from __future__ import annotations

@@ -91,8 +91,8 @@ def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> l
 def as_wires(gates: list[Row], registers: list[Register], nets: int) -> Kept:
     """Return the gates of a netlist after the given registers are replaced by wires.
 
-    A copy of the logic that drives the replaced registers is added to the gates. The copy of the logic reads free
-    inputs in place of the old register values.
+    A copy of the logic that drives the replaced registers is added to the gates. The copied logic reads free inputs in
+    place of the old register values.
     """
     count = len(registers)
     first, second, either = (tuple(range(nets + i * count, nets + (i + 1) * count)) for i in range(3))

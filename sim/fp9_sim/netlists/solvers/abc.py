@@ -58,7 +58,7 @@ def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: fl
 
 
 def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
-    """Decide with ABC whether a literal is 0 for all inputs.
+    """Decide with ABC whether a literal of an AND graph is 0 for all inputs.
 
     The verdict is unfinished if ABC is not installed. The counterexample maps every input name to 0 or 1.
     """
@@ -134,7 +134,7 @@ def run(command: str, folder: Path, timeout: float) -> str:
 def limited(command: Sequence[str], seconds: float) -> list[str]:
     """Return a command line that runs `command` under the operating system's limit of processor time.
 
-    Some algorithms of ABC exceed the time limit that is given to ABC. The operating system enforces the limit even if
+    Some algorithms of ABC run longer than the time limit given to ABC. The operating system enforces the limit even if
     the parent process has been killed.
     """
     return ["sh", "-c", f'ulimit -t {math.ceil(seconds)} && exec "$@"', "sh", *command]
@@ -145,8 +145,8 @@ def _blif(
 ) -> Iterator[str]:
     """Yield the lines of a BLIF circuit that outputs the given literals as o0, o1 and so on.
 
-    Node n of the AND graph has the BLIF name x<n>, and x0 is the constant 0. An input in `following` becomes a register
-    with the next value d<n>.
+    Node n of the AND graph has the BLIF name x<n>, and x0 is the constant 0. An input in `following` becomes a
+    register, whose next value is named d<n>.
     """
     inputs = graph.inputs()
     needed = set().union(*(graph.reached(literal) for literal in (*outputs, *following.values())))

@@ -1,8 +1,8 @@
 """CaDiCaL as a program that reads clauses and writes a satisfying assignment as JSON.
 
-The command line is `python cadical_process.py SECONDS [processor]`. With `processor`, the time limit counts processor
-seconds. The program is started by its path, so that Python does not import the fp9_sim package. An alarm signal ends
-the program at its time limit, even if the parent process has ended.
+The command line is `python cadical_process.py SECONDS [processor]`. With the argument `processor`, the time limit
+counts processor seconds, not wall-clock seconds. The program is started by its path, so that Python does not import the
+fp9_sim package. An alarm signal ends the program at its time limit, even if the parent process has ended.
 """
 
 from __future__ import annotations

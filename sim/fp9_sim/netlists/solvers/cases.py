@@ -1,13 +1,14 @@
 """Proof by case split that a literal is always 0, where a SAT solver alone does not finish.
 
-A proof case fixes the values of some nodes. Unit propagation turns the consequences of fixed values into constants.
-After a shift distance is fixed, a shifter consists of wires, so that two circuits share more nodes. In each case,
-CaDiCaL decides whether the literal can be 1. A case that takes too long is split at a multiplexer's select node into
-two cases, with the values 0 and 1. The cases therefore cover all values.
+A proof case assumes fixed values for some nodes of the AND graph. Unit propagation turns the consequences of fixed
+values into constants. Once a shift distance is fixed, a shifter consists of wires, so two circuits share more nodes. In
+each proof case, CaDiCaL decides whether the literal can be 1. A case that takes too long is split at a multiplexer's
+select node into two cases, with the values 0 and 1. The cases therefore cover all values.
 
-Control signals, such as a select between two data paths, are split before bits of numbers. The time limit of a case is
-short as long as only control signals are split. The time limit is longer when bits of numbers, such as shift distances,
-are split. Bits of numbers are split in the order of the data flow, first the select bit of a shifter's widest stage.
+Control signals, such as a select between two data paths, are split before bits of numbers. While only control signals
+are split, each proof case has a short time limit. When bits of numbers, such as shift distances, are split, the time
+limit is longer. Bits of numbers are split in the order of the data flow, first the select bit of a shifter's widest
+stage.
 
 A cache stores the verdict on each set of clauses, so that an interrupted proof can continue.
 """
@@ -170,7 +171,8 @@ def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[
     """Return the select nodes of a multiplexer whose final OR combines the AND nodes `operands`.
 
     Return an empty set if the nodes form no multiplexer. One AND node of a multiplexer reads the select node directly,
-    and the other AND node reads its inverse. In an XOR gate, both inputs count as select nodes.
+    and the other AND node reads its inverse. If the nodes form an XOR gate, both inputs of the gate count as select
+    nodes.
     """
     if not operands or not all(operand & 1 and operand // 2 not in inputs for operand in operands):
         return set()

@@ -1,9 +1,9 @@
 """Proofs about additions of many terms, by ABC's binary decision diagrams.
 
 SAT solvers do not finish on sums of many terms, because sums in different orders share no internal nodes. The decision
-diagram of a sum stays small if bits of equal weight are neighbours in the variable order. In a diagram ordered by bit
-weight, only carries connect the variables of one bit weight to the variables of the next. Signs and other single bits
-are the last variables of the diagram.
+diagram of a sum stays small if bits of equal weight are neighbours in the variable order. With variables in the order
+of bit weights, only carries connect one weight to the next. In the variable order of a diagram, signs and other single
+bits come last.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ class _ByDiagrams(Obligation):
 
 
 def by_places(blif: str) -> str:
-    """Return a BLIF circuit with its inputs sorted by bit index. Single bits come last."""
+    """Return a BLIF circuit after its inputs are sorted by bit index. Single bits come last."""
     joined = blif.replace("\\\n", " ")
     found = re.search(r"^\.inputs (.*)$", joined, re.MULTILINE)
     if found is None:

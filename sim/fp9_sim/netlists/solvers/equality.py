@@ -1,13 +1,13 @@
 """Equivalence checking of a mutant and the original circuit, by several methods.
 
 Both circuits are in one netlist, and a select input chooses between them. The five methods run in a fixed order until
-one method decides whether the circuits are equivalent. First, a SAT solver decides most mutants at once. Second, ABC
-tries three proofs: SAT for all inputs together, SAT for two sets of inputs, and merging of equal nodes. Third,
-simulation finds the nets at which the effect of the mutation ends. The effect ends at a net if both circuits agree in
-the net, but disagree in an input of the gate that drives the net. The circuits are equivalent if SAT proves that the
-nets at which the effect ends are equal for all inputs. A counterexample becomes a new simulation pattern. Fourth, the
-proof is repeated on a smaller circuit, in which the nodes of a minimum cut become free inputs. Fifth, the logic that
-depends on the mutated gate is proven equivalent by case split (module `cases`).
+one method decides whether the circuits are equivalent. First, a SAT solver decides most mutants within a short time.
+Second, ABC tries three proofs: SAT for all inputs together, SAT for two sets of inputs, and merging of equal nodes.
+Third, simulation finds the nets at which the effect of the mutation ends. The effect ends at a net if both circuits
+agree in the net, but disagree in an input of the gate that drives the net. The circuits are equivalent if SAT proves
+that the nets at which the effect ends are equal for all inputs. A counterexample becomes a new simulation pattern.
+Fourth, the proof is repeated on a smaller circuit, in which the nodes of a minimum cut become free inputs. Fifth, the
+logic that depends on the mutated gate is proven equivalent by case split (module `cases`).
 
 The first of the two sets of inputs holds the inputs for which a difference propagates far, such as special operands. In
 the first set, the module `reach` fixes some input bits to constants, which makes both circuits simpler. The second set
@@ -77,9 +77,9 @@ class Comparison:
         """Decide whether mutant `number` is equivalent to the original circuit.
 
         `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by case split may take up to
-        `timeout` seconds in addition. Bias values that the unit does not accept are excluded. A counterexample gives a
-        value to every input of the unit, and to every input that module `pair` adds. A counterexample that starts from
-        reset maps the inputs of each operation, such as `a@0`, to values.
+        `timeout` seconds in addition. The proof excludes bias values that the unit does not accept. A counterexample
+        gives a value to every input of the unit, and to every input that module `pair` adds. A counterexample that
+        starts from reset maps the inputs of each operation, such as `a@0`, to values.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)
@@ -96,7 +96,7 @@ class Comparison:
         return verdict if reached.state is State.UNFINISHED else reached
 
     def _without_kept(self) -> bool:
-        """Replace registers that are proven to hold don't-care values by wires.
+        """Put wires in place of registers that are proven to hold don't-care values.
 
         Return whether any registers were excluded.
         """
@@ -113,7 +113,10 @@ class Comparison:
         return bool(kept)
 
     def _without_idle(self) -> bool:
-        """Do not compare register bits that are proven to affect nothing. Return whether any bits were excluded."""
+        """Exclude from the comparison all register bits that are proven to affect nothing.
+
+        Return whether any bits were excluded.
+        """
         pair = self._pair
         if pair.ignored is not None:
             return False
@@ -178,7 +181,7 @@ class Comparison:
         return verdict if verdict.state is State.PROVEN else self._case_by_case(number, timeout)
 
     def _behind_cut(self, number: int, until: float) -> Verdict:
-        """Try to prove that the compared nets agree for arbitrary values at a minimum cut before the mutation.
+        """Try to prove that nets are equal in both circuits, for arbitrary values at a minimum cut before the mutation.
 
         The verdict is never "refuted", because the circuit may be unable to produce the values at the cut.
         """
@@ -196,7 +199,7 @@ class Comparison:
     def _case_by_case(self, number: int, timeout: float) -> Verdict:
         """Decide by case split whether the compared nets agree, at first with free inputs at a cut.
 
-        The verdict is unfinished for units with a bias port.
+        For units with a bias port, the verdict is unfinished.
         """
         pair = self._pair
         if pair.takes_biases:
@@ -213,7 +216,7 @@ class Comparison:
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _by_abc(self, number: int, timeout: float) -> Verdict:
-        """Decide with ABC whether the compared nets of both circuits agree.
+        """Decide with ABC whether the compared nets are equal in both circuits.
 
         The verdict is unfinished for units with a bias port.
         """

@@ -65,7 +65,7 @@ def hard(unit: str, proof: str) -> Obligation:
 
     Callers use `hard` for proofs on which Yosys' SAT solver needs more than a few seconds.
 
-    The obligation is that the output `ok` of module `proof` is 1 for all inputs, as in `solver.combinational`.
+    The proof module's output `ok` must be 1 for all inputs, as in `solver.combinational`.
     """
     return _Hard(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 

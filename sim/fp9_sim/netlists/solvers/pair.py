@@ -1,8 +1,9 @@
 """Simulation and AND graph of two circuits in one netlist: the original and a mutant.
 
-A select input of the netlist chooses the circuit. Pipeline registers are read as wires. A state register lies in a loop
-of gates: its current value becomes an input, and its next value becomes an output. Two circuits are equivalent if equal
-states give equal outputs and equal next states. Register bits that start at 0 and stay 0 are constants.
+A select input of the netlist chooses the original or the mutant. Pipeline registers are read as wires. A state register
+lies in a loop of gates: its current value becomes an input, and its next value becomes an output. Two circuits are
+equivalent if equal states give equal outputs and equal next states. Register bits that start at 0 and stay 0 are
+treated as constants.
 """
 
 from __future__ import annotations
@@ -39,12 +40,12 @@ sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
 
 
 class Pair:
-    """A netlist of an original circuit and its mutants. Value 0 of the input `select` chooses the original.
+    """A netlist of an original circuit, if the input `select` is 0, and otherwise of a mutant.
 
     `operations` maps input ports to columns of values, which become the first simulation patterns. `patterns` has a row
-    for each input bit and a bit for each simulation pattern. `literals` maps input nets to literals of the AND graph
-    `graph`. `right` maps all nets of the original circuit to literals. `state` holds the nets (D, Q) of every state
-    register. A comparison of two circuits ignores the register bits in `ignored`.
+    for each input bit and a bit for each simulation pattern. `literals` maps each input net to its literal in the AND
+    graph `graph`. `right` maps each net of the original circuit to its literal in the AND graph. `state` holds a pair
+    of nets (D, Q) for every state register. A comparison of two circuits ignores the register bits in `ignored`.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -105,7 +106,7 @@ class Pair:
     def differing(self, number: int) -> Planes:
         """Return a bit plane for every net.
 
-        A bit is 1 if the net differs between the two circuits for a simulation pattern.
+        A bit of the result is 1 if the net differs between the two circuits for the bit's simulation pattern.
         """
         differs: Planes = self.simulated(0, 0) ^ self.simulated(number, 1)
         return differs

@@ -37,9 +37,9 @@ class Sequences:
     """Equivalence checks of mutants for sequences of operations. All registers start at 0.
 
     The netlist has a unit's ports and the input `select`, whose value 0 chooses the original circuit. `operations` maps
-    input ports to columns of values, which are simulated in order. After reset, the zeros in the pipeline act as a
-    first operation. The second operation can be CLEAR, which restores the state after reset, so the proof covers all
-    sequences.
+    input ports to columns of values, which are simulated in order. After reset, the pipeline contains zeros, which act
+    as a first operation. The second operation can be CLEAR, which restores the state after reset, so the proof covers
+    all sequences.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:

@@ -94,7 +94,7 @@ def combinational(unit: str, proof: str) -> Obligation:
 
 
 def by_induction(design: str, proof: str, steps: int, *, control: bool = False) -> Obligation:
-    """Return the proof obligation that the output `ok` is 1 in every clock cycle after reset.
+    """Return the proof obligation that the proof module's output `ok` is 1 in every clock cycle after reset.
 
     The proof is a temporal induction over `steps` clock cycles. `design` is Yosys JSON, and `proof` is Verilog. If
     `control` is true, the solver searches for a counterexample within `steps` clock cycles, and skips the induction
@@ -107,7 +107,7 @@ def by_induction(design: str, proof: str, steps: int, *, control: bool = False) 
 def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
     """Try to decide the proof obligation of `combinational` within two seconds, before slower methods start.
 
-    Two seconds are enough for refutations and for proofs about simple circuits.
+    Two seconds are enough for a solver to find counterexamples and to prove claims about simple circuits.
     """
     return run(PREPARE + _DECIDE, files, min(timeout, _AT_ONCE))
 
@@ -160,6 +160,6 @@ def _counterexample(folder: Path) -> dict[str, int]:
 def finished(log: str) -> bool:
     """Return whether Yosys' log contains a verdict at its end.
 
-    If an induction needs more steps, Yosys ends without a verdict.
+    If an induction needs more steps than allowed, Yosys ends without a verdict.
     """
     return "Reached maximum number of time steps" not in log

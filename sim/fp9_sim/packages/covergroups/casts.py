@@ -15,7 +15,7 @@ from fp9_sim.packages.covergroups.part import Part
 
 
 def cast(part: Part, unit: Cast) -> str:
-    """Return the function that samples an operation of a cast. Every lane hits bins."""
+    """Return the SystemVerilog function that samples an operation of a cast. Every lane hits bins."""
     source, lowest = unit.source, -1 << (SCALE_BITS - 1) if unit.scale else 0
     ulp = lowest_place(source) + lowest
     longest = floor_log2(source.max_magnitude) - ulp + 2 - 2 * lowest

@@ -19,7 +19,7 @@ _WRITERS: Mapping[FpuOp, Callable[..., str]] = {FpuOp.FMMA: dot, FpuOp.UPCAST: u
 
 
 def fpu(part: Part, unit: Fpu) -> str:
-    """Return a function that samples an operation of an FPU, and a function for each operation."""
+    """Return two kinds of functions: one that samples any operation of an FPU, and one for each operation."""
     names, group = tuple(op.name.lower() for op in unit.operations), part.groups[""]
     texts, lines = [], [f"int operation = {choice('op', names)};", group.clear]
     lines += [*group.set("operation", "operation", names), group.hit]
@@ -49,7 +49,7 @@ def _argument(op: FpuOp, port: str) -> str:
 
 
 def multi_fpu(part: Part, unit: MultiFpu) -> str:
-    """Return the function that samples an operation of a multi-format FPU."""
+    """Return the SystemVerilog function that samples an operation of a multi-format FPU."""
     return part.function(_multi(part, unit))
 
 

@@ -83,7 +83,7 @@ class CoverGroup:
         return f"{identifier(self.prefix, 'hit')}();"
 
     def declared(self) -> str:
-        """Return the variables, the counters, the covergroup and the functions of the group."""
+        """Return the SystemVerilog text of the group: variables, counters, covergroup and functions."""
         sizes = {point: len(bins) for point, bins in self._group.points.items()}
         crosses = [(cross, math.prod(sizes[point] for point in cross.points)) for cross in self._group.crosses]
         lines = [f"  // --- cover points {self._group.name or 'of the unit'}", *self._tables.values(), ""]

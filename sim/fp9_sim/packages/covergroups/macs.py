@@ -18,7 +18,7 @@ from fp9_sim.packages.covergroups.sums import Added, gating, pairs
 
 
 def mac(part: Part, unit: Mac) -> str:
-    """Return the function that samples an operation of an accumulator."""
+    """Return the SystemVerilog function that samples an operation of an accumulator."""
     return part.function(_kulisch(part, unit) if unit.engine.step.exact else _plain(part, unit))
 
 

@@ -124,7 +124,7 @@ class Numbers:
     def read(self, fmt: Format) -> str:
         """Return the name of the function that reads a code of a format.
 
-        The function takes the code, and the exponent bias minus the format's default bias.
+        The SystemVerilog function takes the code, and the exponent bias minus the format's default bias.
         """
         name = f"read_{_tag(fmt)}"
         if name not in self._texts:
@@ -136,7 +136,7 @@ class Numbers:
         """Return an expression that reads a code whose format a select port chooses.
 
         For each format, `moved` holds an expression for the exponent bias minus the format's default bias. A select
-        above the last format chooses the last format.
+        code above the last format chooses the last format.
         """
         *before, last = [f"{self.read(f)}({code}, {m})" for f, m in zip(formats, moved, strict=True)]
         return "".join(f"{select} == {i} ? {read} : " for i, read in enumerate(before)) + last

@@ -1,4 +1,4 @@
-"""One part of a unit whose operations SystemVerilog coverage samples, and the fields that parts share."""
+"""A unit or one operation of an FPU, as the part that SystemVerilog coverage samples."""
 
 from __future__ import annotations
 

@@ -270,7 +270,7 @@ def gating(part: Part, unit: Dot, group: CoverGroup) -> list[str]:
 
 
 def dot(part: Part, unit: Dot) -> str:
-    """Return the function that samples an operation of a dot product or fused multiply-add."""
+    """Return the SystemVerilog function that samples an operation of a dot product or fused multiply-add."""
     sum_ = Added(part, part.groups[""], SumCoverage(sum_of(unit), unit.flags), pairs(unit))
     return part.function([*sum_.declarations, "int gated;", *port_sum(sum_, gating(part, unit, sum_.group))])
 

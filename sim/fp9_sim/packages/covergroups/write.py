@@ -53,7 +53,8 @@ _visible: Hook[[], bool] = Hook(
 def coverage_package(unit: Unit) -> str:
     """Return the SystemVerilog package `NAME_coverage` with the functions `sample`, `restart` and `report`.
 
-    The bins come from the unit's coverage model. Raises KeyError for a kind of unit without SystemVerilog coverage.
+    The bins in the package are the bins of the unit's coverage model. Raises KeyError for a kind of unit without
+    SystemVerilog coverage.
     """
     model = model_of(unit)
     excluded = all_excluded(model)

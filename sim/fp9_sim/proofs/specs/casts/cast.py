@@ -25,7 +25,8 @@ Table = ThresholdTable | HybridTable
 def cast_cases(unit: Cast) -> Iterator[Case]:
     """Yield one proof case for each combination of lane, target format, rounding mode and overflow policy.
 
-    Each proof case covers both signs. Each combination of lane, target format and rounding mode has one control.
+    Each proof case covers both signs. Each combination of lane, target format and rounding mode has one control, which
+    a solver must refute.
     """
     widths = {port.name: port.width for port in unit.inputs}
     offers = (range(unit.lanes), enumerate(unit.targets), enumerate(unit.roundings), enumerate(unit.overflow))

@@ -98,7 +98,7 @@ def _broken(rows: list[Row], code: int) -> list[Row]:
 def _table(rows: list[Row], widths: dict[str, int], chosen: str) -> str:
     """Return Verilog that compares a decoder's fields with a table of expected fields.
 
-    Fields without a meaning for a code, such as the exponent of zero, are not compared.
+    If a field has no meaning for a code, such as the exponent of zero, the proof does not compare the field.
     """
     total = sum(widths[field] for field in FIELDS)
     lines = [f"      8'd{code}: expected = {total}'d{_packed(row, widths)};" for code, row in enumerate(rows)]

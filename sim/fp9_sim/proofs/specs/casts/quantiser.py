@@ -1,9 +1,9 @@
 """Specification of quantisers: scale from the largest magnitude, elements from thresholds.
 
-The scale has one proof case for each position of the largest magnitude, amax. The proof case for a position assumes
-that no other number is larger than the number in this position. With this assumption, the specification of the scale
-need not compute the maximum of all numbers. The rounding thresholds of a cast give the expected elements for the scale
-that the quantiser outputs.
+The proof of the scale has one case for each position of the block's largest magnitude (amax). The proof case for a
+position assumes that no other number is larger than the number in this position. With this assumption, the
+specification of the scale need not compute the maximum of all numbers. For the scale that the quantiser outputs, the
+rounding thresholds of a cast give the expected elements.
 """
 
 from __future__ import annotations

@@ -2,7 +2,7 @@
 
 Registers in the proof module track what the quantiser's block registers must hold. Temporal induction proves the
 contents of the block registers for all input sequences after reset. The proof follows the numbers of one arbitrary
-operation through the block registers. The proof checks a block's scale in the clock cycle after the block's last
+operation through the block registers. The proof checks the scale of a block one clock cycle after the block's last
 operation has entered. The pipeline stages after the block registers have separate proofs (`stream_netlist`).
 """
 
@@ -132,8 +132,8 @@ def _block_wires(unit: Quantiser) -> list[str]:
 def _tracked(unit: Quantiser, change: int) -> str:
     """Return Verilog that follows one operation, chosen by the input `mark`, through the block registers.
 
-    The Verilog checks that the marked operation keeps its numbers and leaves after all earlier operations. The block's
-    scale may change only when the last operation of a block enters.
+    The Verilog checks that the marked operation keeps its numbers and leaves after all earlier operations. The scale of
+    a block may change only when the block's last operation enters the quantiser.
     """
     count, width = unit.group, unit.width * unit.source.bits
     numbers = ", ".join(reversed(unit.lane_names("x")))

@@ -25,8 +25,8 @@ from fp9_sim.proofs.specs.sums.window import after, entering
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas need an accumulator that adds scaled blocks, has no chunks and has at most two pipeline stages. At least
-    one operand format of the unit must have a code for infinity.
+    The unit must have an accumulator that adds scaled blocks, no chunks, and at most two pipeline stages. At least one
+    operand format of the unit must have a code for infinity.
     """
     whole = unit.has_state and unit.engine.chunk.length is None and unit.stages <= 2
     infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))

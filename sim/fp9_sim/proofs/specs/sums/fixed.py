@@ -57,9 +57,9 @@ def _rounds_as_exact(unit: Dot) -> bool:
     2^top. For an addend above the addition window, 2^top is at most a quarter ulp. Moving the addend down does not move
     the sum across a rounding boundary.
 
-    The bits that an addend loses below the addition window are less than half an ulp of the products. If the sum
-    differs from the addend, the leading bit of the sum is at or above half an ulp of the products. The addition window
-    contains the significand and the guard bit of the sum.
+    Below the addition window, an addend loses less than half an ulp of the products. If the sum is not the addend
+    alone, the leading bit of the sum is at least half an ulp of the products. The addition window contains the
+    significand and the guard bit of the sum.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2

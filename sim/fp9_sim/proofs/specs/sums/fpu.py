@@ -2,7 +2,8 @@
 
 FMA multiplies two wide operands, adds the addend exactly, and rounds the sum once. For an FMA, the circuit's second
 product is zero. The specification's sum has as many bits as the circuit's window for two products, so that ABC finds
-equal internal nets. The proof compares FMMA with a dot product unit, and the casts with upcast and cast units.
+equal internal nets. The proof compares the operation FMMA with a dot product unit, and casts with upcast and cast
+units.
 """
 
 from __future__ import annotations

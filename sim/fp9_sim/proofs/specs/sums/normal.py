@@ -1,7 +1,7 @@
 """Verilog for sums of normalised numbers: products, codes, and the exact sum of two terms.
 
-The formats have no subnormal numbers, and have one code for NaN and infinity (DLFloat). A term of a sum has three
-Verilog wires. The wire `<name>_bits` holds the term's normalised significand, or 0 if the term is zero. The wire
+The formats have no subnormal numbers, and have one code for NaN and infinity (DLFloat). Three Verilog wires describe
+each term of a sum. The wire `<name>_bits` holds the term's normalised significand, or 0 if the term is zero. The wire
 `<name>_place` is the biased exponent of the term's leading bit. The wire `<name>_negative` is 1 if the term is
 negative.
 """
@@ -43,7 +43,7 @@ def products_of(unit: Dot) -> Products:
 
 
 def normal_products(unit: Dot) -> Iterator[ConeLemma]:
-    """Yield a lemma for each product: the product is exact and normalised."""
+    """Yield a lemma for each product, which says that the product is exact and normalised."""
     of = products_of(unit)
     lanes = zip(*(unit.lane_names(name) for name in ("a", "b", "product")), of.lemmas(), strict=True)
     for a, b, product, lemma in lanes:
@@ -71,7 +71,10 @@ def is_product(unit: Dot, product: str) -> tuple[str, ...]:
 
 
 def product_term(unit: Dot, product: str) -> Iterator[str]:
-    """Yield Verilog wires that hold a product as a term of a sum. A zero product has the exponent 0."""
+    """Yield Verilog wires for the sign, the significand and the bit position of a product.
+
+    A zero product has the exponent 0.
+    """
     of, p = products_of(unit), unit.engine.result.format.precision
     net = f"multiply.{product}"
     yield f"  wire [{p - 1}:0] {product}_bits = {net}_zero ? 0 : {{{net}_significand, {p - of.bits}'d0}};"

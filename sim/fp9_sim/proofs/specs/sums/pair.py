@@ -1,7 +1,7 @@
 """Lemmas that specify the exact sum of two products and an addend.
 
-`fp9_rtl.sums.pair` generates the circuit. The normalised products are specified by tables of exact operand values. The
-two products and the addend are aligned to the largest exponent among the three. The bits of a term below the addition
+`fp9_rtl.sums.pair` generates the circuit. Tables of exact operand values specify the normalised products. The two
+products and the addend are aligned to the largest exponent among the three. The bits of a term below the addition
 window become one sticky bit. The sum in the addition window is rounded once. Lemmas about integers, without the
 circuit, show that the sum in the addition window rounds like the exact sum.
 """

@@ -127,7 +127,7 @@ def _exponent(fmt: Format, magnitude: Fraction) -> int:
 def _operand(name: str, select: str, formats: tuple[Format, ...]) -> tuple[str, ...]:
     """Return Verilog that looks up the fields of an operand code in a table.
 
-    A subnormal operand has the lowest exponent of its format.
+    The exponent of a subnormal operand is the lowest exponent of the operand's format.
     """
     bits = significand_bits(formats)
     index = f"({select} >= {len(formats) - 1} ? {len(formats) - 1} : {select})" if len(formats) > 1 else "0"

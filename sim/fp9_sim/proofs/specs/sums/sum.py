@@ -30,7 +30,7 @@ PRODUCT_BITS = 8
 def sum_cases(unit: Dot) -> Iterator[Case]:
     """Yield three proof cases for each pair of operand formats: special operands, sums and differences.
 
-    Each proof case of a multiply-add has a control.
+    Each proof case has a control, which a solver must refute.
     """
     result = unit.engine.result.format
     assert isinstance(result, FixedFormat)
@@ -69,8 +69,7 @@ def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
 def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: bool) -> str:
     """Return the specification of a multiply-add for zeros, infinities and NaN.
 
-    If `broken` is true, the specification is a control with a deliberate error: a sum of two zeros is negative if
-    either zero is negative.
+    If `broken` is true, the specification wrongly makes a sum of two zeros negative if either zero is negative.
     """
     p, bits = result.fraction_bits, result.bits
     e = NARROW_EXPONENT
@@ -99,8 +98,8 @@ def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: boo
 def _specification(a: Format, b: Format, result: FixedFormat, condition: str, broken: bool) -> str:
     """Return the specification of a multiply-add for finite nonzero operands: add exactly, then round.
 
-    The wide integer extends so far below the product that lower addend bits only affect the sticky bit. If `broken` is
-    true, the specification wrongly rounds ties away from zero, so a solver must refute the proof.
+    The wide integer has so many bits below the product that lower addend bits only affect the sticky bit. If `broken`
+    is true, the specification wrongly rounds ties away from zero, so a solver must refute the proof.
     """
     p, bits = result.fraction_bits, result.bits
     below, above = 2 * p + 4, PRODUCT_BITS + 4

@@ -1,10 +1,10 @@
 """Lemmas that specify a sum of many terms, computed by a tree of carry-save adders.
 
 A negative term is stored as its ones' complement, so each stored term equals the signed term modulo 2^width - 1. A
-carry-save adder replaces three numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves for any
-three numbers that a carry-save adder preserves the sum. The last two numbers of an adder tree therefore have the sum of
-all terms. The conclusion about the complete adder tree is a mathematical argument; no solver checks the sum of all
-terms.
+carry-save adder replaces three numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves that a
+carry-save adder preserves the sum of any three numbers. The sum of the last two numbers in an adder tree is therefore
+the sum of all terms. The conclusion about the complete adder tree is a mathematical argument; no solver checks the sum
+of all terms.
 
 Another lemma proves magnitude and sign of the final addition, if the sum is below half the modulus. The last lemma
 compares the circuit's adders with the same adders in the specification. ABC proves the equality of the adders one by

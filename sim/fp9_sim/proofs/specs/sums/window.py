@@ -1,9 +1,9 @@
 """Lemmas that specify dot products with an addition window of limited width.
 
-The products are specified by tables of exact operand values. The addition window starts at the largest exponent of all
-nonzero terms, as the accumulator model states. Each term is truncated at the last bit of the addition window. The
-truncated terms are integers, which are added exactly for any number of terms. The sum of the truncated terms is rounded
-once. The first lemmas specify the results for operands that are NaN, infinity or zero.
+Tables of exact operand values specify the products. The addition window starts at the largest exponent of all nonzero
+terms, as the accumulator model states. Each term is truncated at the last bit of the addition window. The truncated
+terms are integers, which are added exactly for any number of terms. The sum of the truncated terms is rounded once. The
+first lemmas specify the results for operands that are NaN, infinity or zero.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _NO_NUMBER = "!align.invalid || align.nan"
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas need an addition window that contains all terms and truncates toward zero, and a unit without scales. The
+    The lemmas need a unit without scales, and an addition window that contains all terms and truncates toward zero. The
     addition window must contain all bits on which rounding depends. No pipeline register may lie inside a computation
     step of the unit.
     """
@@ -149,8 +149,8 @@ def _is_below(unit: Dot) -> str:
 def _hangs(unit: Dot, nothing: str) -> str:
     """Return a Verilog condition: the addition window's exponent is at least the smallest exponent of any term.
 
-    A zero term has an exponent only if the accumulator model gives zeros an exponent. The returned condition is always
-    true where the Verilog condition `nothing` is true.
+    A zero term has an exponent only if the accumulator model gives zeros an exponent. If the Verilog condition
+    `nothing` is true, the returned condition is true as well.
     """
     without = max(_products(unit).exponents.start, _zero(unit))
     lowest = min(without, _LOWEST_ADDEND)
