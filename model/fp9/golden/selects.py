@@ -46,9 +46,9 @@ def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
 
 
 def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iterator[tuple[Format, Where]]:
-    """For each format that an operand has, yield the format and the indices of the operations with this format.
+    """Yield each format of an operand, with the indices of the operations that use this format.
 
-    The yielded format includes the extra bias of the operations.
+    If the operations have an extra bias, the yielded format includes this bias.
     """
     bias = inputs.get(f"{operand}_bias")
     for i, here in places(chosen(inputs, f"{operand}_format", len(formats))):

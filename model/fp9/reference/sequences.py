@@ -80,7 +80,7 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
     """If the sum of the terms overflows the register, return a list with the term that wraps the sum around.
 
-    If the sum fits into the register, the list is empty.
+    If the sum of the terms fits into the register, return an empty list.
     """
     size = pow2(unit.sum_bits + product_range(unit.a, unit.b, unit.bias_port).ulp)
     total = sum((term.value.value for term in terms if term.value.kind is Kind.FINITE), Fraction(0))

@@ -83,8 +83,7 @@ class GroupedSums:
 class GroupedTiles(FastSums):
     """Strategy for matrix products whose accumulator adds scaled group sums in each step.
 
-    Register tiles add the products of each group. A loop that is vectorised over columns then adds the scaled group
-    sums.
+    Register tiles add the products of each group. Then a vectorised loop over columns adds the scaled group sums.
     """
 
     part = PRODUCTS_OF_TILES

@@ -186,9 +186,10 @@ def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | Gro
 def outputs(
     engine: Engine, start: NDArray[np.float64], depth: int, flags: bool, random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return arrays for result codes and exception flags.
+    """Create and return the arrays for the result codes and the exception flags.
 
-    If `depth` is 0, the arrays already contain the results. The flags array is empty if no flags are requested.
+    If there are no products (`depth` is 0), the arrays already contain the results. The flags array is empty if no
+    flags are requested.
     """
     if depth:
         return np.empty(start.shape, dtype=engine.output.dtype), np.zeros(start.shape if flags else 0, dtype=np.uint8)

@@ -35,7 +35,7 @@ _BY_MAGNITUDE = {mode for mode in Rounding if mode.is_nearest} | {Rounding.RTZ}
 
 
 class NarrowSums:
-    """Vectorised a * b + c, rounded to the format of `c`."""
+    """Vectorised computation of a * b + c, rounded to the format of `c`."""
 
     def __init__(self, result: Format, rounding: Rounding, grid: Grid) -> None:
         self._grid, self._limits = grid, _limits(result, rounding)

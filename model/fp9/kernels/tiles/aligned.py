@@ -72,8 +72,8 @@ def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
         """Run one step. The first arguments are the fields of a `TileStep`.
 
-        If the fields of `Ends` follow, a step is added without alignment if all its bits fit into the alignment window.
-        If the fields of `Losses` follow, inexact steps set marks.
+        If the arguments include the fields of `Ends`, a step whose bits all fit into the window is added without
+        alignment. If the arguments include the fields of `Losses`, inexact steps set marks.
         """
         own, others = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         count_of_ends = len(others) - len(Losses._fields) if len(others) >= len(Losses._fields) else len(others)

@@ -271,7 +271,7 @@ def rounded(s, t, sides, sums, products, redo, join, lost):
     both exponent arrays are empty: (m, 0) and (0, n). `redo` (m, panels) is set where sums may be wrong after an
     overflow or a very small number.
 
-    All other arguments are those of `aligned.aligned`, except that `lost` has two differences. If only the first
+    The other arguments are as in `aligned.aligned`, but the marks in `lost` differ in two ways. If only the first
     rounding (to the type of the accumulators) is inexact, no mark is set. The mark of an inexact sum is negative if the
     sum can be tiny.
     """

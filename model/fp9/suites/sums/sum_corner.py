@@ -183,7 +183,7 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
     """Return operations that multiply every operand code by 1, and operations that multiply two numbers near 1.
 
-    The addend is zero. Each pair of formats gets a fraction of all operand codes.
+    The addend is zero. For each pair of formats, only a part of all operand codes is tested.
     """
     one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
     near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))
