@@ -5,7 +5,7 @@
 
 The two registers are the last two register stages of the unit. Each register is updated from its current value in one
 clock cycle, through a feedback loop. The first register accumulates the products of the current chunk. When a chunk is
-complete, the second register adds its sum to the total. The registers never stall an operation to wait for another one,
+complete, the second register adds its sum to the total. No operation waits for another operation in these registers,
 and all operations keep their order.
 """
 

@@ -1,6 +1,6 @@
 """The accumulator register of a `mac` unit is the unit's last register stage.
 
-The sum returns from the register to the adder in one clock cycle.
+The register's value returns to the adder within one clock cycle.
 """
 
 from __future__ import annotations

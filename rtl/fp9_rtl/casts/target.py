@@ -78,7 +78,7 @@ class CastTarget(abc.ABC):
 class FixedTarget(CastTarget):
     """A target format with a sign, an exponent field and a fraction field of fixed widths.
 
-    In each binade below the normal numbers, a number has one fraction bit less.
+    In each binade below the normal numbers, the format has one fraction bit less.
     """
 
     def __init__(self, fmt: FixedFormat, bias: int, depth: int) -> None:

@@ -45,7 +45,7 @@ class Areas:
     def of(self, unit: Unit) -> Record:
         """Return the unit's area and delay, the reason why it has none, or the progress of its measurement.
 
-        The first call for a unit also requests the measurement of its area.
+        The first call for a unit also requests a measurement of the unit's area.
         """
         with self._lock:
             if unit in self._known:

@@ -1,13 +1,13 @@
 """Division and square root in a multi-format FPU.
 
-The quotient or the square root is used in the exact sum in place of a product. Each row of subtractors computes one bit
-of the result by trial subtraction from the partial remainder w. Both operations share the rows:
+The sum uses the quotient or square root in place of a product. Each row of subtractors computes one bit of the result
+by trial subtraction from the partial remainder w. Both operations share the rows:
 
     row 0      w - b             w - 1
     row j    2 w - b           2 w - (2 Q + 2^-j)      Q: the square root computed so far
 
-A result bit is 1 if the subtraction in its row does not give a negative difference. If the difference is not negative,
-it is the next partial remainder. The sticky bit is 1 if the final remainder is not zero.
+A result bit is 1 if the difference in its row of subtractors is not negative. If the difference is not negative, it is
+the next partial remainder. The sticky bit is 1 if the final remainder is not zero.
 """
 
 from __future__ import annotations
@@ -58,7 +58,7 @@ def quotient_term(m: Module, i: View, scale: Scale) -> tuple[View, Value]:
 
 
 def _digits(m: Module, a: Value, b: Value, root: Value, odd: Value) -> Value:
-    """Return the bits of the quotient or square root, from weight 1 downward, and then a sticky bit.
+    """Return the bits of the quotient or square root, from weight 1 downward, with a sticky bit at the end.
 
     Both operands must be normalised. To take the square root of a number with an odd exponent, its significand is
     doubled.

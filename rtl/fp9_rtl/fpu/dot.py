@@ -1,7 +1,7 @@
 """Exact dot product of narrow operands in a multi-format FPU.
 
-The sum of a dot product enters the exact sum in place of a single product. A fixed-point adder sums all products
-exactly. The normalised dot product is then added to the addend like a single product.
+A fixed-point adder sums all products exactly. The normalised dot product is then added to the addend like a single
+product.
 """
 
 from __future__ import annotations

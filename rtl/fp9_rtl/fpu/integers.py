@@ -54,9 +54,9 @@ def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple
 class IntegerTarget(CastTarget):
     """The rounding target of all integer formats.
 
-    For every number within the integer limits, the last kept bit has the weight 1. An integer is therefore rounded like
-    a subnormal number, whose last bit also has a fixed weight. A number counts as normal if its magnitude is too large
-    for every integer format.
+    For every number within the integer limits, the last kept bit has the weight 1. Rounding to an integer is like
+    rounding a subnormal number, because the last bit has a fixed weight in both cases. A number that is too large for
+    every integer format counts as a normal number.
     """
 
     floor = -1

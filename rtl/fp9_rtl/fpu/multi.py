@@ -44,7 +44,7 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
 class PlaceMulti(Place):
     """Shift the exact sum to the rounding position. One subtractor serves all targets, also integers.
 
-    For each binade below the normal range of the target format, a result loses one fraction bit. A result is normal if
+    A result below the normal numbers of the target format loses one fraction bit for each binade. A result is normal if
     its exponent is not below the lowest exponent of the target format. With `tiny_before_rounding`, every number below
     the smallest normal number is tiny, even if the number rounds up to a normal number.
     """

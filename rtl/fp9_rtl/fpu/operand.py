@@ -81,9 +81,10 @@ class Scale:
         one more bit.
 
         The larger exponent may belong to a subnormal addend or to a product of two subnormal numbers. For such an
-        addend or product, the adder must be exact down to the last bit of the smallest possible result. Every other
-        result has its leading 1 at most z + 2 bit positions below the larger exponent, if products have z leading
-        zeros. The adder must then be exact for the result's precision and the rounding bits below its leading 1.
+        addend or product, the adder must be exact down to the last bit of the smallest possible result. In all other
+        cases, the result's leading 1 is at most z + 2 bit positions below the larger exponent, for operands with z
+        leading zeros. The adder must then be exact for the result's precision and the rounding bits below its leading
+        1.
         """
         exact = 2 * self.precision + extra_bits - 2
         quanta = [fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) for fmt in self._formats]

@@ -1,6 +1,6 @@
 """Results of a multi-format FPU that need no rounding, such as comparisons.
 
-An operation without rounding returns one of two words, which a comparison of the operands a and c selects. The adder
+Operations that need no rounding return one of two words, which a comparison of the operands a and c selects. The adder
 computes a - c exactly, and the sign of the difference gives the order. Operations without a comparison always select
 the first word.
 """
@@ -122,7 +122,7 @@ class Others:
         return boxed
 
     def _canonical(self, fmt: Format, code: Value, operand: View) -> Value:
-        """Return an operand's code with a canonical zero and NaN.
+        """Return the code of an operand, with all zeros and NaN values in the canonical form of the format.
 
         If the format has only one zero or one NaN, the sign of that zero or NaN is ignored.
         """

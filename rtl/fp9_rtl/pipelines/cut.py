@@ -89,7 +89,7 @@ def _by_name(bits: Iterable[int], names: Mapping[int, _Place]) -> dict[str, list
 def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
     """Divide a chain of datapath stages into `stages` chains, so that registers can be placed between the chains.
 
-    The division minimises the delay of the slowest chain. For more than one stage, each returned chain contains a
+    The division minimises the delay of the slowest chain. If `stages` is at least 2, each returned chain contains a
     single `Stage`.
     """
     if stages == 1:

@@ -80,9 +80,9 @@ class Gate:
 class Gates:
     """The gates of all operations. `drivers` maps each net to the gate that drives the net.
 
-    A bit that passes between two operations has two nets: an output of the first and an input of the second. `read`
-    maps each bit to the net at an operation's input, and `driven` maps it to the net at an operation's output.
-    `load_delays` holds the extra delay of each bit that results from its fan-out.
+    A bit between two operations has two nets: an output net of its driver and an input net of its reader. `read` maps
+    each bit to the net at an operation's input, and `driven` maps it to the net at an operation's output. `load_delays`
+    holds the extra delay of each bit that results from its fan-out.
     """
 
     drivers: Mapping[int, Gate]
@@ -91,7 +91,7 @@ class Gates:
     load_delays: Mapping[int, int]
 
     def between(self, reads: Iterable[int], drives: Sequence[int]) -> Iterator[Gate]:
-        """Yield the gates between the bits `reads` and the bits `drives` of an operation, drivers first."""
+        """Yield an operation's gates between its input bits `reads` and its output bits `drives`, drivers first."""
         ends = {self.read[bit] for bit in reads}
 
         def gates(nets: Iterable[Bit]) -> list[Gate]:

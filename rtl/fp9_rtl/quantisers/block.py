@@ -1,8 +1,8 @@
 """Buffer for a block that arrives in several operations, until the block's scale is known.
 
-The registers that hold the stored block are reused for the next block. A register is free as soon as its operation has
-left the buffer. In the clock cycle in which an operation leaves, its register can store an operation of the next block.
-The next block becomes the stored block when its last operation has arrived and the old block has left.
+The registers that hold the stored block are reused for the next block. A register of the buffer is free as soon as its
+operation has left the buffer. In the clock cycle in which an operation leaves, its register can store an operation of
+the next block. The next block becomes the stored block when its last operation has arrived and the old block has left.
 
     | register of the next operation | operation that leaves next | stored                                 |
     |--------------------------------|----------------------------|----------------------------------------|

@@ -1,6 +1,6 @@
 """Datapath of the `quantiser` unit: find the largest magnitude, compute the scale, cast.
 
-If a block arrives in several operations, a buffer (module `block`) between the two parts stores its numbers.
+If a block arrives in several operations, a buffer (module `block`) stores its numbers until the scale is known.
 """
 
 from __future__ import annotations

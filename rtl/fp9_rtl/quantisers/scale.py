@@ -45,14 +45,14 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 def _reaches_both_ends(block: BlockFormat) -> bool:
     """Return whether a scale can be derived from a subnormal amax, or can exceed the largest scale.
 
-    A subnormal amax and a too large scale need extra hardware. Neither case can occur if the format has an element of
-    at least 2.
+    A subnormal amax and a too large scale need extra hardware. Neither case can occur in a block format with an element
+    of at least 2.
     """
     return block.power < 2
 
 
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
-    """Return the exponent field of amax, extended by a carry bit, and the fraction of amax.
+    """Return the exponent field of amax with one more bit for a carry, and the fraction of amax.
 
     If the scale rule demands it, first round amax to the precision of the elements, with ties up.
     """

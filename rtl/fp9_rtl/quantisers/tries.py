@@ -14,8 +14,8 @@ compared exactly, as integers:
 * The circuit compares the magnitudes of both sides. If the left side is negative, the right side is negated. The tensor
   scale t therefore multiplies an unsigned number, whose width the module `apart` computes.
 
-If both scales have the same code, the first scale is chosen. The two codes can be equal because both scales are limited
-to the largest scale.
+If both scales have the same code, the first scale is chosen. Equal codes also occur if both scales are limited to the
+largest scale.
 """
 
 from __future__ import annotations
@@ -136,8 +136,8 @@ def _window(unit: Quantiser) -> int:
 class _Numbers:
     """The magnitudes of a block's numbers, each stored as a significand and a left shift.
 
-    All magnitudes are counted in units of one power of two, and numbers with a non-zero element are exact multiples of
-    it.
+    All magnitudes are counted in units of one power of two. Numbers with a non-zero element are exact multiples of this
+    unit.
     """
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:

@@ -1,6 +1,6 @@
 """Derive facts about a unit's sums from its operand ranges.
 
-Each fact lets later datapath stages omit hardware.
+If a fact excludes a case, later datapath stages need no hardware for the case.
 """
 
 from __future__ import annotations
@@ -76,8 +76,8 @@ def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
 def rounds_addend(engine: Engine) -> bool:
     """Return whether the addend can have more fraction bits than the result.
 
-    An addend with more fraction bits than the result must be rounded even if all products are zero. After rounding, the
-    addend can be subnormal or can overflow.
+    An addend with more fraction bits than the result must be rounded even if all products are zero. An addend that is
+    rounded can become subnormal or can overflow.
     """
     result, addend = engine.result.format, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

@@ -1,7 +1,7 @@
 """Round a normalised exact sum to the code of the result format, and raise the flags.
 
-A multiply-add rounds only in this module. The argument `facts` says which cases cannot occur, so that the rounder omits
-their hardware.
+A multiply-add rounds only in this module. The argument `facts` names cases that cannot occur, for which the rounder
+needs no hardware.
 """
 
 from __future__ import annotations

@@ -3,7 +3,7 @@
     products in fixed point -> sum of each block -> times its scales -> window, or one exact fixed-point sum
 
 The exponent of a scaled block sum is a sum of scale exponents, so it is known before the block sum. The scaled block
-sums are truncated to an addition window and added, or are added exactly (NVFP4).
+sums are either truncated to an addition window, or added exactly (NVFP4).
 """
 
 from __future__ import annotations
@@ -33,7 +33,7 @@ def sum_bits(unit: Dot, size: int) -> int:
 
 
 def scaled_places(unit: Dot, size: int) -> int:
-    """Return how many bits a scaled block sum has above the bit with the weight of both scales' product."""
+    """Return how many bits a scaled block sum has above the bit whose weight is the product of both scales."""
     assert unit.scale is not None
     scale = ScaleFields(unit.scale)
     first = scale.first_place(unit, sum_bits(unit, size) + scale.product_bits)

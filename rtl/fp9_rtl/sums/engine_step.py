@@ -82,7 +82,8 @@ def has_integers(unit: Dot) -> bool:
 def is_pair(unit: Dot) -> bool:
     """Return whether the unit sums exactly two products with the module `pair`.
 
-    The module `pair` needs rounding to nearest and products that are never below the result's normal numbers.
+    The module `pair` supports only rounding to nearest, and only products that are not below the result's normal
+    numbers.
     """
     engine = unit.engine.within_chunk
     return (
@@ -126,8 +127,9 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """Return the datapath stages from the input ports to the exact products.
 
     The datapath stages forward the ports named in `passed` unchanged. Products are normalised unless the sum uses fixed
-    point or an addition window. If the addend is added outside the products' window, the stages also sum the products.
-    If the unit has scales, the stages also multiply the products, or the sum of the products, by the scales.
+    point or an addition window. If the addend is added outside the window, the stages also compute the truncated sum of
+    the products. If the unit has scales, the stages also multiply the products, or the sum of the products, by the
+    scales.
     """
     if unit.scale is not None:
         aligned = unit.engine.window.width is not None and unit.engine.step.group is None

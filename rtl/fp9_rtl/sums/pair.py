@@ -152,7 +152,7 @@ class AlignPair(Step):
 class AddPair(Step):
     """Add the three aligned terms, and return the sum as magnitude and sign.
 
-    If two terms cancel and the third term lost bits, the sum is the third term with all its bits.
+    If one term lost bits and the two other terms cancel, the sum is this term with all its bits.
     """
 
     name = "add"

@@ -46,7 +46,7 @@ def classify(
 
 
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
-    """Add the infinite products in order, and return whether a positive and a negative infinity remain.
+    """Add all infinite products in order, and return two flags for a remaining infinity: positive and negative.
 
     The products are processed in order. Two opposite infinities set both flags. If both flags are set, a later infinity
     clears the flag of the opposite sign. If both flags are set after each run of `run` products, they stay set.
@@ -118,7 +118,10 @@ class NormaliseSum(Step):
         super().__init__(i, rounder_layout(fmt, range(lowest, exponents.stop + headroom), beside))
 
     def rounding_bits(self, m: Module, below: Value) -> Value:
-        """Return the bits that decide the rounding. `below` holds all sum bits below the result."""
+        """Return the bits that decide the rounding.
+
+        `below` holds the bits of the sum below the last bit of the result.
+        """
         return below
 
     def elaborate(self, platform: object) -> Module:

@@ -2,8 +2,8 @@
 
 Inputs arrive at time 0 through one inverter of the library. Outputs drive the library's output load. Wires have no
 delay. All paths belong to one clock, which is a virtual clock if the netlist has no flip-flops. The worst path delay
-therefore covers every path from an input or register to an output or register. The delay includes setup times and
-clock-to-output delays.
+covers every path from an input or register to an output or register. The delay includes setup times and clock-to-output
+delays.
 """
 
 from __future__ import annotations

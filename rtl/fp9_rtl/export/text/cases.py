@@ -51,8 +51,8 @@ class Update:
     """The next value of a register.
 
     `arms` holds conditions with their values, in order of priority. The register's next value belongs to the first
-    condition that is true. If no condition is true, the register keeps its value (`holds`) or gets the value
-    `otherwise`.
+    condition that is true. If no condition is true, the register keeps its value if `holds` is set, and otherwise gets
+    the value `otherwise`.
     """
 
     arms: tuple[tuple[Bits, Bits], ...]

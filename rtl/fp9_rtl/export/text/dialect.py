@@ -38,7 +38,7 @@ class Dialect:
         return declared if self is PLAIN else f"{declared};\n{INDENT}assign {signal.name}"
 
     def choosing(self, block: Sequence[str]) -> str:
-        """Return the keyword that begins the combinational block with the lines `block`."""
+        """Return the Verilog keyword (such as `always_comb`) that begins a combinational block with these lines."""
         # Icarus Verilog 11 rejects slices in an `always_comb` block.
         sliced = any("[" in line or "." in line for line in block)
         return PLAIN.combinational if sliced else self.combinational

@@ -124,7 +124,7 @@ def _reading(circuit: Circuit) -> Iterator[tuple[End, Bits]]:
 
 
 def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) -> dict[Path, Path]:
-    """Map each module to the first equal module with the same parent, which stands for it.
+    """Map each module to the first module that is equal to it and has the same parent.
 
     Two equal modules become one step only if neither module reads a value that depends on the other module.
     """

@@ -135,8 +135,8 @@ def flattened(circuit: Circuit) -> Circuit:
 def split_structures(circuit: Circuit) -> None:
     """Split each register or multiplexer of a complete structure into one cell for each field.
 
-    A cell is divided only at fields that have a name in the Python source. A multiplexer is split if its only reader is
-    a cell that is split.
+    A cell is divided only at fields that have a name in the Python source. If only one cell reads a multiplexer and
+    this cell is split, the multiplexer is split too.
     """
     fields = _fields(circuit.wires)
     read = readers(circuit)

@@ -59,7 +59,7 @@ class Module:
 
         `loops` holds the `id` of each signal.
 
-        After the split, values that only shared a signal form no dependency cycle.
+        After the split, no dependency cycle is left that exists only because values share a signal.
         """
         home = self.reading.home
         for cell in self.part.cells:
@@ -150,7 +150,7 @@ class Module:
 
 
 def members(signals: Sequence[Signal]) -> Iterator[Signal]:
-    """Yield the signals, but replace each structure by its members."""
+    """Yield all signals that are not structures, and the members of all structures."""
     for signal in signals:
         yield from signal.members or (signal,)
 

@@ -38,7 +38,7 @@ class Reading:
                     self._at[bit].append((signal, place))
 
     def know_whole(self, signal: Signal) -> None:
-        """Add a structure to the table, so that an expression that reads all its bits uses its name."""
+        """Add a structure to the table. An expression that reads all its bits then uses the structure's name."""
         self.know(signal.members)
         self._wholes[signal.bits[0]].append(signal)
 

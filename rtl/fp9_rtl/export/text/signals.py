@@ -36,7 +36,7 @@ class Signal:
     members: tuple[Signal, ...] = ()
 
     def take(self, type: Type | None) -> None:
-        """Set the type of the signal. If the signal gets a type, its lowest bit gets the index 0."""
+        """Set the type of the signal. A signal with a type is indexed from 0 in the Verilog text."""
         self.type = type
         self.low = 0 if type else self.low
 

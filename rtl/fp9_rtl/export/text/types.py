@@ -120,7 +120,7 @@ class Types:
 
     @property
     def typed(self) -> Collection[Bits]:
-        """Return the words that have a type. A word is the complete vector of a port or register."""
+        """Return the words that have a type. Each word consists of all bits of one port or register."""
         return self._of
 
     def of(self, bits: Bits) -> Type | None:

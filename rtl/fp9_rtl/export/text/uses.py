@@ -53,7 +53,7 @@ class Uses:
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
         """Return how often the value of each cell is used.
 
-        A use that reads only some of the bits counts as two uses.
+        If a module reads only some bits of a value, the value counts as used twice.
         """
         count: Counter[int] = Counter()
         for port in outputs:

@@ -18,7 +18,8 @@ class Window:
 
     The bits of the products occupy the positions from `ulp` to `top` - 1. The leading bit of the addend is never placed
     above `addend_highest`. If `far` is true, an addend can be larger than any number in the addition window. If `cut`
-    is true, an addend can have bits below `lowest`. All addend bits below `lowest` become one sticky bit.
+    is true, the addend can have bits below the window's lowest bit position, `lowest`. All addend bits below `lowest`
+    become one sticky bit.
     """
 
     lowest: int

@@ -54,9 +54,9 @@ def placed_product(
     A negative product is inverted.
 
     Bit 0 of the signal has the weight of the products' lowest bit position. A shifter moves the product by its exponent
-    modulo 2^fine, where 2^fine is at least the width of the significand. A selector after the shifter moves the product
-    by a multiple of 2^fine. If the exponent field of the product is short, there is no selector. The returned signal is
-    wide enough to hold all bits of the shifted product.
+    modulo 2^fine, where 2^fine is at least the width of the significand. After this shifter, a selector moves the
+    product by a multiple of 2^fine. If the exponent field of the product is short, there is no selector. The returned
+    signal is wide enough to hold all bits of the shifted product.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
@@ -115,7 +115,7 @@ def _lowest_exponent(unit: Dot, formats: Sequence[Format]) -> int:
 class Place(Step):
     """Shift the products and the addend to their bit positions, and reduce them to two numbers with the same sum.
 
-    Addend bits outside the products' field are separate outputs.
+    The bits of the addend outside the products' field have their own outputs.
     """
 
     name = "place"
@@ -240,7 +240,7 @@ class Normalise(Step):
     """Shift the leading 1 of a sum to the top, and convert the bits below to guard, round and sticky bits.
 
     Bit 0 of the input `sum` has the weight of the addition window's lowest bit position. If `alone` is 1, the products
-    have cancelled and the sum is the field `addend`.
+    have cancelled, so the sum is the addend.
     """
 
     name = "normalise"

@@ -12,8 +12,8 @@ lowest exponent of its format.
 
 Non-zero truncated bits make the result inexact. Truncation toward zero only drops bits. With the truncation mode `jam`,
 the last kept bit becomes 1 if a dropped bit is 1. The truncation mode `floor` rounds each negative number down: it
-subtracts 1 in the window's last bit if the number loses bits. The adder has one extra operand, which holds the total
-that floor truncation subtracts.
+subtracts 1 in the window's last bit if the number loses bits. An extra operand of the adder holds the total that floor
+truncation subtracts.
 """
 
 from __future__ import annotations
@@ -46,8 +46,8 @@ def term_names(unit: Dot) -> tuple[str, ...]:
 def places_above(unit: Dot) -> int:
     """Return how many bits a product or block sum has above the bit with the weight 2^exponent.
 
-    A product has one more bit above its exponent than both factors together. The exponent of a block sum is the sum of
-    its scale exponents, so a block sum can need more bits above it.
+    A product has one more bit above its exponent than both factors together. A block sum is aligned by the sum of its
+    scale exponents, so more of its bits can lie above this exponent.
     """
     if unit.engine.step.group is not None:
         return scaled_places(unit, unit.engine.step.group)
@@ -113,7 +113,7 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
 
 
 def lowest_of_zeros(unit: Dot) -> int:
-    """Return the exponent with which an addition window compares a zero product (`zero_exponent`)."""
+    """Return the exponent that an addition window uses for a product that is zero (`zero_exponent`)."""
     assert unit.engine.window.zero_exponent is not None
     return unit.engine.window.zero_exponent + unit.engine.result.format.bias + places_above(unit)
 

@@ -1,9 +1,9 @@
 """Add the addend to a sum of products that was truncated to a window without the addend.
 
-The truncated sum is normalised. The adder of a multiply-add (module `adder`) adds the addend to the normalised sum. The
-multiply-add adds the addend exactly. If the accumulator aligns addends, the addend is first truncated to the same
-window as the products. The window does not depend on the addend, so all window hardware is outside an accumulator's
-feedback loop.
+The truncated sum is normalised. The addend and the normalised sum are added by the adder of a multiply-add (module
+`adder`). The multiply-add adds the addend exactly. If the accumulator aligns addends, the addend is first truncated to
+the same window as the products. The window does not depend on the addend, so all window hardware is outside an
+accumulator's feedback loop.
 """
 
 from __future__ import annotations

@@ -7,8 +7,8 @@
     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
 Truncation with the mode `floor` subtracts 1 in the last place of a negative number that loses bits. An extra operand of
-the following adder holds the total that floor truncation subtracts. The products do not depend on the previous sum, so
-an accumulator's loop contains only the addition of the addend.
+the following adder holds the total that floor truncation subtracts. The products can be added before the previous sum
+is known, so an accumulator's loop adds only the addend.
 """
 
 from __future__ import annotations

@@ -105,7 +105,9 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 def _facts(unit: Dot) -> SumFacts:
-    """Return facts about the sums, such as whether a sum can overflow. With the facts, later stages can omit hardware.
+    """Return facts about the sums, such as whether a sum can overflow.
+
+    The returned facts let later stages omit hardware.
 
     A sum of scaled products can always be subnormal and can always overflow.
     """

@@ -1,8 +1,8 @@
 """Compute digests of circuits and of Verilog texts.
 
 Two circuits have the same digest if their ports have the same names and their cells and connections are equal. The
-digest does not depend on net names, module names, the netlist's order, and cells that nothing reads. The canonical
-digest also ignores the operand order of commutative cells.
+digest does not depend on the names of nets and modules, the order of cells, and unused cells. The canonical digest also
+ignores the operand order of commutative cells.
 """
 
 from __future__ import annotations

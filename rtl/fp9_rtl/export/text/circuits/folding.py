@@ -111,7 +111,7 @@ def _join(cell: Cell, joined: dict[Bit, tuple[str, frozenset[Bit]]]) -> None:
 def _selected(cell: Cell) -> Bits | None:
     """If a `$pmux` cell selects between equal values, return this value, and otherwise None.
 
-    Conditions of the cell that are constant 0 are removed. An undefined default may have any value.
+    The function also removes conditions that are constant 0 from the cell. An undefined default may have any value.
     """
     width, inputs = len(cell.output), cell.inputs
     held = [i for i, bit in enumerate(inputs["S"]) if bit != "0"]
