@@ -80,9 +80,7 @@ def fma_array(binades, order, t, mode, a, b, c, codes, flags):
 
 @inlined
 def code_value(table, t, code):
-    """Return the float64 number of a result code. For formats of at most 16 bits, a table holds the number of each
-    code.
-    """
+    """Return the float64 number of a result code. For formats of at most 16 bits, a table holds all numbers."""
     return table[code] if table.size > 1 else _value_of_fields(t, code)
 
 

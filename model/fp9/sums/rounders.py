@@ -68,7 +68,7 @@ def tiny_below(result: Format) -> float:
 
 
 def _lowest_numbers(result: FixedFormat, to_even: bool, carrier: type[np.floating[Any]]) -> tuple[Any, Any, Any]:
-    """Return the constants `limit`, `magic` and `steps`, with which kernels round numbers in a format's lowest binades.
+    """Return the constants `limit`, `magic` and `steps` for rounding numbers in a format's lowest binades.
 
     Below `limit`, magnitudes are rounded by adding and subtracting `magic`, or truncated to multiples of 1 / `steps`.
     """

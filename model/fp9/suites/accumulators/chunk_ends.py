@@ -129,8 +129,7 @@ def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, length: int = GROUP) -> Inputs:
-    """Return `count` groups of `length` operations: the given operations, and random operations at all other
-    positions."""
+    """Return `count` groups of `length` operations. Random operations fill all positions that are not given."""
     places = [random_chunks(unit, count, rng) for _ in range(length)]
     for place, (operation, columns) in given.items():
         places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}

@@ -93,7 +93,7 @@ def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Bloc
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
-    """Yield blocks in which the quotient of amax and the tensor scale is at or next to a threshold of the scale rule.
+    """Yield blocks in which amax divided by the tensor scale is at or next to a threshold of the scale rule.
 
     Every scale rule and every scale occur. In a third of the blocks, the tensor scale has a short significand, which
     gives exact quotients. In a third of the blocks, a change of the tensor scale's last bit changes the block scale.

@@ -97,7 +97,7 @@ def _telling_tails(p: int) -> dict[int, NDArray[np.int64]]:
 
 
 def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose product is very close to a representable number, and whose addend is minus this number.
+    """Return operations whose product is very close to a result number, and whose addend is minus this number.
 
     The addend cancels all but the low bits of the product.
     """
