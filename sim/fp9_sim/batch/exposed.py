@@ -42,9 +42,9 @@ write_verilog -noattr exposed.v
 class Exposed(NamedTuple):
     """Verilog of a unit in which ports replace the registers, so that the Verilog is combinational.
 
-    The Verilog module has the unit's name and no clock. The ports of the module are the data ports, the handshake and
-    the registers. `before` lists the ports of the registers' current values, and `after` lists the ports of their next
-    values.
+    The Verilog module has the unit's name and no clock. The Verilog module has ports for data, for the handshake and
+    for the registers. `before` lists the ports of the registers' current values, and `after` lists the ports of their
+    next values.
     """
 
     verilog: str

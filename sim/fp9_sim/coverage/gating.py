@@ -30,7 +30,7 @@ class Gating:
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Return the crosses of an operation's gating with the previous gating, and with the cover points `more`."""
+        """Return the crosses of an operation's gating with the previous operation's gating and with `more`."""
         if not self._gates:
             return ()
         crosses = [Cross("gating_sequence", ("gated_before", "gated"))]

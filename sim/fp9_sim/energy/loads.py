@@ -36,9 +36,9 @@ def loads(netlist: CellNetlist, library: Library, power: PowerLibrary) -> Loads:
     """Return the load and the transition times of every net.
 
     The load of a net is the sum of the capacitances of the wire, the connected cell pins and the connected unit output.
-    The slowest timing arc of a cell determines the transition time of its output. The library's driver cell drives the
-    input nets. The input of the driver cell has a transition time of 0. The clock signal is ideal: its transition time
-    is 0.
+    The slowest timing arc of a cell determines the transition time of its output. The driver cell of the cell library
+    drives each input net. The input of the driver cell has a transition time of 0. The clock signal is ideal: its
+    transition time is 0.
     """
     load = np.zeros(netlist.nets)
     for placed in netlist.cells:

@@ -1,8 +1,8 @@
 """Define a claim about a hardware unit, with functions that measure and judge the claim.
 
-A record is valid if the record supports its claim for the unit's present circuit. A claim about the function also holds
-for every circuit that is proven equivalent to the recorded circuit. If a claim is false or was undecided within the
-time limit, the claim's record has the state "fails".
+A record is valid if the record supports its claim for the unit's present circuit. A claim about a circuit's function
+also holds for every circuit that is proven equivalent to the recorded circuit. If a claim is false or was undecided
+within the time limit, the claim's record has the state "fails".
 """
 
 from __future__ import annotations

@@ -101,7 +101,7 @@ class Plan:
     def shard_size(self) -> int:
         """Return the number of operations in a shard.
 
-        The last shard and the corner suite may have fewer or more operations.
+        The last shard and the corner suite may have a different number of operations.
         """
         return self.shard if self.exhaustive else min(self.shard, DRAWN_SHARD)
 

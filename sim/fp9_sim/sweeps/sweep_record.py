@@ -95,7 +95,7 @@ def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
 
 
 def _union(runs: list[Run], plan: Plan) -> list[int]:
-    """Return for each run, in order of position, how many enumerated inputs the run adds to earlier runs.
+    """For each run, return how many enumerated inputs the run adds to the inputs of earlier runs.
 
     Overlapping parts count once.
     """

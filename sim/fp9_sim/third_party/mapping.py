@@ -61,7 +61,7 @@ class Exact:
     """An unrounded result that the DUT outputs in separate fields: (-1)^sign * significand * 2^(exponent + offset).
 
     `nan` and `inf` name the ports that mark a NaN or an infinite result. If the DUT lacks one of the ports `sign`,
-    `nan` and `inf`, the field is None. The exponent is a two's complement number.
+    `nan` and `inf`, the field of the same name is None. The exponent is a two's complement number.
     """
 
     significand: str
@@ -85,9 +85,9 @@ class Design:
     each port of the specification to parts of DUT ports, most significant part first. `flags` maps each exception flag
     to the DUT port that outputs the flag. `held` maps each input that the DUT lacks to a fixed code. `clock`, `reset`,
     `enable` and the values of `handshake` are pairs: a port name, and True for an inverted port. A clock is inverted if
-    its falling edge is active. Any other port is inverted if its active level is low. `clock`, `reset` or `enable` is
-    None if the DUT has no such port. `share` says whether synthesis tries to merge arithmetic operators in the DUT and
-    in fp9's unit.
+    its falling edge is active. A port other than a clock is inverted if its active level is low. `clock`, `reset` or
+    `enable` is None if the DUT has no such port. `share` says whether synthesis tries to merge arithmetic operators in
+    the DUT and in fp9's unit.
     """
 
     path: Path

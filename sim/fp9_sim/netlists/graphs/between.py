@@ -71,7 +71,7 @@ def _read(
 
 
 def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return a module with the gates that drive the nets in `given`, which become the module's outputs.
+    """Return a module whose outputs are the nets in `given`, with all gates that drive these nets.
 
     Nets that enter the gates of the returned module become the bits of the module's input `i`.
     """

@@ -65,9 +65,8 @@ class Implied:
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
         """Return a graph with known nodes as constants, the literal to prove, and a map from new to old nodes.
 
-        The second returned value, a literal, is 1 if the original literal is 1 and the known nodes have the values in
-        `known`. The third returned value maps each new node to its original node. Inputs and free nodes keep their
-        names.
+        The returned literal is 1 if the original literal is 1 and all known nodes have the values in `known`. The third
+        returned value maps each new node to its original node. Inputs and free nodes keep their names.
         """
         graph, image = AndGraph(), dict(known)
         agree: Literal = 1

@@ -40,7 +40,7 @@ sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
 
 
 class Pair:
-    """A netlist of an original circuit, if the input `select` is 0, and otherwise of a mutant.
+    """A netlist that is the original circuit if the input `select` is 0, and otherwise a mutant.
 
     `operations` maps input ports to columns of values, which become the first simulation patterns. `patterns` has a row
     for each input bit and a bit for each simulation pattern. `literals` maps each input net to its literal in the AND
@@ -82,7 +82,7 @@ class Pair:
 
     @property
     def compared(self) -> list[int]:
-        """Return the nets that must be equal in both circuits: outputs, and next values of registers not ignored."""
+        """Return the nets that must be equal in both circuits: outputs, and next values of compared registers."""
         return self.outputs + [d for d, q in self.state if q not in (self.ignored or ())]
 
     @property
@@ -150,7 +150,7 @@ class Pair:
         }
 
     def evaluated(self, number: int, is_second: Literal) -> dict[int, Literal]:
-        """Return the literal of every net in one circuit, which the value `number` at the select input chooses."""
+        """Return the literal of every net in the circuit whose number at the select input is `number`."""
         value = self.literals | {net: number >> i & 1 for i, net in enumerate(self._select)}
         value[self._is_second] = is_second
         for row in self.gates:
