@@ -1,8 +1,8 @@
 """Compute a block's power-of-two scale: amax divided by a rule's divisor, rounded once.
 
 Let the divisor be m 2^k and the largest magnitude amax be s 2^e, with significands m and s from 1 up to 2. The quotient
-of both significands is then s/m if s >= m, and 2 s/m otherwise. To round the quotient to a power of two, it suffices to
-compare the significand s with constants. The guard bit of the quotient is 1 if its significand is at least 3/2. The
+then has the significand s/m if s >= m, and 2 s/m otherwise. To round the quotient to a power of two, it suffices to
+compare the significand s with constants. The guard bit is 1 if the significand of the quotient is at least 3/2. The
 sticky bit is 0 if the significand of the quotient is exactly 1 or 3/2.
 """
 

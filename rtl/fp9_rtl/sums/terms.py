@@ -49,7 +49,7 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
     """Add all infinite products in order, and return two flags for a remaining infinity: positive and negative.
 
     The products are processed in order. Two opposite infinities set both flags. If both flags are set, a later infinity
-    clears the flag of the opposite sign. If both flags are set after each run of `run` products, they stay set.
+    clears the flag of the opposite sign. If both flags are set at the end of a run of `run` products, they stay set.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):

@@ -38,7 +38,10 @@ class Reading:
                     self._at[bit].append((signal, place))
 
     def know_whole(self, signal: Signal) -> None:
-        """Add a structure to the table. An expression that reads all its bits then uses the structure's name."""
+        """Add a structure to the table.
+
+        An expression that reads all bits of the structure then uses the structure's name.
+        """
         self.know(signal.members)
         self._wholes[signal.bits[0]].append(signal)
 
