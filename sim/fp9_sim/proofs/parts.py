@@ -1,4 +1,4 @@
-"""Proofs in parts: each lemma specifies the outputs of one or more computation steps in a unit's Verilog.
+"""Proofs in parts: each lemma specifies some computation steps of a unit's Verilog.
 
 A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that enter a group of steps
 become free inputs of the lemma. A lemma may assume a condition on its free inputs only if an earlier lemma proves the

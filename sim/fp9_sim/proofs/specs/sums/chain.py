@@ -1,4 +1,4 @@
-"""Proof that a unit with an accumulator equals a simpler unit, one computation step at a time.
+"""Proof, one computation step at a time, that an accumulator unit equals a simpler unit.
 
 The simpler unit has the same specification, without pipeline stages and without an accumulator. Both circuits have the
 same computation steps. ABC cannot prove the equality of two complete wide sums, but quickly proves the equality of two
