@@ -163,8 +163,8 @@ class AddToRegister(Step):
 class KulischAccumulator(ElasticStage):
     """Register that accumulates the exact sums of products, and outputs its value after every operation.
 
-    The register changes only in a clock cycle that accepts an operation. While a result waits, the register accepts no
-    operation.
+    The register changes only in a clock cycle that accepts an operation. While the receiver has not accepted a result,
+    the register accepts no operation.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

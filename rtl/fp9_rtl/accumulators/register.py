@@ -20,7 +20,7 @@ from fp9_rtl.sums.engine_step import sum_steps
 class StepLoop:
     """Datapath stages of an accumulator that add products to the accumulated value.
 
-    The addend of each sum is the previous accumulator value.
+    In an accumulator, the addend of each sum is the previous sum.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
@@ -41,8 +41,8 @@ class StepLoop:
 class Accumulator(ElasticStage):
     """Register that accumulates the products of operations, and outputs its value after every operation.
 
-    The register changes only in a clock cycle that accepts an operation. While a result waits, the register accepts no
-    operation.
+    The register changes only in a clock cycle that accepts an operation. While the receiver has not accepted a result,
+    the register accepts no operation.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

@@ -1,4 +1,4 @@
-"""Build the datapath of the `cast` unit, from a 16- or 32-bit float to an 8-bit format.
+"""Build the datapath of the `cast` unit, which rounds a 16- or 32-bit float to an 8-bit format.
 
 Each number is rounded once. In 8-bit formats, very small numbers have fewer fraction bits. In HiFloat8, very large
 numbers have fewer fraction bits, too. A right shift moves the source significand so that its last kept bit is at a

@@ -136,8 +136,8 @@ class RunningAmax(ElasticStage):
     """Last register stage of a cast unit with a running maximum (`amax`).
 
     The stored maximum is updated only when the stage accepts an operation. The output `amax` is the largest magnitude
-    since the last clear, including the operation at the output. While a result waits, no operation enters the register
-    stage. A reset clears the maximum.
+    since the last clear, including the operation at the output. While the receiver has not accepted a result, no
+    operation enters the register stage. A reset clears the maximum.
     """
 
     def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:

@@ -1,7 +1,7 @@
 """Build the datapath of the `upcast` unit, from an 8-bit code to a 16- or 32-bit float.
 
-Every number keeps all its bits, so nothing is rounded. The decoded significand becomes the top bits of the fraction.
-Numbers above the result's largest exponent become infinity.
+Every number keeps all its bits, so nothing is rounded. The significand of the operand becomes the top bits of the
+result's fraction. Numbers above the result's largest exponent become infinity.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fp9_rtl.rounding.specials import packed_magnitude
 
 
 class UpcastStep(Step):
-    """Decode the operand with the result's exponent bias, then encode the number or its special code."""
+    """Decode the operand to an exponent with the bias of the result format, then encode the number or special code."""
 
     name = "upcast"
 
@@ -50,10 +50,10 @@ class UpcastStep(Step):
         return m
 
     def _too_large(self, exponent: Value) -> Value:
-        """Return whether a number exceeds the result's range.
+        """Return whether a number is larger than the largest number of the result format.
 
-        The exponent alone decides whether the number is too large, because the few significand bits of an operand
-        always fit.
+        The exponent alone shows whether the number is too large, because the result has more fraction bits than the
+        operand.
         """
         fmt = self._result
         return exponent > fmt.highest_exponent + fmt.bias if self._exponents[1] > fmt.highest_exponent else Const(0)
@@ -61,7 +61,7 @@ class UpcastStep(Step):
     def _magnitude(self, m: Module, operand: data.View[data.StructLayout]) -> Value:
         """Return the fraction and the exponent field of a finite number.
 
-        The fraction of a subnormal result contains the leading 1.
+        If the result is subnormal, its fraction contains the leading 1.
         """
         fmt = self._result
         room = fmt.padding + fmt.precision - len(operand.significand)

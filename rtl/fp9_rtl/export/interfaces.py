@@ -138,7 +138,7 @@ def select_ports(unit: Unit) -> list[Port]:
 def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
     """Return three lists of port names: clock, reset and enable; handshake inputs; handshake outputs.
 
-    A unit without pipeline stages has no control ports, so all three lists are empty.
+    For a unit without pipeline stages, all three lists are empty, because it has no control ports.
     """
     inputs = [port.name for port in unit.control_inputs]
     return (

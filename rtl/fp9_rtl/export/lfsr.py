@@ -51,7 +51,8 @@ class Lfsr(wiring.Component):
     """Hardware generator of `width` random bits per step, with a period of 2^degree - 1 steps.
 
     In each period, every word occurs equally often, except the word 0, which occurs once less. The parameter `width` is
-    1 to `MAX_WIDTH`. The parameter `seed` is the state after reset, taken modulo 2^degree, and must not be 0.
+    1 to `MAX_WIDTH`. The parameter `seed` is the state after reset, and is reduced modulo 2^degree. The reduced seed
+    must not be 0.
 
     The output `bits` is the current word. If the input `step` is 1, the register advances to the next word. If the
     input `load` is 1, the register stores the input `state` instead. A state of 0 would never change, so a loaded 0

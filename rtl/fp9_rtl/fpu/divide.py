@@ -37,7 +37,7 @@ def quotient_exponents(scale: Scale) -> range:
 
 
 def quotient_term(m: Module, i: View, scale: Scale) -> tuple[View, Value]:
-    """Return the quotient or the square root as a product term, and whether a finite number is divided by zero."""
+    """Return the quotient or square root as a product, and a flag for division of a finite number by zero."""
     a, b, root = i.a, i.b, i.root
     precision = len(a.significand)
     exponent = Signal.like(a.exponent - scale.bias, name="root_exponent")

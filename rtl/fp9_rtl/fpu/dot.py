@@ -37,7 +37,7 @@ def dot_layout(unit: MultiFpu) -> data.StructLayout:
 def dot_operands(m: Module, unit: MultiFpu, ports: View, o: View) -> None:
     """Decode the operands of all lanes of a dot product.
 
-    An unused lane gets zeros that have the signs of the first lane's operands.
+    In an unused lane, the operands are zeros with the signs of the first lane's operands.
     """
     m.d.comb += o.selected.eq(is_operation(unit, ports, *DOTS))
     for name in "ab":

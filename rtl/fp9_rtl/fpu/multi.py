@@ -42,7 +42,9 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
 
 
 class PlaceMulti(Place):
-    """Shift the exact sum to the rounding position. One subtractor serves all targets, also integers.
+    """Shift the exact sum so that its last kept bit is at the rounding position.
+
+    One subtractor serves all targets, also integers.
 
     A result below the normal numbers of the target format loses one fraction bit for each binade. A result is normal if
     its exponent is not below the lowest exponent of the target format. With `tiny_before_rounding`, every number below
@@ -83,7 +85,10 @@ class PlaceMulti(Place):
                 m.d.comb += self.o.all_ones.eq(self.o.kept[: target.fraction_bits].all())
 
     def _hybrid_zones(self, m: Module, target: CastTarget) -> None:
-        """Drive the zones of hybrid rounding. Operations without a threshold always round to nearest."""
+        """Drive the zones of hybrid rounding.
+
+        In hybrid rounding, an operation without a threshold rounds to nearest.
+        """
         super()._hybrid_zones(m, target)
         with m.If(~self.i.reads_source):
             m.d.comb += self.o.hybrid.nearest.eq(1)
@@ -117,7 +122,7 @@ def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeL
 class Finish(Step):
     """Output the rounded sum, or the result of an operation that needs no rounding. Output the flags and the tag.
 
-    With NaN boxing, all bits above a narrow result are 1.
+    If the unit uses NaN boxing, all bits above a narrow result are 1.
     """
 
     name = "finish"

@@ -117,7 +117,7 @@ class Scale:
 
     @property
     def bias(self) -> int:
-        """Return the bias that maps the lowest exponent to 1."""
+        """Return the bias with which the lowest exponent becomes 1."""
         return 1 - self.exponents.start
 
     @property
@@ -164,7 +164,7 @@ def unpack_narrow(
 ) -> data.View[data.StructLayout]:
     """Decode an 8-bit code to a sign, an exponent and a significand that have the same widths for all 8-bit formats.
 
-    A select value beyond the last format selects the last format.
+    If the select value is too large, the last format is selected.
     """
     operand = _narrow(m, formats, Scale(formats), name, code, select)
     for fmt in switch(m, select, formats):

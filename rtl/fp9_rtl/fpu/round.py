@@ -26,7 +26,7 @@ CODE_BITS = 8
 
 
 class RoundFpu(Step):
-    """Round once. Then handle overflow, underflow and NaN-Inf as the result format requires.
+    """Round once. After rounding, handle overflow, underflow and NaN-Inf as the result format requires.
 
     If the input `downcast` is 1, the result is rounded to 8 bits, and saturates on overflow. In a downcast, the input
     of the rounder is an exact number of the 16-bit format.

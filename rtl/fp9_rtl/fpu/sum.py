@@ -36,7 +36,7 @@ CHOICES = (*ROUNDER_CHOICES, "integer_format", "by_zero", "tag", "others")
 
 
 def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
-    """Return the fields of the layout `i` that are in `CHOICES`."""
+    """Return the fields of the layout `i` whose names are in `CHOICES`."""
     return {name: i[name].shape for name in CHOICES if name in i.members}
 
 
@@ -167,7 +167,7 @@ class AlignMulti(Step):
     def _classify(self, m: Module, product_larger: Value) -> None:
         """Drive the special results. The product 0 x infinity is invalid even if the addend is a quiet NaN (RISC-V).
 
-        The difference of two infinities is not invalid if an operand is a quiet NaN.
+        If an operand is a quiet NaN, the difference of two infinities does not raise `invalid`.
         """
         product, addend, o = self.i.product, self.i.c, self.o
         opposite, quiet = product.sign ^ addend.sign, product.nan | addend.nan
@@ -184,7 +184,7 @@ class AlignMulti(Step):
 
 
 class AddMulti(Step):
-    """Add product and addend. The sum has a magnitude and a sign."""
+    """Add product and addend. The output of the adder is a magnitude and a sign."""
 
     name = "add"
 
@@ -205,7 +205,10 @@ class AddMulti(Step):
 
 
 class NormaliseMulti(Step):
-    """Normalise the sum and drop its leading 1. Select the result of operations that need no rounding."""
+    """Normalise the sum and remove its leading 1, which the result does not store.
+
+    Select the result of operations that need no rounding.
+    """
 
     name = "normalise"
 

@@ -39,7 +39,7 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
 def flush_addend(engine: Engine, i: data.StructLayout) -> list[Step]:
     """Return a list with the datapath stage that flushes subnormal addends to zero.
 
-    The list of stages is empty if the accumulator keeps subnormal addends, or if the format has no subnormals.
+    If the accumulator keeps subnormal addends, or if the format has none, the list is empty.
     """
     fmt = engine.addend_format
     return [FlushAddend(fmt, i)] if engine.result.flush_addend and fmt.subnormals else []

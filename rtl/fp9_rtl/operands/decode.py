@@ -1,6 +1,6 @@
 """Decode operands of at most 8 bits to sign, exponent and significand.
 
-Each operation can select a different operand format.
+The decoders can be switched to another operand format in each operation.
 """
 
 from __future__ import annotations
@@ -177,9 +177,9 @@ class OperandDecoder(wiring.Component):
         return field + (self._offset - fmt.bias)
 
     def _normalise(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
-        """Shift the leading 1 of a subnormal number out of the fraction.
+        """Shift the leading 1 of a subnormal operand out of its fraction.
 
-        Exponent field 0 stands for the same exponent as exponent field 1.
+        A number with exponent field 0 has the same exponent as a number with exponent field 1.
         """
         normalised = Signal.like(fraction)
         bits = self._fraction_bits
@@ -208,8 +208,8 @@ def connect_ports(
 ) -> None:
     """Connect an operand decoder to the ports of its unit.
 
-    `code` is the name of the port that carries the operand's code. `name` is the operand whose format and bias ports
-    are connected.
+    `code` is the name of the port that carries the operand's code. `name` is the operand (`a` or `b`) whose format and
+    bias ports are connected.
     """
     m.d.comb += decoder.code.eq(ports[code])
     if f"{name}_format" in ports.shape().members:

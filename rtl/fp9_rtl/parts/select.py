@@ -1,4 +1,4 @@
-"""Select a format, rounding mode or policy by a port; and compute the OR of several values."""
+"""Select a format, rounding mode or policy by the value of a port, and compute the OR of several values."""
 
 from __future__ import annotations
 

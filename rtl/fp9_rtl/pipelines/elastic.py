@@ -48,7 +48,7 @@ class ElasticStage(StreamComponent):
 
     @contextmanager
     def taken(self, m: Module) -> Iterator[None]:
-        """Open a context for assignments that happen when the stage accepts an operation.
+        """Open a context for assignments to registers that happen when the stage accepts an operation.
 
         While the output waits for its receiver, the stage accepts no operation, and no register changes.
         """

@@ -33,8 +33,8 @@ write_json words.json
 class Operation:
     """A group of cells that pipelining keeps together, with drivers before readers.
 
-    The output of the last cell is the output of the operation. `reads` and `drives` are the operation's input and
-    output bits, without constants. `gates` are in topological order.
+    The output of the last cell is the output of the operation. `reads` and `drives` are the bits that enter and leave
+    the operation, without constants. `gates` are in topological order.
     """
 
     cells: tuple[Cell, ...]

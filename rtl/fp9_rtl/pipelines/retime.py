@@ -3,7 +3,7 @@
 A short clock period has priority over a small number of registers. A path begins and ends at a port or register, and
 its length is the sum of its gate delays. For a given clock period, the earliest stage of an operation follows from the
 operations that drive its inputs. The latest stage of an operation follows from the operations that read its outputs.
-Between the earliest and latest stages, a minimum cut places each register boundary so that the fewest bits cross it.
+Within these limits, a minimum cut places each register boundary so that the fewest bits cross it.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Quantise to elements with few codes: compare each number with one limit for each element.
+"""Quantise to a format with few element codes: compare each number with one limit for each code.
 
-A number x is quantised to the element nearest to x / (s t), where s is the block's scale and t is the tensor scale. The
+Each number x is quantised to the element nearest to x / (s t), with the block's scale s and the tensor scale t. The
 circuit does not divide: it multiplies the midpoints between elements by both scales, and compares x with the products.
 The products are exact, are computed once for each block, and are converted to codes of the source format. The code of
 each number is compared with the codes of the limits:

@@ -113,7 +113,7 @@ def _within(most: int) -> Signal:
 
 
 def _significand(fmt: Format, code: Value) -> tuple[Value, Value]:
-    """Return the significand of a magnitude, and its exponent relative to the smallest number's exponent."""
+    """Return a magnitude's significand and exponent, where exponent 0 belongs to the smallest number."""
     bits = fmt.precision - 1
     field, normal = code[bits:], code[bits:].any()
     return Cat(code[:bits], normal), (field - normal)[: len(field)]

@@ -17,9 +17,9 @@ class SumFacts:
     """Facts about the sum of all products and the addend, before and after it is rounded.
 
     `products` is the range of exponents that the leading bit of a non-zero product can have. `below_normal` means that
-    a sum with a non-zero product can be below the result's normal numbers. For example, if all products cancel, the sum
-    equals the addend, which may be a subnormal number. `overflow` means that a finite sum can round to more than the
-    largest number.
+    a sum with at least one non-zero product can be below the normal numbers of the result. For example, if all products
+    cancel, the sum equals the addend, which may be a subnormal number. `overflow` means that a finite sum can round to
+    more than the largest number.
     """
 
     products: range

@@ -44,7 +44,7 @@ def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
 def hybrid_up(zones: data.View[data.StructLayout], tail: Value, threshold: Value) -> Value:
     """Return whether a magnitude rounds up in hybrid rounding.
 
-    If the threshold T is 0, even an exact number rounds up.
+    If the threshold T is 0, hybrid rounding rounds up even an exact number.
     """
     guard = tail[-1]
     drawn = (tail[len(tail) - len(threshold) :] >= threshold) | (zones.certain & guard)

@@ -94,7 +94,10 @@ class Round(Step):
         return m
 
     def _rounded(self, m: Module, exponent: Value) -> Signal:
-        """Return the magnitude code after rounding. A carry out of the fraction increments the exponent."""
+        """Return the magnitude code after rounding.
+
+        If rounding carries out of the fraction, the exponent increases by 1.
+        """
         i = self.i
         up = Signal()
         padding = Const(0, self._format.padding)

@@ -134,7 +134,7 @@ def measure(
 
 
 def row(study: Study, variant: Variant, measured: dict[str, Synthesis]) -> Row:
-    """Return the row of a measured variant. The row contains ratios if the variant's baseline was measured too."""
+    """Return the row of a measured variant. Ratios are included if the variant's baseline was measured too."""
     over = next(v for v in study.variants if v.label == study.baseline(variant))
     reference = measured.get(over.label)
     figures = measured[variant.label]

@@ -49,7 +49,9 @@ def exact_ends(unit: Dot) -> tuple[str, ...]:
 
 
 class SumBlocks(Step):
-    """Form the exact sum of each block as magnitude and sign. A block's flag `zero` is 1 if all its products are zero.
+    """Add the products of each block exactly, and output each sum as a magnitude and a sign.
+
+    A block's flag `zero` is 1 if all its products are zero.
 
     The field `zero_sign` holds the sign that the exact sum of all blocks has if it is zero. If all products are zeros
     of the same sign, the zero sum has this sign. If positive and negative products cancel, the rounding mode determines

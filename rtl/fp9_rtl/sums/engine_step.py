@@ -126,10 +126,10 @@ def _chunk_steps(unit: Dot) -> list[Step]:
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """Return the datapath stages from the input ports to the exact products.
 
-    The datapath stages forward the ports named in `passed` unchanged. Products are normalised unless the sum uses fixed
-    point or an addition window. If the addend is added outside the window, the stages also compute the truncated sum of
-    the products. If the unit has scales, the stages also multiply the products, or the sum of the products, by the
-    scales.
+    The datapath stages forward the ports named in `passed` unchanged. Products are normalised only if the sum uses
+    neither fixed point nor an addition window. If the addend is added outside the window, the stages also compute the
+    truncated sum of the products. If the unit has scales, the stages also multiply the products, or the sum of the
+    products, by the scales.
     """
     if unit.scale is not None:
         aligned = unit.engine.window.width is not None and unit.engine.step.group is None

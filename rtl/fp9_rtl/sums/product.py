@@ -37,7 +37,7 @@ def product_facts(unit: Mul) -> SumFacts:
 class PlaceProduct(Step):
     """Extend or reduce the product's significand to the result's precision.
 
-    A product below the result's normal numbers is shifted right.
+    If a product is below the result's normal numbers, its significand is shifted right.
     """
 
     name = "place"

@@ -183,7 +183,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 class SumProducts(Step):
-    """Form the exact sum of the products as magnitude and sign.
+    """Add the products exactly, and output the sum as a magnitude and a sign.
 
     Bit 0 of the sum's magnitude has the weight of the lowest bit that a product can have.
     """

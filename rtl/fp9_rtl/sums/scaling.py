@@ -34,7 +34,10 @@ class ScaledTerm:
         self.layout = product_layout(range(max(lowest, 1), max(first.stop, 2)), width)
 
     def drive(self, m: Module, product: data.View[data.StructLayout], exact: Value, first: Value, zero: Value) -> None:
-        """Drive the significand and the exponent of `product`. If `zero` is 1, the significand is 0."""
+        """Drive the significand and the exponent of `product`.
+
+        If the input `zero` is 1, the significand of the product is 0.
+        """
         aligned = Cat(Const(0, len(product.significand) - self._bits), exact)
         normalised, shift = shift_left_normalising(m, aligned, None, Const(0))
         exponent, moved = first - shift, normalised

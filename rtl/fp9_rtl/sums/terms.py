@@ -25,8 +25,8 @@ def classify(
 ) -> Value:
     """Drive the outputs `inf`, `nan`, `invalid` and `subtract` of `o`. Return whether a term is minus infinity.
 
-    The output `subtract` is 1 if the terms have different signs. A sum of zeros with equal signs keeps the sign of the
-    zeros. Any other zero sum is a cancellation. `run` is the engine's field `infinity_run`.
+    The output `subtract` is 1 if at least two terms have different signs. If all terms are zeros with the same sign,
+    the zero sum keeps this sign. Any other zero sum is a cancellation. `run` is the engine's field `infinity_run`.
     """
     terms = [*products, *([] if addend is None else [addend])]
     infinite = [(term.inf & ~term.sign, term.inf & term.sign) for term in terms]

@@ -241,7 +241,7 @@ class _Reader:
 
 
 def _of_bit(function: str, bits: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the truth table of a register's output as a function of the stored bit.
+    """Return the truth table of a register's output over the stored bit.
 
     `bits` names the stored bit and, if the library defines it, the complement of the stored bit.
     """

@@ -63,9 +63,9 @@ def synthesise(
 ) -> Synthesis:
     """Map module `top` of a Verilog text to a cell library, and return its area and delay for each mapping.
 
-    Equal inputs give equal results. `clock` is the clock port of a module with flip-flops. `order` is the seed with
-    which the cells are shuffled before ABC reads the netlist; 0 keeps the original order. If `share` is false, Yosys
-    does not use one operator for several operations. `cache` is the folder of cached results, by default
+    Equal inputs give equal results. If the module has flip-flops, `clock` is the name of its clock port. `order` is the
+    seed with which the cells are shuffled before ABC reads the netlist; 0 keeps the original order. If `share` is
+    false, Yosys does not use one operator for several operations. `cache` is the folder of cached results, by default
     `cache_folder()`.
 
     Raises ValueError for unreadable Verilog, an unknown library or mapping, or a wrong clock port. Raises MissingTool

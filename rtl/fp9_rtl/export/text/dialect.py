@@ -22,7 +22,7 @@ class Dialect:
     combinational: str
 
     def value(self, signal: Signal) -> str:
-        """Return the declaration of a signal inside a module."""
+        """Return the declaration of a wire or register inside a module."""
         return _declared(self.variable if signal.is_register else self.net, signal)
 
     def port(self, signal: Signal) -> str:

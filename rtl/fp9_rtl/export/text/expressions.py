@@ -24,7 +24,9 @@ class Expression:
         return self.flat() if self.atomic else f"({self.flat()})"
 
     def lines(self, indent: str, first: int, last: int = 1) -> list[str]:
-        """Return the expression as text, on as few lines as possible. Every line except the first begins with `indent`.
+        """Return the expression as text, on as few lines as possible.
+
+        All lines except the first are indented by `indent`.
 
         `first` is the number of columns used before the first line. `last` is the number of columns used after the last
         line.

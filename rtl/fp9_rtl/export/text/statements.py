@@ -19,7 +19,7 @@ from fp9_rtl.tools.order import dependencies_first
 class Definition:
     """The definition of a signal in Verilog.
 
-    `reads` holds the signals in the expression. `comment` is a comment from the Python source.
+    `reads` holds the signals in the expression. `comment` is taken from the Python source.
     """
 
     signal: Signal

@@ -1,8 +1,8 @@
 """Add any number of products and an addend exactly in fixed point.
 
 Each product is shifted to its bit position in a field that holds the sum of all products. Products are not sorted, not
-aligned with each other and not normalised. The addend has a larger exponent range than the products. A window that is
-slightly wider than the field holds the sum of the field and the addend:
+aligned with each other and not normalised. The addend has a larger exponent range than the products. The sum of field
+and addend needs a window that is slightly wider than the field:
 
     position   highest       top            ulp      lowest
                   | outside   |    field     | outside  | sticky
@@ -15,12 +15,12 @@ slightly wider than the field holds the sum of the field and the addend:
   The lost addend bits can move the leading bit of the products' sum by at most one position.
   If the products cancel, the result is the addend with all its bits.
 
-The adder covers only the products' field. All signs are relative to the addend's sign, so the adder inverts products
-but never the addend. If all bits of the addend are inside the field, the adder adds in one's complement, like
-`terms.signed_sum`. If the addend has bits outside the products' field, the adder works in two's complement. In two's
-complement, the sign of each product is added as a carry at the lowest bit. A negative sum in the field borrows from the
-addend's bits above the field. If no addend bits lie above the products' field, a negative sum is inverted, and the
-addend bits below the field are negated.
+The adder covers only the products' field. The adder works with signs relative to the addend's sign, so it inverts
+products but never the addend. If all bits of the addend are inside the field, the adder adds in one's complement, like
+`terms.signed_sum`. If some addend bits are outside the products' field, the adder works in two's complement. In two's
+complement, the sign of each product is added as a carry at the lowest bit. If the sum in the field is negative, it
+borrows from the addend's bits above the field. If no addend bits lie above the products' field, a negative sum is
+inverted, and the addend bits below the field are negated.
 """
 
 from __future__ import annotations
@@ -53,10 +53,10 @@ def placed_product(
 
     A negative product is inverted.
 
-    Bit 0 of the signal has the weight of the products' lowest bit position. A shifter moves the product by its exponent
-    modulo 2^fine, where 2^fine is at least the width of the significand. After this shifter, a selector moves the
-    product by a multiple of 2^fine. If the exponent field of the product is short, there is no selector. The returned
-    signal is wide enough to hold all bits of the shifted product.
+    Bit 0 of the returned signal has the weight of the lowest bit that a product can have. A shifter moves the product
+    by its exponent modulo 2^fine, where 2^fine is at least the width of the significand. After this shifter, a selector
+    moves the product by a multiple of 2^fine. If the exponent field of the product is short, there is no selector. The
+    returned signal is wide enough to hold all bits of the shifted product.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
@@ -91,9 +91,11 @@ def placed_product(
 def _moved_by_less_than(
     m: Module, product: data.View[data.StructLayout], negative: Value, fine: int, dropped: int, name: str
 ) -> Value:
-    """Return a product's significand, shifted left by its exponent modulo 2^fine. A negative product is inverted.
+    """Return the significand of a product, shifted left by the product's exponent modulo 2^fine.
 
-    The lowest `dropped` bits of the shifted significand are omitted, because no bit position uses them.
+    A negative product is inverted.
+
+    The lowest `dropped` bits of the shifted significand are never used, so they are omitted.
     """
     moved: Value = product.significand ^ negative.replicate(len(product.significand))
     for stage in range(fine):
@@ -178,7 +180,7 @@ class Place(Step):
     def _place_addend(self, m: Module, addend: data.View[data.StructLayout]) -> Value:
         """Return the addend's bits in the addition window, from `lowest` to `addend_highest`.
 
-        Drive the output `cut` with 1 if an addend bit below `lowest` is 1.
+        If an addend bit below `lowest` is 1, drive the output `cut` with 1.
         """
         o, window, fmt = self.o, self._window, self._format
         highest = window.addend_highest + fmt.bias
@@ -194,10 +196,10 @@ class Place(Step):
 
 
 class Add(Step):
-    """Add the two numbers in the products' field, then the addend's bits outside the field.
+    """Add the two numbers in the products' field, and combine the sum with the addend's bits outside the field.
 
-    The sum has a separate sign, and its magnitude begins at the lowest bit position of the addition window. The output
-    `alone` is 1 if the products cancel and the addend lost bits, so that the result is the addend.
+    The sum has a separate sign, and its magnitude begins at the lowest bit position of the addition window. If the
+    products cancel and the addend lost bits, the output `alone` is 1, and the result is the addend.
     """
 
     name = "add"

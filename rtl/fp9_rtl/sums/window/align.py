@@ -68,7 +68,7 @@ def carry_places(unit: Dot) -> int:
 class Term(NamedTuple):
     """A product, block sum or addend that is shifted into an addition window.
 
-    The field `exponent` is the exponent of the highest bit position, and has no meaning if the number is zero.
+    The field `exponent` is the exponent of the highest bit position. If the number is zero, the field has no meaning.
     """
 
     value: Value
@@ -81,7 +81,7 @@ class Term(NamedTuple):
 class Ranks:
     """Exponents by which an addition window compares its terms to find the largest term.
 
-    A product or addend with exponent e and n bits above weight 2^e has the rank e + n. A rank is stored with the
+    A product or addend with exponent e and n bits above weight 2^e has the rank e + n. Ranks are stored with the
     exponent bias of the result format. The rank `nothing` is below all exponents. The field `zero` is the rank of a
     product or addend that is zero. In every sum, the largest rank is at least `lowest`.
     """
@@ -119,7 +119,7 @@ def lowest_of_zeros(unit: Dot) -> int:
 
 
 def headroom(unit: Dot, ranks: Ranks) -> int:
-    """Return the number of sum bits above the addition window.
+    """Return how many bits the sum needs above the addition window.
 
     Bits above the addition window hold the carries of the sum. Bits above the window also ensure that normalisation
     only shifts left.

@@ -33,7 +33,10 @@ def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]
 
 
 class NormaliseProducts(Step):
-    """Normalise the sum of the products to one product with a leading 1. The output `top` is the window's exponent."""
+    """Normalise the truncated sum of the products, and output it in the form of a single product.
+
+    The output `top` is the window's exponent.
+    """
 
     name = "normalise_products"
 

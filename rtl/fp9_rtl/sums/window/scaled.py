@@ -1,4 +1,4 @@
-"""Apply scales to the terms of an addition window.
+"""Apply scales to products before an addition window.
 
 Single products have power-of-two scales. Each group of products has two scales, which may have any format.
 """

@@ -4,8 +4,7 @@
 * The module `beside` sums the truncated products, then adds the addend as a multiply-add does.
 * The module `interleaved` sums even and odd products separately, then adds both sums and the addend.
 
-In `beside` and `interleaved`, the addition window does not depend on the addend, so an accumulator computes the window
-before its loop.
+In the modules `beside` and `interleaved`, the addition window does not depend on the addend.
 """
 
 from __future__ import annotations
@@ -109,7 +108,7 @@ def _facts(unit: Dot) -> SumFacts:
 
     The returned facts let later stages omit hardware.
 
-    A sum of scaled products can always be subnormal and can always overflow.
+    If products have scales, every sum can be subnormal and can overflow.
     """
     facts = sum_facts(unit)
     return facts if unit.scale is None else replace(facts, below_normal=True, overflow=True)

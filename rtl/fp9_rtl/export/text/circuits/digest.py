@@ -2,7 +2,7 @@
 
 Two circuits have the same digest if their ports have the same names and their cells and connections are equal. The
 digest does not depend on the names of nets and modules, the order of cells, and unused cells. The canonical digest also
-ignores the operand order of commutative cells.
+ignores the order of the operands of commutative cells.
 """
 
 from __future__ import annotations
