@@ -32,7 +32,7 @@ class Explanation:
     """One difference from the specification that explains wrong results.
 
     `explains` counts the wrong results that the difference explains. `contradicts` counts the correct results that the
-    difference would make wrong. Wrong results that an earlier explanation explains are not counted again.
+    difference would make wrong. Wrong results that an earlier explanation explains are not counted twice.
     """
 
     says: str
@@ -244,7 +244,7 @@ def _account(
 ) -> tuple[list[Explanation], NDArray[np.bool_]]:
     """Return an explanation for each difference, and a mask (n,) of the results that stay unexplained.
 
-    Results that an earlier difference explains are not counted again.
+    Results that an earlier difference explains are not counted twice.
     """
     explanations = []
     before = case.wrong(start)
