@@ -6,7 +6,7 @@ The assertions are bound to every instance of the unit.
 from __future__ import annotations
 
 from fp9.units import Handshake, Unit
-from fp9_sim.packages.templates import filled, width
+from fp9_sim.templates import filled, width
 
 
 def assertions(unit: Unit) -> str:

@@ -7,8 +7,8 @@ from fp9.vectors import VectorSet
 from fp9.vectors.encodings import hex_digits
 from fp9_sim.bench.exchange import prefix_of
 from fp9_sim.packages.numbers import cpp_functions, cpp_shown
-from fp9_sim.packages.templates import filled
 from fp9_sim.packages.verilog_bench import LONGEST_RESET, MAX_SHOWN, PATIENCE, STALLED, uncompared
+from fp9_sim.templates import filled
 
 
 def cpp_bench(vectors: VectorSet) -> str:

@@ -5,49 +5,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 
 import numpy as np
 
-from fp9.formats import FixedFormat, Format, Kind, with_bias
+from fp9.formats import FixedFormat, Format, with_bias
 from fp9.units import Port, Unit
-
-TABLED_BITS = 8
-"""Largest code width in bits for which a format without fixed fields gets a lookup table."""
+from fp9_sim.templates import TABLED_BITS, Fields
 
 _LINE = 4
-
-
-@dataclass(frozen=True)
-class Fields:
-    """Parameters that a test bench needs to decode a format with fixed exponent and fraction fields.
-
-    A magnitude is a code without its sign bit and padding bits.
-    """
-
-    padding: int
-    width: int
-    fraction_bits: int
-    bias: int
-    subnormals: bool
-    largest: int
-    infinity: int | None
-    nan_zero: bool
-
-    @staticmethod
-    def of(fmt: FixedFormat) -> Fields:
-        """Return the decoding parameters of a format."""
-        infinity = fmt.inf_code(False)
-        return Fields(
-            fmt.padding,
-            fmt.bits - 1 - fmt.padding,
-            fmt.fraction_bits,
-            fmt.bias,
-            fmt.subnormals,
-            fmt.max_code >> fmt.padding,
-            None if infinity is None else infinity >> fmt.padding,
-            fmt.kind_of(fmt.sign_mask) is Kind.NAN,
-        )
 
 
 def functions(unit: Unit) -> dict[Format, str]:

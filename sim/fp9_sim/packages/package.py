@@ -19,9 +19,9 @@ from fp9_rtl.datasheets.timing import picture, timing_svg
 from fp9_rtl.export.axis import axi_stream_verilog, stream_refusal
 from fp9_rtl.export.interfaces import c_header, sv_interface, sv_types
 from fp9_rtl.export.verilog import verilog
+from fp9_sim.coverage.covergroups import coverage_package, has_coverage
 from fp9_sim.packages import dpi, texts
 from fp9_sim.packages.assertions import assertions
-from fp9_sim.packages.covergroups import coverage_package, has_coverage
 from fp9_sim.packages.cpp_bench import cpp_bench
 from fp9_sim.packages.integration import integration_guide
 from fp9_sim.packages.ip_xact import stream_description, unit_description

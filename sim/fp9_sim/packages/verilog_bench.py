@@ -13,9 +13,9 @@ from fp9.units import Handshake, Port, Unit
 from fp9.vectors import VectorSet
 from fp9.vectors.encodings import hex_digits, word_places
 from fp9_sim.bench.exchange import prefix_of
-from fp9_sim.packages.covergroups import has_coverage
+from fp9_sim.coverage.covergroups import has_coverage
 from fp9_sim.packages.numbers import verilog_functions, verilog_shown
-from fp9_sim.packages.templates import filled, width
+from fp9_sim.templates import filled, width
 
 MAX_SHOWN = 10
 """Largest number of mismatches that a test bench prints. The test bench counts all mismatches."""

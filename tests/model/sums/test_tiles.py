@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from numba import types
 from numpy.typing import NDArray
 from tests.support.rosters import PRESETS, thinned
 
@@ -103,9 +104,16 @@ def test_sides_with_and_without_specials_are_of_one_type(name: str, kernel: Any)
         a, b = made("e4m3", SHAPE[::2], rng), made("e4m3", SHAPE[:0:-1], rng)
         a[0, 0] = 0x38 if made is ordinary else 0x7F
         fp9.matmul(a, b, "e4m3", "e4m3", name)
-    places = [[*inspect.signature(kernel.py_func).parameters].index(side) for side in "ab"]
-    assert kernel.signatures
-    assert not [types for types in kernel.signatures if any(types[place].mutable for place in places)]
+    place = [*inspect.signature(kernel.py_func).parameters].index("sides")
+    numbers = [side for signature in kernel.signatures for side in _floats(signature[place])]
+    assert numbers and not [side for side in numbers if side.mutable]
+
+
+def _floats(kind: Any) -> list[Any]:
+    """The arrays of floating-point numbers in a tuple of Numba types."""
+    if isinstance(kind, types.BaseTuple):
+        return [array for part in kind for array in _floats(part)]
+    return [kind] if isinstance(kind, types.Array) and isinstance(kind.dtype, types.Float) and kind.ndim == 2 else []
 
 
 @pytest.mark.slow

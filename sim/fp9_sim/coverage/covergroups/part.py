@@ -7,10 +7,10 @@ from dataclasses import dataclass, field
 
 from fp9.formats import Format, with_bias
 from fp9.units import Port, Unit
+from fp9_sim.coverage.covergroups.groups import CoverGroup, identifier
+from fp9_sim.coverage.covergroups.numbers import Numbers
 from fp9_sim.coverage.values import lowest_place
-from fp9_sim.packages.covergroups.groups import CoverGroup, identifier
-from fp9_sim.packages.covergroups.numbers import Numbers
-from fp9_sim.packages.templates import width
+from fp9_sim.templates import width
 
 
 @dataclass(frozen=True)

@@ -7,11 +7,11 @@ from collections.abc import Iterator, Sequence
 from fp9.formats import Format, floor_log2
 from fp9.units import SCALE_BITS, Cast
 from fp9_sim.coverage.casts import binades
+from fp9_sim.coverage.covergroups.codes import selected
+from fp9_sim.coverage.covergroups.numbers import ZERO
+from fp9_sim.coverage.covergroups.part import Part
 from fp9_sim.coverage.model import CLASSES, FLAGS, LAST_PLACES, POSITIONS, SIGNS
 from fp9_sim.coverage.values import lowest_place
-from fp9_sim.packages.covergroups.codes import selected
-from fp9_sim.packages.covergroups.numbers import ZERO
-from fp9_sim.packages.covergroups.part import Part
 
 
 def cast(part: Part, unit: Cast) -> str:

@@ -8,13 +8,13 @@ from fp9.units import Mac, MacOp
 from fp9_sim.coverage.accumulators.kulisch import STATES, product_sum
 from fp9_sim.coverage.accumulators.sequences import SOURCES
 from fp9_sim.coverage.computed_sum import sum_of
+from fp9_sim.coverage.covergroups.casts import choice
+from fp9_sim.coverage.covergroups.groups import CoverGroup
+from fp9_sim.coverage.covergroups.numbers import NAN
+from fp9_sim.coverage.covergroups.part import Part
+from fp9_sim.coverage.covergroups.sums import Added, gating, pairs
 from fp9_sim.coverage.model import CLASSES, LAST_PLACES, POSITIONS, SIGNS
 from fp9_sim.coverage.sums import SumCoverage
-from fp9_sim.packages.covergroups.casts import choice
-from fp9_sim.packages.covergroups.groups import CoverGroup
-from fp9_sim.packages.covergroups.numbers import NAN
-from fp9_sim.packages.covergroups.part import Part
-from fp9_sim.packages.covergroups.sums import Added, gating, pairs
 
 
 def mac(part: Part, unit: Mac) -> str:

@@ -7,9 +7,9 @@ from collections.abc import Callable, Iterator, Sequence
 
 from fp9.formats import HFP8_BIASES, Format
 from fp9.units import Decoder, Mul, Upcast
+from fp9_sim.coverage.covergroups.groups import CoverGroup
+from fp9_sim.coverage.covergroups.part import Part
 from fp9_sim.coverage.model import CLASSES, FLAGS, LAST_PLACES, POSITIONS, SIGNS
-from fp9_sim.packages.covergroups.groups import CoverGroup
-from fp9_sim.packages.covergroups.part import Part
 
 _KINDS = ("zero", "number", "infinity", "nan")
 _BIASES = ("lowest", "negative", "none", "positive", "highest")

@@ -7,13 +7,13 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from fp9.formats import Format
 from fp9.units import Fpu, FpuOp, MultiFpu
 from fp9.units.multi_fpu import ROUNDED, MultiFpuOp
+from fp9_sim.coverage.covergroups.casts import cast, choice
+from fp9_sim.coverage.covergroups.codes import upcast
+from fp9_sim.coverage.covergroups.part import Part
+from fp9_sim.coverage.covergroups.sums import Added, dot, port_sum
 from fp9_sim.coverage.fpus import part_unit, wide_sum
 from fp9_sim.coverage.model import CLASSES, FLAGS, SIGNS
 from fp9_sim.coverage.multi_fpus import follows_a, reads
-from fp9_sim.packages.covergroups.casts import cast, choice
-from fp9_sim.packages.covergroups.codes import upcast
-from fp9_sim.packages.covergroups.part import Part
-from fp9_sim.packages.covergroups.sums import Added, dot, port_sum
 
 _WRITERS: Mapping[FpuOp, Callable[..., str]] = {FpuOp.FMMA: dot, FpuOp.UPCAST: upcast, FpuOp.DOWNCAST: cast}
 

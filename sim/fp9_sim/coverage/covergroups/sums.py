@@ -9,15 +9,15 @@ from fp9.engines import Addend
 from fp9.formats import floor_log2
 from fp9.units import Dot, with_every_bias
 from fp9_sim.coverage.computed_sum import Sum, sum_of
+from fp9_sim.coverage.covergroups.casts import choice
+from fp9_sim.coverage.covergroups.groups import CoverGroup
+from fp9_sim.coverage.covergroups.numbers import NAN, ZERO
+from fp9_sim.coverage.covergroups.part import Part
 from fp9_sim.coverage.factors import sizes_of
 from fp9_sim.coverage.model import CLASSES, FLAGS, LAST_PLACES, POSITIONS, SIGNS
 from fp9_sim.coverage.sums import SumCoverage
 from fp9_sim.coverage.values import Codes, lowest_place
 from fp9_sim.coverage.window import Window
-from fp9_sim.packages.covergroups.casts import choice
-from fp9_sim.packages.covergroups.groups import CoverGroup
-from fp9_sim.packages.covergroups.numbers import NAN, ZERO
-from fp9_sim.packages.covergroups.part import Part
 
 _GATED = ("none", "a", "b", "both", "zero times special")
 

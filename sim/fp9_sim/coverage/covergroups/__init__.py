@@ -1,5 +1,5 @@
 """Functional coverage of a unit in SystemVerilog: cover points, bins and crosses of the unit's coverage model."""
 
-from fp9_sim.packages.covergroups.write import coverage_package, has_coverage
+from fp9_sim.coverage.covergroups.write import coverage_package, has_coverage
 
 __all__ = ["coverage_package", "has_coverage"]

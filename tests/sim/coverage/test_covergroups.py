@@ -10,8 +10,8 @@ from tests.sim.packages.test_package import KINDS, make
 
 from fp9.units import CATALOGUE, Unit
 from fp9_sim.coverage import model_of, of_suite
+from fp9_sim.coverage.covergroups import coverage_package, has_coverage
 from fp9_sim.packages import write_package
-from fp9_sim.packages.covergroups import coverage_package, has_coverage
 
 COVERED = {kind: unit for kind, unit in KINDS.items() if has_coverage(unit)}
 """A unit of each kind whose coverage fp9 writes in SystemVerilog."""

@@ -11,7 +11,7 @@ from fp9.formats import FixedFormat, Format
 from fp9.oracle import casts as oracle
 from fp9_sim.coverage.model import CLASSES, class_of
 from fp9_sim.coverage.values import Codes
-from fp9_sim.packages.numbers import TABLED_BITS, Fields
+from fp9_sim.templates import TABLED_BITS, Fields
 
 ZERO, INFINITE, NAN = (CLASSES.index(name) for name in ("zero", "infinity", "nan"))
 """Indices of the classes of zero, infinity and NaN."""

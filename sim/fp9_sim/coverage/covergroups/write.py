@@ -7,17 +7,16 @@ from typing import Any
 
 from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, MultiFpu, Unit, Upcast
 from fp9.units.hooks import Hook
-from fp9_sim.coverage import model_of
-from fp9_sim.coverage.sampling import all_excluded
-from fp9_sim.packages.covergroups.casts import cast
-from fp9_sim.packages.covergroups.codes import decoder, mul, upcast
-from fp9_sim.packages.covergroups.fpus import fpu, multi_fpu
-from fp9_sim.packages.covergroups.groups import CoverGroup, identifier
-from fp9_sim.packages.covergroups.macs import mac
-from fp9_sim.packages.covergroups.numbers import COMMON, INFINITE, Numbers
-from fp9_sim.packages.covergroups.part import Part
-from fp9_sim.packages.covergroups.sums import dot
-from fp9_sim.packages.templates import filled
+from fp9_sim.coverage.covergroups.casts import cast
+from fp9_sim.coverage.covergroups.codes import decoder, mul, upcast
+from fp9_sim.coverage.covergroups.fpus import fpu, multi_fpu
+from fp9_sim.coverage.covergroups.groups import CoverGroup, identifier
+from fp9_sim.coverage.covergroups.macs import mac
+from fp9_sim.coverage.covergroups.numbers import COMMON, INFINITE, Numbers
+from fp9_sim.coverage.covergroups.part import Part
+from fp9_sim.coverage.covergroups.sums import dot
+from fp9_sim.coverage.sampling import all_excluded, model_of
+from fp9_sim.templates import filled
 
 _WRITERS: dict[type[Unit], Callable[[Part, Any], str]] = {
     Decoder: decoder,
