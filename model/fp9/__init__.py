@@ -83,6 +83,7 @@ __all__ = [
 if TYPE_CHECKING:
     __all__ += ["regress", "verilog", "write_verilog"]
 
+# Public names by the module that defines them, which is imported at the first use of a name.
 _HOMES = {
     "arrays": (
         "Array",
@@ -107,16 +108,15 @@ _HOMES = {
     "sums.operands": ("Operand", "operand"),
     "units": ("unit",),
 }
-"""Public names by the module that defines them. fp9 imports a module at the first use of a name."""
 _HOME = {name: f"fp9.{module}" for module, names in _HOMES.items() for name in names}
 _AMERICAN = {"fake_quantize": "fake_quantise", "quantize": "quantise", "dequantize": "dequantise"}
 _MODULES = ("blocks", "formats", "units", "vectors")
+# Entry point group in which other packages register `verilog`, `write_verilog` and `regress`.
 _PACKAGES = "fp9.names"
-"""Entry point group in which other packages register `verilog`, `write_verilog` and `regress`."""
 
 
 def __getattr__(name: str) -> Any:
-    """Import a public name of fp9 at its first use, so that `import fp9` and `fp9 --help` start quickly."""
+    # Import at the first use, so that `import fp9` and `fp9 --help` start quickly.
     if name in _MODULES:
         return import_module(f"fp9.{name}")
     own = _AMERICAN.get(name, name)

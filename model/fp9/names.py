@@ -11,8 +11,8 @@ from typing import Any, TypeVar
 
 _FEW = 8
 
+# Minimum similarity of the names that an error message suggests (difflib's ratio).
 _NEAR = 0.7
-"""Minimum similarity of the names that an error message suggests (difflib's ratio)."""
 
 _SEPARATORS = re.compile(r"[\s_().:/-]+")
 
@@ -27,11 +27,10 @@ def plain(name: str) -> str:
 
 
 class Synonyms:
-    """Synonyms of a catalogue's entries. Look-ups ignore letter case, blanks and punctuation.
+    """Synonyms of a catalogue's entries, independent of letter case, blanks and punctuation.
 
-    `by_source` holds a dictionary for each source, such as a package. The dictionary maps the source's names to names
-    of catalogue entries. `ambiguous` maps an ambiguous name to all entries that it may mean, with their sources.
-    Looking up an ambiguous name raises ValueError. The constructor raises ValueError if two sources use one name for
+    `by_source` maps names to catalogue entries, for each source, such as a package. `ambiguous` maps a name to all
+    entries that it may mean, with their sources. The constructor raises ValueError if two sources use one name for
     different entries.
     """
 
@@ -48,9 +47,9 @@ class Synonyms:
                 raise ValueError(f"{what} {name!r} given for {entry}, and for another entry; call it ambiguous")
 
     def find(self, name: str) -> str | None:
-        """Return the name of the catalogue entry that has the given synonym, or None if the synonym is unknown.
+        """Return the name of the catalogue entry that has the given synonym, or None if it is unknown.
 
-        Raises ValueError for an ambiguous name. The error message lists the possible entries.
+        Raises ValueError for an ambiguous name, with the possible entries.
         """
         key = plain(name)
         if key in self.ambiguous:
@@ -59,7 +58,7 @@ class Synonyms:
         return self._found.get(key)
 
     def choices(self, name: str) -> list[str]:
-        """Return all catalogue entries that a name may mean. If the name is unknown, return an empty list."""
+        """Return all catalogue entries that a name may mean."""
         key = plain(name)
         return list(self.ambiguous.get(key, [self._found[key]] if key in self._found else []))
 
@@ -79,8 +78,7 @@ Record = TypeVar("Record")
 def found_by(module: str, function: str) -> Callable[[type[Record]], type[Record]]:
     """Return a class decorator that changes `repr` of catalogue entries to a call, such as `format('e4m3')`.
 
-    `function` is the name of the function in `module` that finds an entry by name. For a record that is not in the
-    catalogue, `repr` shows all fields.
+    `function` in `module` finds an entry by name. For other records, `repr` shows all fields.
     """
 
     def decorate(record: type[Record]) -> type[Record]:

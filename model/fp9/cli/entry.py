@@ -1,7 +1,4 @@
-"""Entry point of the command `fp9`.
-
-Every command parses its arguments, calls library functions, and prints the results. An error message is one sentence.
-"""
+"""Entry point of the command `fp9`, which groups the commands of all installed packages."""
 
 from __future__ import annotations
 
@@ -13,19 +10,15 @@ import click
 from fp9.cli.support import Commands
 from fp9.system.version import __version__
 
+# Each package registers its commands as entry points, so that `fp9` does not import the packages above it.
 COMMANDS = "fp9.commands"
-"""Entry point group through which each package registers its commands.
-
-The package `fp9` therefore does not import the packages above it.
-"""
 
 
 GROUPS = ("Numbers", "Units", "Verification", "Cost", "Other implementations", "Project")
-"""Command groups, in the order of the help."""
 
 
 class _Packages(Commands):
-    """Commands of all installed packages. A command is loaded on its first use."""
+    """Group of the commands of all installed packages, each loaded on its first use."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)
@@ -40,8 +33,6 @@ class _Packages(Commands):
         return super().get_command(ctx, name)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """Write a section for each command group, with the group's commands and the first sentence of each command's
-        help."""
         self._load()
         width = max(map(len, self.commands))
         for group, names in self.groups.items():

@@ -1,7 +1,4 @@
-"""Errors and exit codes of commands.
-
-A user error prints one sentence. Ctrl-C and a closed output pipe each give a different exit code.
-"""
+"""One-sentence error messages of commands, and their exit codes."""
 
 from __future__ import annotations
 
@@ -25,33 +22,26 @@ INTERRUPTED = 130
 """Exit code after Ctrl-C: 128 plus the signal's number, as in shells."""
 
 BROKEN_PIPE = 141
-"""Exit code after a closed pipe on standard output: 128 plus the signal's number, as in shells."""
+"""Exit code after a closed pipe on standard output: 128 plus the signal's number."""
 
 
 class UserError(click.ClickException):
-    """User error: prints one sentence on standard error, and ends the command with exit code 2."""
+    """User error that prints one sentence on standard error and exits with code 2."""
 
     exit_code = 2
 
     def show(self, file: Any = None) -> None:
-        """Print the error message on one line."""
         click.echo(f"fp9: {' '.join(self.message.split())}", file=file or sys.stderr)
 
 
 class Interrupted(UserError):
-    """Error after Ctrl-C, with a message that says which results are stored and how to continue.
-
-    The command ends with exit code 130.
-    """
+    """Error after Ctrl-C, whose message says how to continue the interrupted command."""
 
     exit_code = INTERRUPTED
 
 
 def keeps(sentence: str) -> None:
-    """Set the sentence that Ctrl-C prints.
-
-    The message says which results of the command are stored, and how to continue the command.
-    """
+    """Set the sentence that Ctrl-C prints: which results are stored, and how to continue the command."""
     click.get_current_context().meta[_KEPT] = sentence
 
 
@@ -60,7 +50,7 @@ _NOTHING_KEPT = "files are written whole or not at all; run the same command to 
 
 @contextlib.contextmanager
 def one_sentence(ctx: click.Context | None) -> Iterator[None]:
-    """Context manager for a command: turns an exception into one sentence for the user."""
+    """Turn exceptions of a command into one sentence for the user (context manager)."""
     try:
         yield
     except click.UsageError as error:
@@ -93,7 +83,6 @@ def _is_loud(ctx: click.Context | None) -> bool:
 
 
 def sentence(error: Exception) -> str:
-    """Return the message of a user error as one sentence."""
     if isinstance(error, UnicodeDecodeError):
         return f"the input {not_text(error)}; give text"
     if not isinstance(error, OSError) or error.strerror is None:
@@ -104,10 +93,7 @@ def sentence(error: Exception) -> str:
 
 
 def _drop_output() -> None:
-    """Redirect standard output to the null device.
-
-    If standard output were not redirected, Python would fail when it writes the buffered output at exit.
-    """
+    # Without the null device, Python would fail when it writes the buffered output at exit.
     with contextlib.suppress(OSError, ValueError, AttributeError):
         sys.stdout.flush()
     with contextlib.suppress(OSError, ValueError, AttributeError):
@@ -124,10 +110,7 @@ def need_standard_output() -> None:
 
 @contextlib.contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Context manager around imports of optional packages, which the pip extra `name` installs.
-
-    A missing package raises a one-sentence error.
-    """
+    """Raise a one-sentence error if an import in this context needs a missing pip extra."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -32,10 +32,6 @@ Record = dict[str, Any]
 
 
 def format_record(name: Format | str) -> Record:
-    """Return the name, widths, limits and defaults of a format.
-
-    Raises ValueError for an unknown format.
-    """
     fmt = format(name)
     fixed = isinstance(fmt, FixedFormat)
     return {
@@ -72,15 +68,11 @@ def _other_specials(fmt: Format) -> str:
 
 
 def code_records(name: Format | str) -> list[Record]:
-    """Return every code of a format with its number. Numbers are texts, because JSON has no NaN.
-
-    The format has at most 19 bits.
-    """
+    # Numbers are texts, because JSON has no NaN.
     return [{"code": code, "value": _number(value)} for code, value in enumerate(format(name).table.tolist())]
 
 
 def unit_record(unit: Unit) -> Record:
-    """Return a unit's specification and ports as a dictionary for JSON."""
     ports = [_port_record(p, "in") for p in unit.inputs] + [_port_record(p, "out") for p in unit.outputs]
     return {
         "name": unit.name,
@@ -96,7 +88,6 @@ def unit_record(unit: Unit) -> Record:
 
 
 def other_fields(unit: Unit) -> list[Record]:
-    """Return the fields that a specification omits, with defaults, accepted values and additional ports."""
     hints, said = typing.get_type_hints(type(unit)), as_table(unit)
     found = []
     for field in ordered_fields(type(unit)):
@@ -123,8 +114,6 @@ def _word(value: object) -> str:
 
 
 def _added(unit: Unit, name: str, value: object) -> set[str]:
-    """Return the names of the ports that a pipelined unit gains if a field has the given value."""
-
     def ports(of: Unit) -> set[str]:
         return {port.name for port in (*of.control_ports, *of.inputs, *of.outputs)}
 
@@ -167,12 +156,9 @@ def cast_records(
 ) -> Record:
     """Cast numbers, given as texts, to the format `target`, and return codes, numbers and errors.
 
-    If `source` is None, the texts are float64 numbers. Hybrid rounding needs a source format, because it takes bits
-    from the source. The default is then fp32. If `source` is given, a text that starts with 0x is a code of this
-    format. Any other text is a number, which is first rounded to the source format. For a rounding mode with random
-    bits, `random_bits` holds an integer of `random_width` bits for each value.
-
-    Raises ValueError for texts that are not numbers, for invalid policies, and for a wrong number of random bits.
+    If `source` is given, a text that starts with 0x is a code of the source format. Other numbers are first rounded to
+    the source format. Hybrid rounding takes bits from the source, so its source defaults to fp32. Raises ValueError for
+    texts that are not numbers, and for a wrong number of random bits.
     """
     to = format(target)
     if source is None and rounding == "hybrid":

@@ -89,7 +89,6 @@ def _block(name: str) -> BlockFormat | None:
 
 
 def block_record(block: BlockFormat) -> Record:
-    """Return the properties of a block format as a dictionary: elements, scale, length and rules."""
     return {
         "name": block.name,
         "elements": block.element.name,
@@ -137,10 +136,6 @@ _COLUMNS = ("name", "terms_per_step", "aligned_bits", "result", "rounding", "chu
 
 
 def accumulator_record(one: Accumulator) -> Record:
-    """Return the properties of an accumulator as a dictionary.
-
-    For an accumulator without chunks, the chunk length is None.
-    """
     return {key: getattr(one, key) for key in _COLUMNS} | {"source": one.source, "devices": list(one.devices)}
 
 

@@ -29,7 +29,6 @@ from fp9.system.plugins import plugin
 
 _PATH = click.Path(path_type=Path)
 CERTIFIED = "fp9.certified"
-"""Entry point through which a package lists the units whose records are complete."""
 
 
 @click.command(cls=Command, page="how-to/describe-a-unit.md")

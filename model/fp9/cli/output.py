@@ -14,18 +14,15 @@ if TYPE_CHECKING:
     from rich.table import Table
 
 TAKEN = "fp9.standard_output_is_a_file"
-"""Key in a command's context that is set if the command writes its output file to standard output.
-
-Messages of the command then go to standard error.
-"""
+"""Context key of a command that writes its output file to standard output, and messages to standard error."""
 
 PIPED_WIDTH = 100
-"""Line width if standard output is not a terminal."""
+"""Line width in columns if standard output is not a terminal."""
 
 _BESIDE = "  "
 
+# Layouts from wide to narrow: the cell padding, and whether the table has edges.
 _TIGHTER = (((0, 1), True), ((0, 1, 0, 0), False), ((0, 0), False))
-"""Table layouts from wide to narrow. A layout is a cell padding, and whether the table has edges."""
 
 _BOUNDLESS = 10**6
 
@@ -46,18 +43,16 @@ def _output_begins() -> None:
 
 
 def echo(text: str) -> None:
-    """Print a text unchanged on standard output."""
     _output_begins()
     click.echo(text, nl=False)
 
 
 def console(stderr: bool = False) -> Console:
-    """Return Rich's console for standard output. If `stderr` is true, the console writes to standard error."""
     from rich.console import Console  # slow to load
 
     class Plain(Console):
         def on_broken_pipe(self) -> None:
-            """Raise BrokenPipeError. The caller then sets the exit code."""
+            # The caller sets the exit code.
             raise BrokenPipeError
 
     stream = sys.stderr if stderr else sys.stdout
@@ -65,10 +60,7 @@ def console(stderr: bool = False) -> Console:
 
 
 def show(record: object, as_json: bool, *tables: RenderableType) -> None:
-    """Print a command's record as JSON, or print its tables.
-
-    If standard output already holds the command's output file, print on standard error instead.
-    """
+    """Print a command's record as JSON, or print its tables."""
     _output_begins()
     context = click.get_current_context(silent=True)
     aside = context is not None and context.meta.get(TAKEN, False)
@@ -88,10 +80,6 @@ def show(record: object, as_json: bool, *tables: RenderableType) -> None:
 
 
 def _show_table(out: Console, shown: Table) -> None:
-    """Print a table with text wrapped between words.
-
-    If a word is wider than its column, print each row as several lines, with one field per line.
-    """
     texts = [[_plain(cell) for cell in (column.header, *column.cells)] for column in shown.columns]
     natural = [max((len(line) for text in column for line in text.splitlines()), default=0) for column in texts]
     least = [max((len(word) for text in column for word in text.split()), default=0) for column in texts]
@@ -127,10 +115,6 @@ def _plain(cell: object) -> str:
 
 
 def _show_rows(out: Console, shown: Table) -> None:
-    """Print each row of a table as several lines, with one field per line.
-
-    The function omits empty fields.
-    """
     from rich.text import Text  # slow to load
 
     first, *others = (_plain(column.header) for column in shown.columns)

@@ -9,11 +9,7 @@ from fp9.cli.support import extra, show, table
 
 
 def show_papers(pictures: Path | None, as_json: bool) -> None:
-    """Print the tables of several papers, with the computed figure beside each printed figure.
-
-    The tables are Graphcore's Table 1, the ranges of HFP8, and Tables 2 to 4 of HiFloat8. With a folder, the function
-    also draws precision over exponent (HiFloat8's Fig. 1), maps of all codes, and rounding staircases.
-    """
+    """Print tables of papers about formats, with a computed figure beside each printed figure."""
     from fp9.studies import papers as paper_tables  # slow to load
 
     if pictures is not None:

@@ -1,8 +1,6 @@
 """Progress display of commands on standard error: current work, finished steps and time.
 
-Commands that end within a second show no progress display. The option `--quiet` disables the display. No progress
-display appears if standard error is not a terminal. A command reports its steps through `progress_bar`, or its current
-work through `doing`. If a command reports no steps, the progress display shows how long the command's last run took.
+The display needs a terminal, and appears after one second. The option `--quiet` disables it.
 """
 
 from __future__ import annotations
@@ -23,11 +21,11 @@ from fp9.system.files import write_whole
 
 QUIET = "fp9.quiet"
 _WORK = "fp9.work"
+# Seconds until a command shows its progress.
 _AFTER = 1.0
-"""Seconds until a command shows its progress."""
 
+# Shortest duration in seconds that is recorded for later progress displays.
 _KEPT_FROM = 2.0
-"""Shortest duration, in seconds, that is recorded for later progress displays."""
 
 ShowStep = Callable[[str, int, int], None]
 
@@ -46,7 +44,6 @@ class Work:
         self._timer: threading.Timer | None = None
 
     def start(self) -> None:
-        """Start the timer that shows the progress display after a delay."""
         if self.screen.is_terminal and not self.quiet:
             self._timer = threading.Timer(_AFTER, self._show)
             self._timer.daemon = True
@@ -74,7 +71,6 @@ class Work:
             self._bar.start()
 
     def at(self, what: str, done: int | None = None, steps: int | None = None) -> None:
-        """Set the current work, the number of finished steps (`done`), and the number of all steps (`steps`)."""
         with self._lock:
             self._what = what
             if done is not None:
@@ -91,7 +87,6 @@ class Work:
         self._bar.update(self._task, description=said, completed=done, total=steps)
 
     def stop(self) -> None:
-        """Remove the progress display before the command prints results."""
         if self._timer is None:
             return
         self._timer.cancel()
@@ -115,10 +110,7 @@ class _Compiling(logging.Handler):
 
 @contextlib.contextmanager
 def under_way(ctx: click.Context) -> Iterator[None]:
-    """Context manager that shows a command's progress until the command prints results.
-
-    The context also records the command's duration.
-    """
+    """Show a command's progress until it prints results, and record its duration (context manager)."""
     quiet = ctx.meta.get(QUIET, False) or ctx.meta.get(TAKEN, False)
     place = cache.folder("durations") / hashlib.sha256(f"{ctx.command_path} {sorted(_asked(ctx))}".encode()).hexdigest()
     work = Work(ctx.command.get_short_help_str(60).rstrip("."), quiet, _last(place))
@@ -164,11 +156,9 @@ def doing(what: str) -> None:
 
 @contextlib.contextmanager
 def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
-    """Context manager that yields a function for reporting the steps of a command.
+    """Yield a function for reporting finished steps: text, number of finished steps, number of all steps.
 
-    The function takes a text about the last step, the number of finished steps, and the number of all steps. If
-    `keep` is true, a line for each finished step stays on the screen. These lines also appear if standard error is
-    not a terminal. The option `--quiet` suppresses the lines.
+    If `keep` is true, a line for each finished step stays on the screen.
     """
     work = _work()
 

@@ -76,4 +76,3 @@ def ver(name: str, source: TextIO, settings: tuple[str, ...], as_json: bool) -> 
 
 
 COMMANDS = (gen, ver)
-"""Commands of the group `vectors` that read or write streams."""

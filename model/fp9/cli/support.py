@@ -20,7 +20,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 
 class Group(click.Group):
-    """Group of commands that prints its help if no command is given.
+    """Command group that prints its help if no command is given.
 
     `page` is the path of the group's documentation page under docs/.
     """
@@ -29,7 +29,6 @@ class Group(click.Group):
         super().__init__(*args, **({"epilog": _documentation(page)} | settings))
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the options of the command group."""
         if not args and not ctx.resilient_parsing:
             click.echo(ctx.get_help())
             ctx.exit()
@@ -44,19 +43,17 @@ class Commands(Group):
         self.params.append(_debug_option())
 
     def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
-        """Parse the options of the top command group."""
         with one_sentence(ctx):
             need_standard_output()
             return super().parse_args(ctx, args)
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command."""
         with one_sentence(ctx):
             return super().invoke(ctx)
 
 
 class Command(click.Command):
-    """Command with the options `--json` (passed on as `as_json`), `--quiet` and `--debug`, and with a progress display.
+    """Command with the options `--json`, `--quiet` and `--debug`, and with a progress display.
 
     `page` is the path of the command's documentation page under docs/.
     """
@@ -68,7 +65,6 @@ class Command(click.Command):
         self.params.append(_debug_option())
 
     def invoke(self, ctx: click.Context) -> Any:
-        """Run the command and display its progress."""
         with under_way(ctx):
             return super().invoke(ctx)
 
@@ -94,7 +90,6 @@ def _debug_option() -> click.Option:
 
 
 SEED = click.IntRange(0)
-"""Parameter type of random seeds."""
 
 
 class Integer(click.ParamType):  # type: ignore[type-arg]
@@ -103,10 +98,6 @@ class Integer(click.ParamType):  # type: ignore[type-arg]
     name = "integer"
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
-        """Return the integer that a text represents.
-
-        If the text is not a non-negative integer, raise a usage error.
-        """
         try:
             number = int(str(value), 0)
         except ValueError:
@@ -123,7 +114,6 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
     _MOST = 7 * 24 * 3600
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> float:
-        """Return the seconds that a text represents. For an invalid time limit, raise a usage error."""
         try:
             seconds = float(value)
         except ValueError:

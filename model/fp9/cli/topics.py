@@ -15,12 +15,9 @@ from fp9.cli.words import Words
 from fp9.names import unknown
 
 FOLDERS = ("start", "how-to", "reference", "explanation")
-"""Folders of documentation pages. Pages beside the folders are topics, too."""
 GLOSSARY = "glossary.md"
 FRONT = "index.md"
-"""Name of the front page, which is no topic."""
 LISTED = 8
-"""Maximum number of listed topics, if only the texts of the topics contain the words."""
 _REPOSITORY = Path(__file__).parents[3] / "docs"
 
 
@@ -30,10 +27,7 @@ def _home() -> Traversable:
 
 
 def topics() -> dict[str, str]:
-    """Return the texts of all documentation pages and glossary entries, as a dictionary by title or term.
-
-    Titles and terms are in lower case, with hyphens between the words.
-    """
+    """Return the texts of all documentation pages and glossary entries, by title or term."""
     found = {}
     for page in _pages(_home(), FOLDERS):
         text = page.read_text(encoding="utf-8")
@@ -44,10 +38,6 @@ def topics() -> dict[str, str]:
 
 
 def _pages(folder: Traversable, inside: tuple[str, ...] | None = None) -> Iterator[Traversable]:
-    """Yield the documentation pages of a folder, and then the pages of its subfolders.
-
-    If given, `inside` lists the subfolders to use, in order.
-    """
     entries = sorted(folder.iterdir(), key=lambda path: path.name)
     yield from (path for path in entries if path.name.endswith(".md") and path.name != FRONT)
     for path in entries if inside is None else map(folder.joinpath, inside):
@@ -67,11 +57,8 @@ def _key(title: str) -> str:
 def matching(words: str) -> list[str]:
     """Return the help topics that match the given words.
 
-    If a topic has exactly the given name, the function returns only this topic. Otherwise, the function returns the
-    topics whose names contain all the given words. If no name matches, the function returns the topics whose texts
-    contain all the given words. Topics with the words in a heading come first. The other topics are sorted by how often
-    they contain the words. British and American spellings match each other. The user may also give a synonym of a
-    format, an accumulator or another catalogue entry.
+    Topics match by their whole name, then by all words in their name, then by all words in their text. British and
+    American spellings match each other.
     """
     key, texts = _key(words), topics()
     if key in texts:
@@ -82,11 +69,6 @@ def matching(words: str) -> list[str]:
 
 
 def mentioning(words: str) -> list[str]:
-    """Return the help topics whose texts contain the given words.
-
-    If no text contains the words, and they are a synonym of a catalogue entry, the function searches for the entry's
-    name.
-    """
     texts = topics()
     patterns = [re.compile(_pattern(part), re.IGNORECASE) for part in _key(words).split("-")]
     if found := _mentioning(patterns, texts):
@@ -97,7 +79,6 @@ def mentioning(words: str) -> list[str]:
 
 
 def other_names(words: str) -> dict[str, list[str]]:
-    """Return the names of the catalogue entries that have the given synonym, by kind of entry."""
     from fp9.engines.devices import DEVICE_NAMES  # slow to load
     from fp9.formats import BLOCK_NAMES, FORMAT_NAMES
     from fp9.formats.rounding import OVERFLOW_NAMES, ROUNDING_NAMES
@@ -106,15 +87,12 @@ def other_names(words: str) -> dict[str, list[str]]:
     return {names.what: found for names in catalogues if (found := names.choices(words))}
 
 
+# The end of a verb such as "quantize", or of a noun made from the verb.
 _SPELLED = re.compile(r"i[sz](?:e[drs]?|ers?|ing|ations?)$")
-"""The end of a verb such as "quantize", or of a noun made from the verb."""
 
 
 def _pattern(word: str) -> str:
-    """Return a regular expression that matches a word in all its inflected forms.
-
-    Short words, such as AXI, match whole words only. Long words also match with another ending.
-    """
+    # Short words, such as AXI, match whole words only. Long words also match with another ending.
     if _SPELLED.search(word):
         return rf"\b{_SPELLED.sub('i[sz]', word)}(?:e|ing|ation)\w*"
     return rf"\b{word.removesuffix('s')}\w*" if len(word) > 3 else rf"\b{word}\d*\b"

@@ -14,10 +14,9 @@ from fp9.system.files import STANDARD_OUTPUT
 
 
 class Words(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type for a name. The shell can complete the name, and the library checks the name.
+    """Parameter type for a name, with shell completion from a list of names.
 
-    `names` is a list of names, or a function that returns the list. If `files` is true and no name matches, the shell
-    completes file paths.
+    If `files` is true and no name matches, the shell completes file paths.
     """
 
     name = "text"
@@ -27,26 +26,18 @@ class Words(click.ParamType):  # type: ignore[type-arg]
         self._files = files
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the names that start with the typed text. If no name matches, let the shell complete file paths."""
         names = self._names() if callable(self._names) else self._names
         found = [CompletionItem(name) for name in names if name.startswith(incomplete)]
         return found or ([CompletionItem(incomplete, type="file")] if self._files else [])
 
 
 class OutFile(click.Path):
-    """Parameter type for an output file, where `-` means standard output.
-
-    With the path `-`, standard output contains only the contents of the output file.
-    """
+    """Parameter type for an output file, where `-` means standard output."""
 
     def __init__(self) -> None:
         super().__init__(path_type=Path)
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Return the path of the output file.
-
-        If the path is `-`, the method records in the command's context that standard output is in use.
-        """
         path = super().convert(value, param, ctx)
         if ctx is not None and str(path) == STANDARD_OUTPUT:
             ctx.meta[TAKEN] = True
@@ -78,15 +69,11 @@ def _engines() -> Iterable[str]:
 
 
 class Setting(click.ParamType):  # type: ignore[type-arg]
-    """Parameter type for `FIELD=VALUE`, which changes a field of the command's unit.
-
-    The shell completes field names and, after `=`, values.
-    """
+    """Parameter type for `FIELD=VALUE`, with shell completion of field names and values."""
 
     name = "text"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
-        """Return the completions of a setting that start with the text, or none if the unit is not known yet."""
         from fp9.units import CATALOGUE, form  # slow to load
 
         # While the option has no value yet, click keeps the preceding words in `ctx.args`.

@@ -1,7 +1,4 @@
-"""Generator of the golden model in C, as freestanding headers.
-
-A header contains either the model of one unit, or functions for a set of formats and accumulator models (engines).
-"""
+"""Generator of the golden model in C, as freestanding headers."""
 
 from fp9.cmodel import dpi
 from fp9.cmodel.bench import bench
@@ -15,10 +12,10 @@ from fp9.units.toml import names_in
 
 
 def files(unit: Unit) -> dict[str, str]:
-    """Return a unit's C files by name: the golden model's header, a test bench for vectors, and the DPI-C import.
+    """Return a unit's C files by name: golden model, test bench for vectors, and DPI-C import.
 
-    A unit that computes several operations in one call has no DPI-C import. Raises ValueError for a
-    unit without a C model.
+    A unit that computes several operations in one call has no DPI-C import. Raises ValueError for a unit without a C
+    model.
     """
     made = {f"fp9_{unit.name}.h": unit_header(unit), f"{unit.name}_bench.c": bench(unit)}
     if unit.group > 1:
@@ -27,10 +24,10 @@ def files(unit: Unit) -> dict[str, str]:
 
 
 def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
-    """Return the C header for the given formats and accumulator models (engines), by its file name.
+    """Return a C header for formats and accumulator models (engines), by its file name.
 
-    `formats` and `engines` are names separated by commas. Raises ValueError for unknown names, and for a `name` that is
-    not a C identifier.
+    `formats` and `engines` are names separated by commas. Raises ValueError for unknown names, and if `name` is not a C
+    identifier.
     """
     check_name(name)
     found = [format(text) for text in names_in(formats)]

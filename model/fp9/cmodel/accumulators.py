@@ -11,7 +11,6 @@ from fp9.units import Mac, product_range
 
 
 def mac(unit: Mac) -> ModelText:
-    """Return the C model of a `Mac`."""
     if unit.engine.step.exact:
         return _kulisch(unit)
     return _chunked(unit) if unit.chunk_steps else _fed_back(unit)

@@ -1,4 +1,4 @@
-"""Generator of a C test bench, which checks a unit's header with golden vectors."""
+"""Generator of a C test bench, which checks a unit's C model with golden vectors."""
 
 from __future__ import annotations
 
@@ -13,8 +13,7 @@ from fp9.units import Port, Unit
 def bench(unit: Unit) -> str:
     """Return the C99 source of the program `NAME_bench FILE.vec`, which checks golden vectors.
 
-    The program prints PASS if all results equal the expected results. Otherwise, the program prints FAIL and the
-    operands of the first mismatch, and exits with code 1.
+    At the first mismatch, the program prints FAIL with the operands, and exits with code 1. Otherwise, it prints PASS.
     """
     text = model_text(unit)
     inputs, outputs = unit.inputs, unit.outputs
@@ -54,10 +53,6 @@ def _shown(unit: Unit, port: Port, value: str, expected: str) -> str:
 
 
 def _number(unit: Unit, port: Port) -> Callable[[str], str]:
-    """Return a Python function that wraps a C expression: the new C expression decodes the code on a port.
-
-    The C expression is `fp9_plain()` if the port has no format, or if a port selects an exponent bias.
-    """
     bias = any(other.name == f"{port.name.rstrip('0123456789')}_bias" for other in unit.inputs)
     if not port.formats or bias:
         return lambda value: "fp9_plain()"

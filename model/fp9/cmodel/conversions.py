@@ -11,7 +11,6 @@ from fp9.units import SCALE_BITS, Cast, Decoder, Upcast, significand_bits
 
 
 def decoder(unit: Decoder) -> ModelText:
-    """Return the C model of a decoder, which splits an operand into fields."""
     words = {
         "name": unit.name,
         "select": select("code", unit.inputs),
@@ -30,8 +29,8 @@ def decoder(unit: Decoder) -> ModelText:
     )
 
 
+# Bit i is 1 if output port i of the decoder is defined.
 _MEANING = "(out.nan ? 0 : 1u) | (out.nan || out.inf ? 0 : 4u | (out.zero ? 0 : 2u)) | 0x38"
-"""C expression whose bit i is 1 if output port i of the decoder is defined."""
 
 _DECODER = """\
     fp9_number x = @{name}_code(in->code, @{select});
@@ -46,7 +45,6 @@ _DECODER = """\
 
 
 def upcast(unit: Upcast) -> ModelText:
-    """Return the C model of an upcast, which converts an operand to the result's format."""
     result = unit.result
     words = {
         "name": unit.name,
@@ -69,10 +67,7 @@ _UPCAST = """\
 
 
 def cast(unit: Cast) -> ModelText:
-    """Return the C model of a cast, which scales and rounds the operand of each lane.
-
-    With `amax`, the model also stores the largest finite magnitude since the last clear.
-    """
+    # With `amax`, the model also stores the largest finite magnitude since the last clear.
     lines = []
     names = (unit.lane_names(port) for port in ("x", "result", "flags", "random"))
     drawn = any(mode.needs_bits for mode in unit.roundings)
@@ -134,10 +129,7 @@ def _lane(unit: Cast) -> str:
 
 
 def _threshold(unit: Cast) -> list[str]:
-    """Return the C statements that compute the threshold of hybrid rounding.
-
-    The threshold is a bit string: the lowest bits of the source, and then one or more 1 bits.
-    """
+    # The threshold of hybrid rounding is a bit string: the lowest bits of the source, and then one or more 1 bits.
     taken, ones = HiFloat8.threshold_bits(unit.source)
     value = f"(x & 0x{(1 << taken) - 1:X}) << {ones} | 0x{(1 << ones) - 1:X}" if ones else f"x & 0x{(1 << taken) - 1:X}"
     return [

@@ -15,12 +15,11 @@ from fp9.engines import Engine, Scaling, check_grouped
 from fp9.formats import Format
 
 MOST_PRODUCTS = 1 << 30
-"""Largest number of products in an exact sum."""
 
 
 @dataclass(frozen=True, slots=True)
 class EngineText:
-    """C functions of an accumulator model, and the formats and shared C files that the functions use."""
+    """C functions of an accumulator model, with the formats and shared C files that they use."""
 
     functions: str
     formats: tuple[Format, ...]
@@ -28,18 +27,13 @@ class EngineText:
 
 
 class Operands(NamedTuple):
-    """C parameters that pass the operands of a dot product, and C expressions that read an element of an operand.
-
-    The Python function `element` returns the C expression for an element, given the operand ("a" or "b") and the
-    element's index.
-    """
+    """C parameters that pass the operands of a dot product, and C expressions for their elements."""
 
     parameters: str
     element: Callable[[str, str], str]
 
 
 NUMBERS = Operands("const fp9_number *a, const fp9_number *b", lambda side, index: f"{side}[{index}]")
-"""Operands of a dot product as C arrays of numbers."""
 
 
 def engine_text(
@@ -49,12 +43,10 @@ def engine_text(
     observer: str = "",
     given: Operands = NUMBERS,
 ) -> EngineText:
-    """Return the C functions of an accumulator model for the given operand formats and scale formats.
+    """Return the C functions of an accumulator model for the given operand and scale formats.
 
-    `given` defines the C parameters that pass the operands of a dot product. `observer` is the name of a C function
-    that is called after each rounding of a step or of a total. The observer function is called as `observer(joins,
-    terms, count, addend, code)`. Raises ValueError for an accumulator model with zero_bypass or random bits, and if
-    the accumulator model accepts none of the operand formats.
+    After each rounding, the code calls the C function `observer(joins, terms, count, addend, code)`, if given. Raises
+    ValueError for an accumulator model with zero_bypass or random bits.
     """
     operands = [fmt for fmt in operands if takes(engine, fmt)]
     _check(engine, operands)
@@ -76,16 +68,11 @@ def engine_text(
 
 
 def function_name(engine: Engine, operands: Sequence[Format]) -> str:
-    """Return the prefix of an accumulator model's C function names, such as `fp9_hopper`."""
     name = "fp9_" + re.sub("[^a-z0-9]+", "_", engine.name.lower().replace("=-", "_minus_")).strip("_")
     return name + "_engine" * any(name == f"fp9_{identifier(fmt)}" for fmt in operands)
 
 
 def takes(engine: Engine, fmt: Format) -> bool:
-    """Return whether an accumulator model accepts the given operand format.
-
-    An accumulator model with scaled groups of products accepts only formats that `check_grouped` allows.
-    """
     if engine.step.group is None:
         return True
     try:
@@ -96,7 +83,7 @@ def takes(engine: Engine, fmt: Format) -> bool:
 
 
 def _of_terms(engine: Engine) -> Engine:
-    """Return an equal accumulator model that counts each group of products as one product."""
+    # An equal accumulator model that counts each group of products as one product.
     if engine.step.group is None:
         return engine
     return engine.changed(products=engine.step.products // engine.step.group, group=None)
@@ -166,7 +153,6 @@ def _product(given: Operands, index: str) -> str:
 
 
 def _observed(name: str, engine: Engine, observer: str) -> dict[str, object]:
-    """Return C statements that call the observer function, or empty texts if no observer function is given."""
     if not observer:
         return {"observed": "", "observed_join": ""}
     addend = "addend"
@@ -179,7 +165,7 @@ def _observed(name: str, engine: Engine, observer: str) -> dict[str, object]:
 
 
 def _place(engine: Engine) -> str:
-    """Return a C expression for a term's index in the chunk, where i is the term's index in the step."""
+    # A C expression for a term's index in the chunk, where i is the term's index in the step.
     run, steps = engine.chunk.interleave, engine.steps_of_chunk
     if run is None:
         return "k + i"

@@ -1,4 +1,4 @@
-"""C models of the units `Mul`, `Fma` and `Dot`. The C model of `Mac` uses parts of this module."""
+"""C models of the units `Mul`, `Fma` and `Dot`."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ from fp9.units import Dot, Mul, with_every_bias
 
 
 def mul(unit: Mul) -> ModelText:
-    """Return the C model of a `Mul`, which rounds the product once. A NaN product has the canonical NaN code."""
     sides = (("a", unit.a), ("b", unit.b))
     words = {
         "name": unit.name,
@@ -41,10 +40,6 @@ _MUL = """\
 
 
 def dot(unit: Dot) -> ModelText:
-    """Return the C model of a `Dot` unit.
-
-    One call computes an accumulation step, or a whole chunk that is then added to c.
-    """
     engine, name = unit.engine, unit.name
     lines = [
         *term_lines(unit),
@@ -64,7 +59,7 @@ def dot(unit: Dot) -> ModelText:
 
 
 def _joins(unit: Dot) -> bool:
-    """Return whether the unit sums its products without c, and then adds this sum to c with a further rounding."""
+    # Whether the unit sums its products without c, and then adds this sum to c with a further rounding.
     engine = unit.engine
     return not engine.step.exact and (
         engine.chunk.length is not None or (engine.step.scaling is Scaling.SUMS and unit.scale is not None)
@@ -103,15 +98,11 @@ def flag_lines(unit: Dot | Mul, value: str) -> list[str]:
 
 
 def count_of(unit: Dot) -> int:
-    """Return the number of terms that an operation adds. A term is one product, or the sum of a group of products."""
+    # A term is one product, or the sum of a group of products.
     return unit.products // (unit.engine.step.group or 1)
 
 
 def term_lines(unit: Dot) -> list[str]:
-    """Return the C statements that write an operation's products to the array `term`.
-
-    If the accumulator model scales products, the C statements multiply each product by the scales of its operands.
-    """
     # A unit with an accumulator takes products in port order. A unit for a whole chunk distributes them to its steps.
     order = list(range(unit.products)) if unit.has_state else unit.engine.order(unit.products)
     lines = []

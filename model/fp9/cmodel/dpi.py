@@ -9,12 +9,11 @@ from fp9.units import Unit
 
 
 def function(unit: Unit) -> str:
-    """Return the name under which SystemVerilog calls the model of a unit."""
     return f"{unit.name}_model"
 
 
 def source(unit: Unit) -> str:
-    """Return the C source of the functions that the SystemVerilog package imports. The source is also valid C++.
+    """Return the C and C++ source of the functions that the SystemVerilog package imports.
 
     Raises ValueError for a unit that computes several operations in one call.
     """

@@ -10,10 +10,7 @@ from fp9.formats import FixedFormat, Format, HiFloat8, Kind, PowerOfTwo, ScaledI
 
 
 class Layout(NamedTuple):
-    """Constants of a format that initialise the C struct `fp9_layout`, in the order of the struct's fields.
-
-    If the format has no infinity or no NaN, the constant for its code is -1.
-    """
+    """Constants of a format for the C struct `fp9_layout`, where -1 means a missing infinity or NaN."""
 
     bits: int
     fraction_bits: int
@@ -35,10 +32,6 @@ class Layout(NamedTuple):
 
 
 def layout_of(fmt: Format) -> Layout:
-    """Return the values of the C struct `fp9_layout` for a format with fixed fields.
-
-    The function does not support HiFloat8, whose C functions are separate.
-    """
     fraction_bits, lowest, subnormals = _grid(fmt)
     nan, infinity = fmt.nan_code(False), fmt.inf_code(False)
     last_place = fmt.quantum(fmt.min_normal_exponent)
@@ -64,7 +57,6 @@ def layout_of(fmt: Format) -> Layout:
 
 
 def _grid(fmt: Format) -> tuple[int, int, bool]:
-    """Return the number of fraction bits, the lowest normal exponent, and whether the format has subnormal numbers."""
     match fmt:
         case FixedFormat() | UnsignedFloat():
             return fmt.fraction_bits, fmt.lowest_exponent, fmt.subnormals
@@ -82,15 +74,11 @@ def _nan_at_zero(fmt: Format) -> int:
 
 
 def is_tapered(fmt: Format) -> bool:
-    """Return whether the format is HiFloat8, whose C functions are in `parts/hif8.h`."""
     return isinstance(fmt, HiFloat8)
 
 
 def format_text(fmt: Format) -> str:
-    """Return the C functions `fp9_FORMAT`, `fp9_FORMAT_decode` and `fp9_FORMAT_encode`.
-
-    For HiFloat8, return an empty text. The C functions of HiFloat8 are in the shared file `parts/hif8.h`.
-    """
+    """Return the C functions `fp9_FORMAT`, `fp9_FORMAT_decode` and `fp9_FORMAT_encode` of a format."""
     if is_tapered(fmt):
         return ""
     values = [_literal(field, value) for field, value in layout_of(fmt)._asdict().items()]

@@ -1,7 +1,4 @@
-"""C model of the dual-format floating-point unit (`Fpu`).
-
-The C model calls two C functions: one for a dot product step, and one for a multiply-add.
-"""
+"""C model of the dual-format floating-point unit (`Fpu`)."""
 
 from __future__ import annotations
 
@@ -14,7 +11,6 @@ from fp9.units import Fpu, FpuOp
 
 
 def fpu(unit: Fpu) -> ModelText:
-    """Return the C model of an `Fpu`, which has 8-bit dot products, 16-bit multiply-adds and casts."""
     engine, wide = unit.engine, weights([unit.engine.result.format])
     pair = step(f"{unit.name}_fmma", engine, weights(unit.a) + weights(unit.b), 2)
     single = step(f"{unit.name}_fma", engine.changed(name=f"{engine.name}, 16 bits", products=1), wide + wide, 1)

@@ -1,7 +1,4 @@
-"""Generator of C headers with functions for formats and accumulator models.
-
-The functions convert codes to and from FP32, classify codes, return neighbouring numbers, and compute dot products.
-"""
+"""Generator of C headers that convert and classify codes, and compute dot products."""
 
 from __future__ import annotations
 
@@ -19,10 +16,10 @@ _FP32 = fixed_format("fp32")
 
 
 def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), name: str = "formats") -> str:
-    """Return the text of `fp9_NAME.h`, a C header with functions for formats and accumulator models (engines).
+    """Return the text of `fp9_NAME.h`, a C header for formats and accumulator models (engines).
 
-    The C functions of the accumulator models accept operands in the given formats. Raises ValueError if no format is
-    given, or if an accumulator model has parameters that the C code does not support.
+    The dot products accept operands in the given formats. Raises ValueError without formats, and for unsupported
+    parameters of an accumulator model.
     """
     if not formats:
         raise ValueError("no formats given; give those of the operands, such as e4m3")
@@ -52,7 +49,6 @@ def _quoted(rows: Sequence[Format | Engine]) -> str:
 
 
 def operand_formats(formats: Sequence[Format]) -> list[Format]:
-    """Return those of the given formats in which the C functions accept operands."""
     return [fmt for fmt in formats if fmt.signed and _fits(fmt)]
 
 
@@ -65,7 +61,6 @@ def _fits(fmt: Format) -> bool:
 
 
 def scale_formats(formats: Sequence[Format]) -> list[Format]:
-    """Return those of the given formats in which the C functions accept scale codes."""
     return [fmt for fmt in formats if not fmt.signed and not fmt.has_inf and fmt.bits <= 8]
 
 

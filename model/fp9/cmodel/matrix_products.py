@@ -1,9 +1,7 @@
-"""Generator of CUDA kernels that multiply matrices of codes with the roundings of an accumulator model.
+"""Generator of CUDA kernels that multiply matrices with an accumulator model's roundings.
 
-The two kernels return the same bits. The kernel `fp9_sums` supports every accumulator model, and computes each sum by
-the C function for dot products. The kernel `fp9_tiles` computes tiles of sums with integers, for accumulators that
-align the addend with the products. `fp9_tiles` does not compute a sum that overflows or has an infinity or NaN as
-operand. `fp9_tiles` marks such sums, and the kernel `fp9_sums` then computes the marked sums.
+`fp9_tiles` computes tiles of sums with integers, and marks sums that overflow or have special operands. `fp9_sums`
+computes the marked sums, and supports every accumulator model. Both kernels return the same bits.
 """
 
 from __future__ import annotations
@@ -18,25 +16,24 @@ from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat, Format, fixed_format, floor_log2, format
 from fp9.formats.rounding import Overflow, Rounding
 
+# Rows and columns of a tile of sums.
 TILE = 64
-"""Rows and columns of a tile of sums."""
+# Threads of a CUDA block. Each thread computes 4 x 4 sums of a tile.
 THREADS = 256
-"""Threads of a CUDA block. Each thread computes 4 x 4 sums of a tile."""
+# Smallest number of products per sum that are in shared memory at a time, unless a step has more products.
 _SLAB = 32
-"""Smallest number of products per sum that are in shared memory at a time, unless a step has more products."""
+# Alignment exponent of operands that are zero.
 _NOTHING = -8192
-"""Alignment exponent of operands that are zero."""
 
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """CUDA source with the kernel `fp9_sums` and, if `tiled` is true, also the kernel `fp9_tiles`.
+    """CUDA source with the kernel `fp9_sums` and, if `tiled` is true, also `fp9_tiles`.
 
-    Both kernels take codes a (m, k) and b (k, n) with strides in elements, and write codes d (m, n). The parameters of
-    both kernels are (a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b). A CUDA thread block of `fp9_tiles`
-    has `THREADS` threads and computes `TILE` x `TILE` sums. `redo` (m, n), uint8, marks the sums that `fp9_tiles`
-    does not compute. Each thread of `fp9_sums` computes one sum. If `redo` is a null pointer, the kernel `fp9_sums`
-    computes all sums. Otherwise, `fp9_sums` computes only the sums that `redo` marks.
+    Both kernels have the parameters (a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b): codes a (m, k), b (k,
+    n) and d (m, n), with strides in elements. `redo` (m, n), uint8, marks the sums that `fp9_tiles` leaves to
+    `fp9_sums`. With a null pointer, `fp9_sums` computes all sums. A block of `fp9_tiles` has `THREADS` threads and
+    computes `TILE` x `TILE` sums.
     """
 
     source: str
@@ -44,10 +41,10 @@ class Kernels:
 
 
 def kernels(format_a: Format | str, format_b: Format | str, engine: Engine) -> Kernels:
-    """Return the CUDA source for matrix products of codes in the given formats.
+    """Return CUDA source that multiplies matrices of codes in the given formats.
 
-    Raises ValueError for an accumulator model with random bits or `zero_bypass`. If the accumulator model scales
-    groups of products, operand formats that are too wide or have NaN also raise ValueError.
+    Raises ValueError for an accumulator model with random bits or `zero_bypass`, or with groups that the formats do not
+    fit.
     """
     formats = format(format_a), format(format_b)
     a, b = formats

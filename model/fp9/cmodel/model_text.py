@@ -9,13 +9,11 @@ from fp9.formats import Format
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
-    """C functions and state of a unit's golden model, and the formats and shared C files that the functions use.
+    """C functions and state of a unit's golden model.
 
-    `body` holds the C statements of the function `NAME_model`. `state` is the body of a C struct that holds the
-    unit's registers between operations. For a unit without state, `state` is empty. `reset` holds the C statements
-    that set the state to its value after a hardware reset. `group` is the number of operations that one call
-    computes. `meaning` is a C expression: bit i of its value is 1 if output i is defined. `meaning` is empty if all
-    outputs are always defined.
+    `body` holds the C statements of the function `NAME_model`. `state` declares the registers of a C struct, and
+    `reset` holds the C statements that reset them. One call computes `group` operations. Bit i of the C expression
+    `meaning` is 1 if output i is defined.
     """
 
     formats: tuple[Format, ...]

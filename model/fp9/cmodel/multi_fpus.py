@@ -1,8 +1,6 @@
 """C model of the multi-format floating-point unit (`MultiFpu`).
 
-The generated C code has one function, which computes an operation on the whole word or in one lane. The C function
-adds all terms of an operation exactly, in 64-bit words, and rounds the sum once. C code that is the same for all
-units is in `parts/fpu.h`.
+The C code adds all terms of an operation exactly, in 64-bit words, and rounds the sum once.
 """
 
 from __future__ import annotations
@@ -20,7 +18,6 @@ from fp9.units.multi_fpu import DOTS, EXTREMA, NARROW_BITS, ROUNDED, SIGN_INJECT
 
 
 def multi_fpu(unit: MultiFpu) -> ModelText:
-    """Return the C model of a `MultiFpu` specification."""
     words = {
         "name": unit.name,
         "operations": listed([f"{unit.name}_{op.value}" for op in unit.operations], 4),
@@ -41,7 +38,6 @@ def multi_fpu(unit: MultiFpu) -> ModelText:
 
 
 def _formats(unit: MultiFpu) -> str:
-    """Return C functions that decode a code of a selected format, and that round to a selected format."""
     rounded = any(op in ROUNDED for op in unit.operations)
     fixed = "" if unit.wide_overflow else filled(_WIDE, {"narrow": NARROW_BITS})
     fixed += "" if all(fmt.has_nan for fmt in unit.formats) else _FINITE
@@ -65,7 +61,6 @@ def _ones(unit: MultiFpu) -> str:
 
 
 def _facts(fmt: Format) -> str:
-    """Return a C initialiser for a struct `fp9_facts`, which holds a format's width, exponent limit and NaN codes."""
     nan = fmt.nan_code(False) or 0
     signals = isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE
     quiet = 1 << fmt.fraction_bits - 1 if isinstance(fmt, FixedFormat) and signals else 0
@@ -84,12 +79,10 @@ def _sums(unit: MultiFpu) -> bool:
 
 
 def _terms(unit: MultiFpu) -> int:
-    """Return the largest number of terms that any operation of the unit adds."""
     return max(2, unit.dot_products + 1)
 
 
 def _sum(unit: MultiFpu) -> str:
-    """Return the C function that adds terms exactly, or an empty text for a unit without sums."""
     numbers = weights(unit.formats)
     every = joined([numbers, numbers + numbers])
     words = {"name": unit.name, "weight": every.lowest, "limbs": every.limbs(_terms(unit))}
@@ -97,10 +90,6 @@ def _sum(unit: MultiFpu) -> str:
 
 
 def _selected(unit: MultiFpu, ports: Container[str]) -> Iterator[str]:
-    """Yield C statements that read the ports which select formats, rounding modes and policies.
-
-    If a select port's value is too large, the C statements use the last choice.
-    """
     counts: list[tuple[str, str, Callable[[MultiFpu], int]]] = [("op", "op", lambda lane: len(lane.operations))]
     for name in (*unit.operands, "result"):
         counts.append((f"{name}_format", unit.format_port(name), lambda lane: len(lane.formats)))
@@ -113,14 +102,12 @@ def _selected(unit: MultiFpu, ports: Container[str]) -> Iterator[str]:
 
 
 def _random(unit: MultiFpu) -> str:
-    """Return the C statements that read the random bits of a lane."""
     words = [f"in->{name}" for name in unit.random_ports]
     drawn = "".join(f"low == {low} ? {word} : " for word, (low, _) in zip(words, unit.lane_places[:-1], strict=False))
     return f"    p.random = {drawn}{words[-1]};\n    p.random_bits = {unit.random_bits};\n" if words else ""
 
 
 def _threshold(unit: MultiFpu) -> str:
-    """Return the C statements that set the threshold of hybrid rounding. Without a threshold, `rna` replaces it."""
     if Rounding.HYBRID not in unit.roundings:
         return ""
     lines = ["    if (p.rounding == FP9_HYBRID) {", "        p.rounding = FP9_RNA;"]
@@ -138,7 +125,6 @@ def _threshold(unit: MultiFpu) -> str:
 
 
 def _operation(unit: MultiFpu) -> str:
-    """Return the C function that computes one operation, either of the whole word or of a single lane."""
     keeping = [f"op == {unit.name}_{op.value}" for op in unit.operations if op in (*SIGN_INJECTIONS, *EXTREMA)]
     rounded = any(op in ROUNDED for op in unit.operations)
     ports = {port.name for port in unit.inputs}
@@ -288,6 +274,7 @@ _ROUNDED = """\
 
 _BOXES = " | (@{word} & ~((uint32_t)0xFFFFFFFF >> (32 - @{name}_format(result_format).bits)))"
 
+# C cases of each operation group. A case returns a code, leaves terms to be summed, or leaves a number to be rounded.
 _CASES = {
     FpuGroup.ADDMUL: """\
     case @{name}_fmadd: case @{name}_fmsub: case @{name}_fnmsub: case @{name}_fnmadd:
@@ -354,8 +341,6 @@ _CASES = {
         break;
 """,
 }
-"""C cases of each operation group. A case returns a code, leaves terms to be summed, or leaves a number to be rounded.
-"""
 
 _BODY = """\
     uint32_t flags = 0, code = 0, raised;

@@ -10,27 +10,23 @@ from fp9.units import BIAS_BITS, Port
 
 
 def struct_of(name: str, ports: Sequence[Port]) -> str:
-    """Return a C struct with one field for each port."""
     lines = [f"    {c_type(port.width)} {port.name}; /* [{port.width}] {port.doc} */" for port in ports]
     return "\n".join(["typedef struct {", *lines, f"}} {name};", ""])
 
 
 def c_type(width: int) -> str:
-    """Return the smallest unsigned C type that holds `width` bits."""
     return next(f"uint{bits}_t" for bits in (8, 16, 32, 64) if width <= bits)
 
 
 def signed(port: str, width: int) -> str:
-    """Return a C expression that reads a port as a two's complement integer."""
     half = 1 << (width - 1)
     return f"((int)({port} ^ {half}) - {half})"
 
 
 def reader(name: str, formats: Sequence[Format], bias_port: bool, bypass: bool = False) -> str:
-    """Return the C function `NAME(code, format, bias)`, which decodes a code.
+    """Return a C function that decodes a code, and whose argument `format` is an index into `formats`.
 
-    The C argument `format` is an index into `formats`. With `bypass`, the C function decodes the merged NaN-Inf code
-    to a NaN with significand 1. `fp9_bypassed_product` recognises NaN-Inf by this significand.
+    With `bypass`, the merged NaN-Inf code decodes to a NaN with significand 1, which `fp9_bypassed_product` recognises.
     """
     cases = []
     for number, fmt in enumerate(formats):
@@ -58,7 +54,6 @@ def _extra_bias(fmt: Format) -> int:
 
 
 def select(operand: str, ports: Sequence[Port]) -> str:
-    """Return C text with the last two arguments of an operand's decoding function: format index and bias."""
     names = {port.name for port in ports}
     chosen = f"in->{operand}_format" if f"{operand}_format" in names else "0"
     bias = signed(f"in->{operand}_bias", BIAS_BITS) if f"{operand}_bias" in names else "0"
@@ -66,7 +61,6 @@ def select(operand: str, ports: Sequence[Port]) -> str:
 
 
 def extra_parts(formats: Sequence[Format], bias_port: bool, bypass: bool) -> list[str]:
-    """Return the names of additional shared C files that a bias port or `bypass` makes necessary."""
     return ["moved"] * (bias_port and any(fmt.programmable_bias for fmt in formats)) + ["bypass"] * bypass
 
 

@@ -11,10 +11,7 @@ from fp9.units import TENSOR_SCALE, Quantiser
 
 
 def quantiser(unit: Quantiser) -> ModelText:
-    """Return the C model of a quantiser.
-
-    If a block takes several operations of the unit, one call of the C model still computes the whole block.
-    """
+    # One call of the C model computes a whole block, even if the block takes several operations of the unit.
     block, lanes = unit.block, unit.width
     words = {
         "name": unit.name,

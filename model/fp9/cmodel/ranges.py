@@ -13,17 +13,16 @@ LIMB = 64
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Exponent range of a sum's terms: each term is a multiple of 2^`lowest` and less than 2^`highest`."""
+    """Exponent range of a sum's terms: multiples of 2^`lowest`, and less than 2^`highest`."""
 
     lowest: int
     highest: int
 
     def __add__(self, other: Weights) -> Weights:
-        """Return the exponent range of products whose factors are in the ranges `self` and `other`."""
+        """Return the exponent range of products whose factors have the given exponent ranges."""
         return Weights(self.lowest + other.lowest, self.highest + other.highest)
 
     def bits(self, terms: int) -> int:
-        """Return the number of bits for the magnitude of a sum of `terms` terms."""
         return self.highest - self.lowest + terms.bit_length()
 
     def limbs(self, terms: int) -> int:
@@ -32,7 +31,6 @@ class Weights:
 
 
 def weights(formats: Iterable[Format]) -> Weights:
-    """Return the exponent range that covers all numbers of the given formats."""
     each = [_weights(fmt) for fmt in formats]
     return joined(each)
 
@@ -43,12 +41,11 @@ def _weights(fmt: Format) -> Weights:
 
 
 def _largest(fmt: Format) -> Fraction:
-    """Return the largest magnitude of any code, including the lowest integer, which casts never return."""
+    # The lowest two's complement integer counts, although casts never return it.
     if fmt.twos_complement:
         return max(abs(fmt.value_of(code)) for code in range(1 << fmt.bits) if fmt.kind_of(code) is Kind.FINITE)
     return fmt.max_magnitude
 
 
 def joined(each: Sequence[Weights]) -> Weights:
-    """Return the smallest exponent range that covers all given ranges."""
     return Weights(min(w.lowest for w in each), max(w.highest for w in each))

@@ -9,25 +9,25 @@ from fp9.cmodel.text import OVERFLOWS, ROUNDINGS, comment, filled, identifier
 from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat
 
+# Largest width in bits of an exact sum in a 64-bit integer. `fp9_add` needs the remaining bits.
 NARROW = 60
-"""Largest width in bits of an exact sum in a 64-bit integer. `fp9_add` needs the remaining bits."""
 
 CUTS = {Truncation.ZERO: "FP9_CUT_ZERO", Truncation.FLOOR: "FP9_CUT_FLOOR", Truncation.JAM: "FP9_CUT_JAM"}
 
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """C text of a step function, and the names of the shared C source files that the function needs."""
+    """C text of a step function, and the shared C source files that it needs."""
 
     text: str
     parts: tuple[str, ...]
 
 
 def step(name: str, engine: Engine, products: Weights, count: int, grouped: bool = False) -> Step:
-    """Return the C function `NAME_step` for at most `count` terms in the exponent range `products`.
+    """Return the C function `NAME_step`, which adds terms to an addend and rounds the sum.
 
-    The C function takes the terms and the addend as numbers, returns the code of the result, and sets flags. If
-    `grouped` is true, the C function adds one term for each group of products: the sum of the group.
+    At most `count` terms lie in the exponent range `products`. If `grouped` is true, each term is the sum of a group of
+    products.
     """
     words = _words(name, engine) | {"count": count}
     if engine.window.width is None:
@@ -72,10 +72,6 @@ def nan_codes(engine: Engine) -> tuple[str, str]:
 
 
 def layout(engine: Engine) -> str:
-    """Return the C identifier of the format to which an exact accumulator rounds.
-
-    Raises ValueError for a result format without fixed fields, such as HiFloat8.
-    """
     if not isinstance(engine.result.format, FixedFormat):
         raise ValueError(
             f"engine {engine.name}: result={engine.result.format.name} given; the C functions of exact engines round "
@@ -100,7 +96,6 @@ def _fused(engine: Engine, products: Weights, count: int, words: dict[str, objec
 
 
 def addend_format(engine: Engine) -> FixedFormat:
-    """Return the format of an engine's addend."""
     return engine.addend_format
 
 

@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     from fp9.formats import Format
 
 WIDTH = 120
-"""Maximum line length of a generated header, in columns."""
 
 ROUNDINGS = {mode: f"FP9_{mode.name}" for mode in Rounding}
 OVERFLOWS = {mode: "FP9_TO_INF" if mode is Overflow.INF else f"FP9_{mode.name}" for mode in Overflow}
@@ -22,7 +21,6 @@ NAN_SIGNS = {sign: f"FP9_SIGN_{sign.name}" for sign in NanSign}
 
 
 def part(name: str, suffix: str = ".h") -> str:
-    """Return the text of the shared C source file `parts/NAME.h`."""
     return resources.files("fp9.cmodel").joinpath("parts", f"{name}{suffix}").read_text()
 
 
@@ -38,20 +36,15 @@ def identifier(fmt: Format) -> str:
 
 
 def comment(text: str) -> str:
-    """Return text as a C comment, wrapped to `WIDTH` columns."""
     lines = textwrap.wrap(text, WIDTH - 6)
     return "/* " + "\n   ".join(lines) + " */\n"
 
 
 def chosen(port: str, values: Iterable[str]) -> str:
-    """Return a C expression that selects a value by the number on a port.
-
-    If the number is too large, the expression selects the last value.
-    """
+    """Return a C expression that selects a value by a port's number, and the last value above the range."""
     *before, last = values
     return "".join(f"{port} == {number} ? {value} : " for number, value in enumerate(before)) + last
 
 
 def listed(values: Iterable[object], indent: int = 8) -> str:
-    """Return the values separated by commas, wrapped to `WIDTH` columns."""
     return ("\n" + " " * indent).join(textwrap.wrap(", ".join(map(str, values)), WIDTH - 2 - indent))

@@ -1,7 +1,4 @@
-"""Build of the explorer's WebAssembly module, from formats and accumulator models in C.
-
-After a change of formats, accumulator models or C code, `python -m fp9.cmodel.webassembly` builds the module again.
-"""
+"""Build of the explorer's WebAssembly module: `python -m fp9.cmodel.webassembly`."""
 
 from __future__ import annotations
 
@@ -30,7 +27,6 @@ _HEAD = "#define FP9_NO_FLOAT\n#define FP9_FN static __attribute__((noinline, un
 
 
 def source() -> str:
-    """Return the C source of the WebAssembly module, with all formats and accumulator models of the explorer's page."""
     operands = [fmt for fmt in operand_formats(FORMAT_LIST) if fmt.bits <= TABLE_BITS]
     made = [engine_text(engine, operands, [], "observe") for engine in ENGINE_LIST]
     formats = [*FORMAT_LIST, *(fmt for text in made for fmt in text.formats)]
@@ -81,18 +77,14 @@ def _sum(engine: Engine, operands: Sequence[Format]) -> str:
 
 
 def digest(text: str) -> str:
-    """Return the SHA-256 digest of C source.
-
-    The hash does not change if only comments or white space in the C source change.
-    """
+    # Comments and white space do not change the digest.
     return hashlib.sha256(" ".join(re.sub(r"/\*.*?\*/", " ", text, flags=re.DOTALL).split()).encode()).hexdigest()
 
 
 def module(text: str) -> bytes:
     """Return the WebAssembly module that Clang or Zig compiles from C source.
 
-    A custom section of the WebAssembly module holds a hash of the C source. Raises FileNotFoundError if no compiler is
-    installed.
+    A custom section holds the digest of the C source. Raises FileNotFoundError if no compiler is installed.
     """
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, "module.wasm")
@@ -116,7 +108,6 @@ def _section(name: str, content: str) -> bytes:
 
 
 def main() -> None:
-    """Build the WebAssembly module, and write it to the folder of the explorer's page."""
     made = module(source())
     MODULE.write_bytes(made)
     print(f"{MODULE}: {len(made):,} bytes")

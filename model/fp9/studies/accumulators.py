@@ -1,8 +1,4 @@
-"""Rounding errors of accumulators, and reproductions of published experiments.
-
-Random vectors are rounded to the operand formats. Each accumulator model's sums are then compared with the exact sums
-of the same codes.
-"""
+"""Rounding errors of accumulators, and reproductions of published experiments."""
 
 from __future__ import annotations
 
@@ -34,7 +30,6 @@ DISTRIBUTIONS: dict[str, Draw] = {
     "uniform_mean_1": lambda rng, shape: rng.uniform(1 - np.sqrt(3), 1 + np.sqrt(3), size=shape),
     "lognormal": lambda rng, shape: rng.lognormal(size=shape) * rng.choice([-1.0, 1.0], size=shape),
 }
-"""Built-in distributions of operands, before rounding to the operand formats."""
 
 
 @dataclass(frozen=True)
@@ -67,9 +62,8 @@ def sum_errors(
 ) -> list[Errors]:
     """Return the rounding errors of each accumulator model, for each number K of products.
 
-    The arrays `a` and `b` hold codes of shape (n, k). Each sum adds the first K products of a row of `a` and the same
-    row of `b`. Sums whose exact value is 0, infinite or NaN are excluded. Raises ValueError for a K outside 1..k, and
-    for accumulator models that do not support the formats.
+    The arrays `a` and `b` hold codes of shape (n, k). Each sum adds the first K products of a row. Sums whose exact
+    value is 0, infinite or NaN are excluded. Raises ValueError for a K outside 1..k, and for unsupported formats.
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:
@@ -112,10 +106,7 @@ def _errors(name: str, depth: int, sums: NDArray[np.float64], exact: NDArray[np.
 
 
 def draw_codes(distribution: str, fmt: str, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[Any]:
-    """Return codes of random numbers with a built-in distribution.
-
-    Raises ValueError for an unknown distribution.
-    """
+    """Return codes of random numbers with a built-in distribution."""
     if distribution not in DISTRIBUTIONS:
         raise ValueError(f"distribution {distribution!r} is not known; choose one of {', '.join(DISTRIBUTIONS)}")
     codes: NDArray[Any] = encode(DISTRIBUTIONS[distribution](rng, shape), format(fmt))
@@ -132,9 +123,8 @@ def operands(
 ) -> tuple[NDArray[Any], NDArray[Any]]:
     """Return the codes of both operands, shape (n, k), from .npy files or from random numbers.
 
-    Numbers from files are rounded to the formats of the operands. Without files, the function generates `sums` x
-    `depth` random numbers for each operand. Raises ValueError if only one file is given, if a file does not hold
-    numbers, or if shapes differ. Raises ValueError for more than `MOST_PRODUCTS` random products.
+    Without files, each operand has `sums` x `depth` random numbers. Raises ValueError if only one file is given, if
+    shapes differ, or for more than `MOST_PRODUCTS` random products.
     """
     if files == (None, None):
         rng = np.random.default_rng(seed)
@@ -153,8 +143,8 @@ def operands(
 
 
 DEFAULT_DEPTH = 4096
+# Operands, sums and exact sums are in memory at once.
 MOST_PRODUCTS = 1 << 27
-"""Largest number of products in a measurement. Operands, sums and exact sums are in memory at once."""
 
 
 def _loaded(file: Path) -> NDArray[Any]:
@@ -172,9 +162,9 @@ def _loaded(file: Path) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Published:
-    """Published experiment: its set-up, accumulator models and depths, and the errors that the source reports.
+    """Published experiment: its set-up, and the errors that the source reports.
 
-    `figures` maps a pair (accumulator model, depth) to the published errors. Models have the names of `Errors.engine`.
+    `figures` maps a pair (accumulator model, depth) to the published errors.
     """
 
     name: str
@@ -246,10 +236,7 @@ PUBLISHED: dict[str, Published] = {
 
 
 def reproduce(name: str, seed: int = 0, progress: Progress | None = None) -> list[Errors]:
-    """Repeat a published experiment, and return the rounding errors of each accumulator model.
-
-    Raises ValueError for an unknown experiment.
-    """
+    """Repeat a published experiment, and return the rounding errors of each accumulator model."""
     if name not in PUBLISHED:
         raise ValueError(f"experiment {name!r} is not known; choose one of {', '.join(PUBLISHED)}")
     experiment = PUBLISHED[name]

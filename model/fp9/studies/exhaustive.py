@@ -1,9 +1,7 @@
 """Exhaustive check of casts on all 2^32 float32 patterns.
 
-fp9's casts are compared with other packages, and with the thresholds of the slow exact reference (oracle). `python -m
-fp9.studies.exhaustive` runs on all cores and shows progress. The work is divided into shards. A shard is 2^26 patterns
-of one cast. Finished shards are recorded in a file, so that an interrupted run can be resumed. The last line of the
-output is the number of compared casts.
+`python -m fp9.studies.exhaustive` divides the work into shards of 2^26 patterns. Finished shards are recorded in a
+file, so that an interrupted run can be resumed.
 """
 
 from __future__ import annotations
@@ -44,10 +42,7 @@ Answer = Callable[["NDArray[np.uint32]"], "NDArray[Any]"]
 
 @dataclass(frozen=True)
 class Check:
-    """Check of one cast on all float32 numbers.
-
-    `beside` names the package or reference model that the cast is compared with.
-    """
+    """Check of one cast on all float32 numbers, against the package or reference model `beside`."""
 
     fmt: str
     rounding: Rounding
@@ -56,16 +51,15 @@ class Check:
 
     @property
     def name(self) -> str:
-        """Return the name by which the file of finished shards identifies the check."""
         return f"float32 -> {self.fmt} {self.rounding.value} {self.overflow.value} beside {self.beside}"
 
 
 def checks() -> list[Check]:
-    """Return all checks of casts.
+    """Return all checks of casts, each with its reference.
 
-    Casts with round to nearest even are compared with ml_dtypes. Casts to hif8 with ties away from zero are compared
-    with en_dtypes. Casts with a monotone rounding mode are compared with the thresholds of the slow exact reference
-    (oracle). Casts with hybrid rounding are compared with the definition in the HiFloat8 paper (section 3.2).
+    Round to nearest even is compared with ml_dtypes, and hif8 with ties away from zero with en_dtypes. Monotone
+    rounding modes are compared with the thresholds of the slow exact reference (oracle). Hybrid rounding is compared
+    with its definition in the HiFloat8 paper (section 3.2).
     """
     beside = [Check(name, Rounding.RNE, Overflow.INF, "ml_dtypes") for name in ML_DTYPES]
     beside.append(Check("hif8", Rounding.RNA, Overflow.INF, "en_dtypes"))
@@ -81,10 +75,7 @@ def _answer(check: Check) -> Answer:
 
 
 def _package(check: Check) -> Answer:
-    """Return a function that casts float32 patterns with another package.
-
-    In the results of the other package, all NaN codes are replaced by fp9's NaN code.
-    """
+    # Other packages have several NaN codes, so that the comparison replaces all of them by fp9's NaN code.
     module = importlib.import_module(check.beside)
     alias = next(a for a, name in ALIASES.items() if name == check.fmt and hasattr(module, a))
     dtype, fmt = np.dtype(getattr(module, alias)), format(check.fmt)
@@ -139,11 +130,7 @@ def _thresholds(check: Check) -> Answer:
 
 
 def _fields(check: Check) -> Answer:
-    """Return a function that casts float32 patterns with hybrid rounding.
-
-    In stochastic binades, a number rounds up if its bit field F is at least its bit field T. In other binades, numbers
-    round to nearest.
-    """
+    # In stochastic binades, a number rounds up if its bit field F is at least its bit field T (HiFloat8, section 3.2).
     nearest = _thresholds(Check(check.fmt, Rounding.RNA, check.overflow, "thresholds"))
     sides = [_hybrid_side(check, negative) for negative in (False, True)]
 
@@ -212,10 +199,7 @@ def _work(task: tuple[Check, int]) -> tuple[str, int, int]:
 
 
 def run(folder: Path, show: Callable[[str], None], processes: int | None = None) -> dict[str, int]:
-    """Run all unfinished shards, and return the number of compared patterns for each check.
-
-    Raises ValueError at a difference. After an error, the file still lists all shards that were finished before.
-    """
+    """Run all unfinished shards, and return the number of compared patterns for each check."""
     folder.mkdir(parents=True, exist_ok=True)
     listed = folder / "done.json"
     done: dict[str, list[int]] = json.loads(listed.read_text()) if listed.exists() else {}
@@ -232,7 +216,6 @@ def run(folder: Path, show: Callable[[str], None], processes: int | None = None)
 
 
 def main(arguments: list[str]) -> None:
-    """Run `python -m fp9.studies.exhaustive [--out FOLDER]`."""
     folder = Path(arguments[1]) if arguments[:1] == ["--out"] else Path("build/exhaustive-casts")
     compared = run(folder, lambda line: print(f"\r{line}", end="", flush=True))
     print()

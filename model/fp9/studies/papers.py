@@ -1,10 +1,7 @@
-"""Figures (numbers) about formats that papers print, with the figures that fp9 computes.
+"""Figures about formats that papers print, with the figures that fp9 computes.
 
-The sources are:
-
-- Graphcore, Table 1 (Noune et al., arXiv 2206.02915),
-- the ranges of HFP8 (Sun et al., NeurIPS 2019),
-- HiFloat8, Tables 2 to 4 (Luo et al., arXiv 2409.16626).
+Sources: Graphcore, Table 1 (Noune et al., arXiv 2206.02915), the ranges of HFP8 (Sun et al., NeurIPS 2019), and
+HiFloat8, Tables 2 to 4 (Luo et al., arXiv 2409.16626).
 """
 
 from __future__ import annotations
@@ -28,12 +25,10 @@ class Figure:
 
     @property
     def agrees(self) -> bool:
-        """Return whether the computed figure equals the printed figure in every digit."""
         return self.computed == self.printed
 
 
 def figures() -> list[Figure]:
-    """Return all printed figures (numbers) of all papers, in order."""
     return [*_graphcore(), *_hfp8(), *_hif8_dot_field(), *_hif8_denormals(), *_hif8_typical()]
 
 
@@ -56,10 +51,7 @@ def dynamic_range(fmt: FixedFormat) -> float:
 
 
 def signal_to_noise(fmt: FixedFormat) -> float:
-    """Return the signal-to-noise ratio by Graphcore's formula 7.44 + 6.02 p', in dB.
-
-    The precision p' counts the hidden bit.
-    """
+    """Return the signal-to-noise ratio in dB, by Graphcore's formula 7.44 + 6.02 p', with the hidden bit in p'."""
     return 7.44 + 6.02 * (fmt.fraction_bits + 1)
 
 
@@ -73,11 +65,7 @@ def _graphcore() -> Iterator[Figure]:
 
 
 def _hfp8() -> Iterator[Figure]:
-    """Yield the figures of HFP8's ranges.
-
-    HFP8's paper treats the codes of zero and NaN-Inf as numbers. In HFP8's paper, the smallest number is 2^-bias, and
-    all bits of the largest number are 1.
-    """
+    # The paper treats the codes of zero and NaN-Inf as numbers: the smallest is 2^-bias, the largest has only 1 bits.
     for bias, smallest, largest in ((0, "2^-7", "480"), (4, "2^-11", "30")):
         fmt = format(f"hfp8_143(bias={bias},reserve_top=False)")
         assert isinstance(fmt, FixedFormat)

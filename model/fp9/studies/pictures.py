@@ -1,8 +1,4 @@
-"""Pictures of formats: precision over exponent, maps of all codes, and rounding staircases.
-
-Each plotting function returns a matplotlib figure. `draw` writes the figures as SVG and PNG. The extra fp9[rtl]
-installs matplotlib.
-"""
+"""Pictures of formats: precision over exponent, maps of all codes, and rounding staircases."""
 
 from __future__ import annotations
 
@@ -27,7 +23,7 @@ _SIDE = 16
 
 
 def precision(fmt: Format) -> tuple[list[int], list[int]]:
-    """Return each binade's exponent and number of significand bits, with the leading bit."""
+    """Return the exponent and the number of significand bits of each binade, with the leading bit."""
     low, high = floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.max_magnitude)
     exponents = list(range(low, high + 1))
     return exponents, [1 + e - fmt.quantum(e) for e in exponents]
@@ -45,10 +41,9 @@ def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m
 
 
 def code_map(name: str) -> Figure:
-    """Plot the 256 codes of an 8-bit format as a grid. The colour shows log2 of the magnitude.
+    """Plot the 256 codes of an 8-bit format as a grid, coloured by log2 of the magnitude.
 
-    The first hex digit of a code is the row, and the second hex digit is the column. Raises ValueError for formats of
-    other widths.
+    Rows are the first hex digit, columns the second.
     """
     fmt = format(name)
     if fmt.bits != 8:
@@ -68,16 +63,13 @@ def code_map(name: str) -> Figure:
 
 
 def _on(ground: NDArray[Any]) -> str:
-    """Return black or white: the text colour with more contrast on `ground` (WCAG 2 relative luminance)."""
+    # The text colour with more contrast (WCAG 2 relative luminance).
     red, green, blue, _ = ground
     return "black" if 0.2126 * red**2.2 + 0.7152 * green**2.2 + 0.0722 * blue**2.2 > 0.18 else "white"
 
 
 def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: float | None = None) -> Figure:
-    """Plot the result of a cast over its input, from zero to `top`.
-
-    The default of `top` is 12 times the smallest number.
-    """
+    """Plot the result of a cast over its input, from zero to `top` (default: 12 times the smallest number)."""
     fmt = format(name)
     x = np.linspace(0, top or 12 * fmt.smallest, 2000)
     figure, axes = _axes(7, 5)
@@ -90,10 +82,7 @@ def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: 
 
 
 def draw(folder: Path) -> list[Path]:
-    """Write the standard pictures as SVG and PNG, and return the paths of the files.
-
-    Raises OSError if the folder is not writable.
-    """
+    """Write the standard pictures of formats as SVG and PNG, and return the paths of the files."""
     figures = {"precision": precision_over_exponent()}
     for name in ("e4m3", "hif8", "hfp8_143"):
         figures[f"codes_{name}"] = code_map(name)

@@ -20,7 +20,7 @@ KINDS = ("svg", "png", "pdf")
 
 
 def draw(errors: Sequence[Errors], measure: str, label: str, path: Path) -> None:
-    """Plot the absolute value of an error measure over K. Both axes are logarithmic, and zeros are left out.
+    """Plot the absolute value of an error measure over K, with two logarithmic axes and without zeros.
 
     Equal errors give equal SVG. Raises ValueError for an unsupported file type, and if all errors are zero.
     """

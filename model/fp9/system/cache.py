@@ -1,7 +1,7 @@
 """Cache folder of limited size, for results that can be recomputed, such as compiled units.
 
-The folder is `$FP9_CACHE` if set, and otherwise `~/.cache/fp9`. Each kind of result has a subfolder. A cache entry is a
-file or folder that is written atomically. A cache entry whose name starts with a dot is incomplete.
+The folder is `$FP9_CACHE` if set, and otherwise `~/.cache/fp9`. A cache entry is written atomically, and has a name
+with a dot until it is complete.
 """
 
 from __future__ import annotations
@@ -30,20 +30,16 @@ KINDS = {
     "verilated": "units compiled for sweeps and proofs by simulation",
     "durations": "how long commands took",
 }
-"""Subfolders of the cache, with a description of the contents."""
 
+# Seconds for which a cache entry counts as in use after its creation or last use.
 _IN_USE = 3600.0
-"""Seconds for which a cache entry counts as in use after its creation or last use."""
 
 _ANEW: ContextVar[bool] = ContextVar("fp9 measures again", default=False)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Cache entry: its path, its size in bytes, and the time of its last use.
-
-    `used` is the time of creation or last use, in seconds since the epoch.
-    """
+    """Cache entry: path, size in bytes, and time of last use in seconds since the epoch."""
 
     path: Path
     size: int
@@ -51,13 +47,11 @@ class Entry:
 
 
 def root() -> Path:
-    """Return the path of the cache folder."""
     place = os.environ.get(PLACE)
     return Path(place) if place else Path.home() / ".cache" / "fp9"
 
 
 def folder(kind: str) -> Path:
-    """Return the cache subfolder for one of the kinds in `KINDS`."""
     return root() / kind
 
 
@@ -95,10 +89,7 @@ def touch(path: Path) -> None:
 
 
 def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
-    """Remove all cache entries of the given kinds, and return the removed entries.
-
-    Raises OSError if an entry cannot be removed.
-    """
+    """Remove all cache entries of the given kinds, and return the removed entries."""
     removed = [entry for kind in kinds for entry in entries(kind)]
     for entry in removed:
         _remove(entry.path)
@@ -106,10 +97,9 @@ def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
 
 
 def keep_within_bound() -> list[Entry]:
-    """Remove the least recently used cache entries until the cache is within its limit.
+    """Remove the least recently used cache entries until the cache is within its size limit.
 
-    The function returns the removed entries. Entries used in the last hour are not removed, because another process may
-    be about to read them.
+    Entries of the last hour stay, because another process may be about to read them.
     """
     kept = sorted((entry for kind in KINDS for entry in entries(kind)), key=lambda entry: entry.used)
     surplus, now, removed = sum(entry.size for entry in kept) - bound(), time.time(), []
@@ -123,7 +113,7 @@ def keep_within_bound() -> list[Entry]:
 
 
 def _remove(path: Path) -> None:
-    """Rename a cache entry and then remove it, so that no process reads a partly removed entry."""
+    # Rename the entry first, so that no process reads a partly removed entry.
     gone = path.with_name(f".{path.name}.{os.getpid()}.gone")
     with contextlib.suppress(FileNotFoundError):
         path.rename(gone)
@@ -138,7 +128,7 @@ def _remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def recomputing(wanted: bool = True) -> Iterator[None]:
-    """Context manager that makes fp9 recompute cached results and replace them."""
+    """Make fp9 recompute cached results and replace them (context manager)."""
     token = _ANEW.set(wanted)
     try:
         yield
@@ -147,5 +137,4 @@ def recomputing(wanted: bool = True) -> Iterator[None]:
 
 
 def is_anew() -> bool:
-    """Return whether results are recomputed even if they are in the cache."""
     return _ANEW.get()

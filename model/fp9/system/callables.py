@@ -10,9 +10,9 @@ from typing import Any
 
 
 def named(name: str) -> Callable[..., Any]:
-    """Load the function `module:function`. The function's module may be in the current working directory.
+    """Load the function `module:function`, whose module may be in the current working directory.
 
-    Raises ValueError if the name has another form, or if the module or the function cannot be loaded.
+    Raises ValueError if the name has another form, or if the function cannot be loaded.
     """
     module, colon, path = name.partition(":")
     if not (module and colon and path):

@@ -1,4 +1,4 @@
-"""Atomic file writes. Pipes, devices and standard output (`-`) are written directly, without a temporary file."""
+"""Atomic file writes. Pipes, devices and standard output (`-`) are written directly."""
 
 from __future__ import annotations
 
@@ -18,12 +18,11 @@ _LINKS = 40
 
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
-    """Write a file atomically. If the folder is missing, create it.
+    """Write a file atomically, by a temporary file in the same folder that is then renamed.
 
-    The data go to a temporary file in the same folder, and the temporary file is then renamed. If the path is a
-    symbolic link, the target of the link is written. An existing file keeps its mode and, if permitted, its owner.
-    Pipes, devices and open descriptors (`/dev/stdout`) are written directly, without a temporary file. The path `-`
-    means standard output. Raises OSError, with the name of the file, if the file cannot be written.
+    A missing folder is created. For a symbolic link, the target is written. An existing file keeps its mode and, if
+    permitted, its owner. Pipes, devices and open descriptors are written directly, and `-` means standard output.
+    Raises OSError, with the name of the file, if the file cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)
@@ -54,7 +53,6 @@ def _write_to_standard_output(data: bytes) -> None:
 
 
 def _is_written_through(path: Path) -> bool:
-    """Return whether the path is a pipe, a device or a descriptor, which cannot be written atomically."""
     try:
         mode = path.stat().st_mode
     except OSError:
@@ -94,10 +92,7 @@ def _write_and_rename(path: Path, data: bytes) -> None:
 
 
 def _take_place(temporary: Path, path: Path) -> None:
-    """Rename the temporary file to `path`. If `path` exists, keep its mode and owner.
-
-    A new file gets the default mode.
-    """
+    # An existing file keeps its mode and owner, and a new file gets the default mode.
     try:
         before = path.stat()
     except FileNotFoundError:

@@ -11,35 +11,25 @@ DISTRIBUTION = "fp9"
 
 
 class MissingTool(RuntimeError):
-    """Error for a program, package or data file that is not installed.
-
-    The message is one sentence that says how to install the missing tool.
-    """
+    """Error for a missing program, package or data file, with a sentence that says how to install it."""
 
     @property
     def what(self) -> str:
-        """Return the part of the message that names the missing tool, without the install command.
-
-        The install command contains a local path, which must not appear on published pages.
-        """
+        # The install command contains a local path, which must not appear on published pages.
         return str(self).partition(";")[0]
 
 
 def install_hint(extra: str) -> str:
     """Return the command that installs the packages of an extra.
 
-    No package index has fp9. The install command names the source folder or wheel from which pip installed fp9 (PEP
-    610). If pip has recorded no source, the command names the current folder.
+    No package index has fp9. The command names the source folder or wheel from which pip installed fp9 (PEP 610), or
+    else the current folder.
     """
     editable, origin = _origin()
     return f"pip install {'-e ' if editable else ''}'{origin}[{extra}]'"
 
 
 def _origin() -> tuple[bool, str]:
-    """Return whether fp9 is an editable installation, and the source folder or wheel that it comes from.
-
-    If the installation source is unknown or missing, the source folder is `.`.
-    """
     try:
         recorded = importlib.metadata.distribution(DISTRIBUTION).read_text("direct_url.json")
     except importlib.metadata.PackageNotFoundError:

@@ -1,7 +1,4 @@
-"""Work that is divided into parts and runs on several threads, with progress and Ctrl-C.
-
-After Ctrl-C, each thread finishes its current part.
-"""
+"""Work that is divided into parts and runs on several threads, with progress and Ctrl-C."""
 
 from __future__ import annotations
 
@@ -17,30 +14,24 @@ Part = TypeVar("Part")
 Progress = Callable[[float], None]
 """Function that is called with the fraction of work done, which rises to 1."""
 
+# Elements that a thread processes at once, if each element is read and written once.
 STREAMED = 1 << 20
-"""Number of elements that a thread processes at once, if each element is read and written once."""
 
+# Elements that a thread processes at once, if each element is read several times. They fit into the second-level cache.
 CACHED = 1 << 16
-"""Number of elements that a thread processes at once, if each element is read several times.
 
-The elements and the temporary arrays fit into the second-level cache.
-"""
-
+# Products that a thread computes at once, in some tens of milliseconds, so that Ctrl-C takes effect soon.
 PRODUCTS = 1 << 23
-"""Number of products that a thread computes at once, in some tens of milliseconds.
 
-The short time lets Ctrl-C take effect soon.
-"""
-
+# Smallest number of elements or products for which one more thread saves time, with vector kernels.
 WORTH_A_THREAD = 1 << 20
-"""Smallest number of elements or products for which one more thread saves time, with vector kernels."""
 
 
+# Shortest measured work for which one more thread saves time. Waking a thread takes 20 to 100 us.
 SECONDS_OF_A_THREAD = 250e-6
-"""Shortest measured work, in seconds, for which one more thread saves time. Waking a thread takes 20 to 100 us."""
 
+# Parts for each thread, if the work is long enough. A slow thread then takes fewer parts.
 _PIECES = 4
-"""Number of parts for each thread, if the work is long enough. A slow thread then takes fewer parts."""
 
 _LARGEST_POOL = 64
 _pool: ThreadPoolExecutor | None = None
@@ -52,7 +43,6 @@ def cores() -> int:
 
 
 def _helpers() -> ThreadPoolExecutor:
-    """Return the thread pool of the process. The pool gains threads on demand."""
     global _pool
     if _pool is None:
         _pool = ThreadPoolExecutor(_LARGEST_POOL, "fp9")
@@ -69,7 +59,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Parts(Generic[Part]):
-    """Queue of the parts of a task. A thread that becomes free takes the next part.
+    """Queue of the parts of a task, from which each free thread takes the next part.
 
     After the first exception, no thread takes another part.
     """
@@ -79,7 +69,6 @@ class _Parts(Generic[Part]):
         self._taken = self._done = 0
 
     def take_all(self, progress: Progress | None = None) -> None:
-        """Work on parts until none is left."""
         while (part := self._next()) is not None:
             try:
                 self._work(part[0])
@@ -102,11 +91,10 @@ class _Parts(Generic[Part]):
 def run_parts(
     work: Callable[[Part], None], parts: Iterable[Part], threads: int | None, progress: Progress | None = None
 ) -> None:
-    """Call `work` for every part on `threads` threads. None means one thread for each core.
+    """Call `work` for every part on `threads` threads, by default one thread for each core.
 
-    Nested calls and busy thread pools cannot deadlock, because the calling thread also processes parts. To run faster
-    on several threads, `work` must release the GIL. Raises ValueError for less than one thread. An exception in `work`
-    is raised after all running parts have ended.
+    Nested calls cannot deadlock, because the calling thread also processes parts. `work` must release the GIL to run in
+    parallel. Raises ValueError for less than one thread, and exceptions of `work` after all running parts have ended.
     """
     slices = list(parts)
     count = _count(threads, len(slices))
@@ -130,11 +118,11 @@ def run_parts(
 class Rates:
     """Measured processor time in seconds per product, for each kind of work.
 
-    From the measured rates, fp9 decides how many threads a call uses.
+    The rates decide how many threads a call uses.
     """
 
+    # Fixed costs would distort shorter measurements.
     SMALLEST = 1 << 17
-    """Smallest number of products in a measurement. Fixed costs would distort shorter measurements."""
 
     def __init__(self) -> None:
         self._rates: dict[Hashable, float] = {}
@@ -145,9 +133,9 @@ class Rates:
         return unmeasured if rate is None else max(1, int(SECONDS_OF_A_THREAD / rate))
 
     def measured(self, kind: Hashable, work: Callable[[slice], None], products_per_row: int) -> Callable[[slice], None]:
-        """Wrap the function `work`, so that each call measures its running time.
+        """Return a wrapper of the function `work` that measures its processor time.
 
-        If a call is faster than before, the measured rate drops at once. Slower calls raise it slowly.
+        A faster call lowers the measured rate at once. Slower calls raise it slowly.
         """
 
         def timed(rows: slice) -> None:
@@ -162,10 +150,10 @@ class Rates:
 
 
 def over_parts(size: int, threads: int | None, work: Callable[[slice], None], part: int = STREAMED) -> None:
-    """Call `work` for slices that cover range(size). A slice has at most `part` elements.
+    """Call `work` for slices that cover range(size), each with at most `part` elements.
 
-    For large arrays, the calls run on several threads, as in `run_parts`. The memory for intermediate results does not
-    grow with `size`. Raises ValueError for less than one thread.
+    Large arrays use several threads. The memory for intermediate results does not grow with `size`. Raises ValueError
+    for less than one thread.
     """
     count = _count(threads, size // WORTH_A_THREAD)
     length = min(part, max(1, -(-size // count)))
@@ -183,7 +171,7 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
 def row_parts(
     rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD, part: int = PRODUCTS
 ) -> list[slice]:
-    """Return slices of rows. Each slice has about `part` products, and all threads get slices.
+    """Return slices of rows, each with about `part` products, such that all threads get slices.
 
     Each thread gets at least `worth` products.
     """

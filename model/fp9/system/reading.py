@@ -8,12 +8,11 @@ from typing import Any
 
 
 def not_text(error: UnicodeDecodeError) -> str:
-    """Return the error message for a file that is not UTF-8."""
     return f"is not text in UTF-8: byte {error.object[error.start]:#04x} at position {error.start}"
 
 
 def toml_of(path: Path, what: str) -> dict[str, Any]:
-    """Read a TOML file. `what` names the file's content in error messages.
+    """Read a TOML file, whose content the word `what` names in error messages.
 
     Raises ValueError if the file is not TOML, and OSError if the file is missing.
     """

@@ -1,8 +1,7 @@
 """Pool of reused memory for large NumPy arrays.
 
-The operating system clears each page of a new array. In a virtual machine, clearing 4 KiB takes 1.5 us. For a matrix
-product of 512 x 512 x 512, clearing the memory takes as long as the computation. Without the pool, every array would be
-cleared, because the C library returns freed memory to the system.
+The operating system clears each page of a new array, which takes as long as a matrix product of 512 x 512 x 512.
+Without the pool, the C library returns freed memory to the system.
 """
 
 from __future__ import annotations
@@ -17,18 +16,15 @@ import numpy as np
 if TYPE_CHECKING:
     from numpy.typing import DTypeLike, NDArray
 
+# Bytes. The C library reuses the memory of smaller arrays. For larger arrays, reuse saves little of the total time.
 SMALLEST, LARGEST = 1 << 16, 1 << 25
-"""Smallest and largest size, in bytes, of arrays in the pool.
 
-The C library itself reuses the memory of smaller arrays. For larger arrays, reuse saves little of the total time.
-"""
-
+# Largest number of bytes in the pool.
 KEPT = 1 << 26
-"""Largest number of bytes in the pool."""
 
 
 def _references(slabs: list[NDArray[np.uint8]], place: int) -> int:
-    """Return the reference count of a memory slab. Every array in the slab's memory adds one reference."""
+    # Every array in the slab's memory adds one reference.
     return sys.getrefcount(slabs[place])
 
 
@@ -59,7 +55,7 @@ _SLABS = _Slabs()
 def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
     """Return an uninitialised array in reused memory.
 
-    A slab is used again after its array and all views of the array are freed.
+    The memory is used again after the array and all its views are freed.
     """
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize

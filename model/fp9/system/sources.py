@@ -13,10 +13,7 @@ _IMPORTS = re.compile(r"^\s*from ([\w.]+) import (\((?:[^)]*)\)|.*)|^\s*import (
 
 
 def digest(package: Path, sources: Iterable[Path]) -> str:
-    """Return a SHA-256 digest of source files and of their paths relative to the package.
-
-    Raises OSError if a source file cannot be read.
-    """
+    """Return a SHA-256 digest of source files and of their paths relative to the package."""
     found = hashlib.sha256()
     for source in sorted(sources):
         found.update(f"{source.relative_to(package)}\n".encode() + source.read_bytes())
@@ -26,8 +23,7 @@ def digest(package: Path, sources: Iterable[Path]) -> str:
 def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
     """Return the files of a module and of all modules that it imports, directly or indirectly, by module name.
 
-    Only modules of the given packages are included. Imports inside functions count. Imports for type checking do not
-    count, nor do imports by a name in a string.
+    Imports inside functions count. Imports for type checking do not count, nor do imports by a name in a string.
     """
     folders = {name: Path(spec.origin).parent for name in packages if (spec := find_spec(name)) and spec.origin}
     found: dict[str, Path] = {}
@@ -50,7 +46,7 @@ def _file(module: str, folders: dict[str, Path]) -> Path | None:
 
 
 def _imports(text: str) -> Iterator[str]:
-    """Yield the names of imported modules and of imported objects, because an imported object may be a module."""
+    # An imported name may be a module.
     for module, names, whole in _IMPORTS.findall(_TYPES_ALONE.sub("", text)):
         yield module or whole
         yield from (f"{module}.{name}" for name in re.findall(r"\w+", names))

@@ -15,12 +15,11 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 SHOWN = 5
-"""Maximum number of differences that an error message decodes."""
 
 
 @dataclass(frozen=True)
 class Differences:
-    """Codes that differ between an actual array and an expected array, as two arrays of equal length.
+    """Codes that differ between an actual array and an expected array, as arrays of equal length.
 
     `whole` is the pair of the two complete arrays.
     """
@@ -32,11 +31,9 @@ class Differences:
 
     @property
     def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-        """Return the numbers of the actual codes and of the expected codes."""
         return decode_to(self.actual, self.format, np.float64), decode_to(self.expected, self.format, np.float64)
 
     def all(self, holds: Callable[[Any, Any], Any]) -> bool:
-        """Return whether `holds(actual, expected)` is true for all pairs of different numbers."""
         with np.errstate(all="ignore"):
             return bool(np.all(holds(*self.numbers)))
 
@@ -62,6 +59,7 @@ def _is_factor(actual: Any, expected: Any) -> Any:
     return np.isfinite(ratios) & (ratios == finite[0]) & (np.frexp(np.abs(ratios))[0] == 0.5)
 
 
+# The most specific cause comes first.
 CAUSES: tuple[tuple[str, Callable[[Differences], bool]], ...] = (
     (
         "only the codes of NaN differ: compare numbers, or set the engine's `nan`",
@@ -94,7 +92,6 @@ CAUSES: tuple[tuple[str, Callable[[Differences], bool]], ...] = (
         _neighbours,
     ),
 )
-"""Likely causes of differences, with functions that test for a cause. The most specific cause comes first."""
 _UNKNOWN = "another accumulator, order of additions, operand or scale; `fp9 identify` finds accumulators"
 
 

@@ -1,7 +1,4 @@
-"""Proven error bounds of dot products, for any order of additions and any split of K.
-
-The page docs/explanation/error-bounds.md contains the proof.
-"""
+"""Proven error bounds of dot products (proof in docs/explanation/error-bounds.md)."""
 
 from __future__ import annotations
 
@@ -24,22 +21,21 @@ from fp9.sums.operands import as_operand
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+# A bound for `any` holds for every order of additions and every number of partial sums. A bound for `k` holds for one
+# sum in the accumulator's order.
 ORDERS = ("any", "k")
-"""Values of `order`. A bound for `any` holds for every order of additions and every number of partial sums. A bound for
-`k` holds for one sum in the accumulator's order.
-"""
 _ELEMENTS = 1 << 22
+# Factor that accounts for float64 rounding in the computation of the bound.
 _SLACK = 1 + 2.0**-30
-"""Factor that accounts for float64 rounding in the computation of the bound."""
 
 
 @dataclass(frozen=True)
 class _Weights:
-    """Error limits of the roundings in a dot product, from which the error bound is computed.
+    """Limits of the rounding errors in a dot product, from which the error bound is computed.
 
-    `path` is the largest sum of relative errors over all roundings that affect one product. `total` is the sum of the
-    relative errors of all roundings. `growth` is the largest factor by which rounding errors can increase a sum of
-    magnitudes. `tiny` is the total absolute error of all roundings of very small numbers, such as subnormal numbers.
+    `path` is the largest sum of relative errors over all roundings that affect one product, and `total` the sum over
+    all roundings. `growth` is the largest factor by which rounding can increase a sum of magnitudes. `tiny` is the
+    total absolute error of roundings of very small numbers.
     """
 
     path: float
@@ -53,7 +49,7 @@ def _unit(fmt: FixedFormat, rounding: Rounding) -> float:
 
 
 def _step_unit(engine: Engine) -> float:
-    """Return the error bound of one step, relative to its largest term, if truncated products are ignored."""
+    # Relative to the step's largest term, without the effect of truncated products.
     fraction, window = engine.result.format.fraction_bits, engine.window.width
     rounded = _unit(engine.result.format, engine.result.rounding)
     if window is None or engine.window.addend is Addend.OUTSIDE:
@@ -64,7 +60,7 @@ def _step_unit(engine: Engine) -> float:
 
 
 def _step_growth(engine: Engine, unit: float) -> float:
-    """Return the largest relative increase of the sum of magnitudes that one accumulation step can cause."""
+    # Largest relative increase of the sum of magnitudes in one accumulation step.
     window = engine.window
     rounds_in = engine.result.rounding is Rounding.RTZ
     if window.width is None:
@@ -75,7 +71,7 @@ def _step_growth(engine: Engine, unit: float) -> float:
 
 
 def _tiny(engine: Engine) -> float:
-    """Return the largest absolute error that underflow, flushing and `zero_exponent` can cause in one rounding."""
+    # Largest absolute error of underflow, flushing and `zero_exponent` in one rounding.
     result, window = engine.result, engine.window
     lowest = np.ldexp(1.0, result.format.min_normal_exponent)
     cut = lowest if result.flush or result.flush_addend or result.format.flushes else result.format.smallest
@@ -90,10 +86,7 @@ def _power_of_zero(engine: Engine) -> float:
 
 
 def _weights(engine: Engine, depth: int, order: str) -> _Weights:
-    """Return the error limits of a dot product of `depth` products, for the worst split into partial sums.
-
-    The limits hold for every order in which the partial sums are added.
-    """
+    # For the worst split into partial sums, and every order in which the partial sums are added.
     parts = np.arange(1, (depth if order == "any" else 1) + 1, dtype=np.float64)
     products = float(depth) if engine.step.exact else float(engine.step.products)
     longest, length = depth - parts + 1, engine.chunk.length
@@ -136,20 +129,16 @@ def _lost_by_jam(p: NDArray[Any], q: NDArray[Any]) -> tuple[NDArray[Any], NDArra
     return lost, lost
 
 
+# Bounds for truncation of products p (..., k) to multiples of q (..., 1): the largest decrease and the largest increase
+# of the sum.
 _LOST: dict[Truncation, Callable[[NDArray[Any], NDArray[Any]], tuple[NDArray[Any], NDArray[Any]]]] = {
     Truncation.ZERO: _lost_by_zero,
     Truncation.FLOOR: _lost_by_floor,
     Truncation.JAM: _lost_by_jam,
 }
-"""Functions that bound the effect of truncation on a sum of products p, shape (..., k).
-
-The products are truncated to multiples of q, shape (..., 1). A function returns the largest decrease and the largest
-increase of the sum.
-"""
 
 
 def _lost(engine: Engine, p: NDArray[Any], largest: NDArray[Any]) -> NDArray[Any]:
-    """Return a bound for the error that truncating products causes in a sum whose terms are at most `largest`."""
     if engine.window.width is None:
         return np.zeros(p.shape[:-1])
     top = np.frexp(largest)[1] - 1
@@ -159,13 +148,11 @@ def _lost(engine: Engine, p: NDArray[Any], largest: NDArray[Any]) -> NDArray[Any
 
 
 def _kept_bits(engine: Engine) -> int:
-    """Return how many fraction bits of the largest term are kept by every rounding and alignment."""
     bits = [engine.result.format.fraction_bits, engine.output.fraction_bits]
     return min(bits if engine.window.width is None else [*bits, engine.window.width])
 
 
 def _lowest_sum(engine: Engine) -> float:
-    """Return the smallest nonzero magnitude of a sum that the accumulator model does not flush to zero."""
     result, output = engine.result, engine.output
     flushes = result.flush or result.flush_addend
     return max(fmt.smallest_normal if flushes or fmt.flushes else fmt.smallest for fmt in (result.format, output))
@@ -174,10 +161,7 @@ def _lowest_sum(engine: Engine) -> float:
 def _bound(
     engine: Engine, weights: _Weights, p: NDArray[Any], powers: NDArray[Any], lowest: NDArray[Any]
 ) -> NDArray[Any]:
-    """Return the error bound for the sum of finite products p (..., k).
-
-    `powers` holds, for each product, the power of two that aligns the product. All products are multiples of `lowest`.
-    """
+    # `powers` holds the powers of two that align the products, which are multiples of `lowest`.
     positive, negative = np.where(p > 0, p, 0.0).sum(-1), -np.where(p < 0, p, 0.0).sum(-1)
     terms = np.maximum(np.abs(p), powers).sum(-1) if engine.window.width is not None else positive + negative
     floor = max(_power_of_zero(engine), float(np.ldexp(1.0, engine.result.format.min_normal_exponent)))
@@ -205,10 +189,9 @@ def error_bound(
 ) -> NDArray[np.float64]:
     """Return an upper bound (M, N) for the error of every sum in a (M, K) x b (K, N).
 
-    `engine` is the accumulator model that adds the products. The bound holds for every order of the products, every
-    split into partial sums (split-K), and every order of partial sums. With `order="k"`, the bound holds only if a
-    single sum adds the products in the accumulator's own order. The bound is infinite if the sum can overflow or an
-    operand is not finite.
+    `engine` is the accumulator model. The bound holds for every order of the products and every split into partial sums
+    (split-K). With `order="k"`, the bound holds for a single sum in the accumulator's own order. The bound is infinite
+    if the sum can overflow or an operand is not finite.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")

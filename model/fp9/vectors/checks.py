@@ -16,10 +16,7 @@ from fp9.vectors.sets import VectorSet, form_of, from_inputs, read
 
 @dataclass(frozen=True)
 class WrongValue:
-    """Wrong result in a vector file: it differs from the golden model's result.
-
-    The record holds the index of the operation (from 0), the port name, the file's value, and the model's value.
-    """
+    """Wrong result in a vector file: operation index (from 0), port, value in the file, and golden value."""
 
     vector: int
     port: str
@@ -32,7 +29,7 @@ class WrongValue:
 
 @dataclass(frozen=True)
 class Checked:
-    """Result of checking a vector file: number of operations, descriptions of faults, and wrong results."""
+    """Result of checking a vector file: number of operations, faults, and wrong results."""
 
     path: Path
     operations: int
@@ -41,7 +38,6 @@ class Checked:
 
     @property
     def passed(self) -> bool:
-        """Return whether the check found neither a fault nor a wrong result."""
         return not self.faults and not self.wrong
 
 
@@ -49,8 +45,8 @@ def check(path: Path | str, unit: Unit | None = None) -> Checked:
     """Check a vector file's digest, manifest, inputs and results against the golden model.
 
     If the manifest names a suite, the suite is generated again and must equal the inputs in the file. Without `unit`,
-    the unit is the catalogue unit that the manifest names. Raises ValueError if the file does not hold vectors of the
-    unit. Raises OSError if the file is missing.
+    the manifest names the catalogue unit. Raises ValueError if the file does not hold vectors of the unit, and OSError
+    if the file is missing.
     """
     path = Path(path)
     vectors = read(path, unit)
@@ -101,10 +97,6 @@ def _wrong_values(vectors: VectorSet) -> tuple[WrongValue, ...]:
 
 
 def _other_inputs(vectors: VectorSet) -> list[str]:
-    """Return a description of how the inputs differ from their suite.
-
-    Inputs that do not come from a suite are not compared.
-    """
     from fp9.suites import SUITES, inputs_of  # slow to load
 
     origin = vectors.origin

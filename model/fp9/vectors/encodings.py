@@ -31,15 +31,14 @@ if TYPE_CHECKING:
     from types import ModuleType
 
 Columns = Mapping[str, "np.ma.MaskedArray[Any, Any]"]
-"""A masked array of shape (n,) for each port. Masked elements are not meaningful."""
+"""A masked array of shape (n,) for each port, in which masked outputs are undefined."""
 
 
 @dataclass(frozen=True)
 class FileFormat:
-    """File format for golden vectors: its suffix, and functions that convert columns to bytes and back.
+    """File format for golden vectors: suffix, and functions that convert columns to bytes and back.
 
-    `decode` raises ValueError if the bytes are not in this file format. The error message does not contain the file's
-    name. `layout` is the part of a manifest that tells a program how to read the file.
+    `decode` raises ValueError for other bytes. `layout` tells a program how to read the file.
     """
 
     suffix: str
@@ -49,7 +48,6 @@ class FileFormat:
 
 
 def port_dtype(port: Port) -> np.dtype[Any]:
-    """Return the smallest unsigned NumPy dtype for the values of a port of at most 64 bits."""
     return np.dtype(
         np.uint8 if port.width <= 8 else np.uint16 if port.width <= 16 else np.uint32 if port.width <= 32 else np.uint64
     )
@@ -69,15 +67,11 @@ def _widths(ports: tuple[Port, ...]) -> str:
 
 
 def hex_digits(port: Port) -> int:
-    """Return the number of hex digits of a port's values. Values are padded with zeros."""
     return (port.width + 3) // 4
 
 
 def word_places(ports: tuple[Port, ...]) -> dict[str, int]:
-    """Return the position of each port's lowest bit in a word of a memory file.
-
-    The first port is in the highest bits of the memory word. Each port takes whole hex digits.
-    """
+    # The first port is in the highest bits of the memory word, and each port takes whole hex digits.
     places, above = {}, 4 * sum(map(hex_digits, ports))
     for port in ports:
         above -= 4 * hex_digits(port)
@@ -129,8 +123,7 @@ def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: s
 def hex_columns(rows: Mapping[int, list[str]], ports: tuple[Port, ...]) -> Columns:
     """Convert rows of hex values, given by line number, to the columns of a vector file.
 
-    The value `x` stands for an undefined output. Raises ValueError with the line number if a line has a wrong number of
-    values or a value that is too wide for its port.
+    The value `x` stands for an undefined output. Raises ValueError with the line number for an invalid line.
     """
     return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: set(cell) == {"x"})
 
@@ -197,8 +190,8 @@ def _from_csv(data: bytes, ports: tuple[Port, ...]) -> Columns:
     return _from_cells(dict(enumerate(rows, start=2)), ports, int, lambda cell: not cell)
 
 
+# A constant date makes equal columns give equal bytes.
 _EARLIEST = (1980, 1, 1, 0, 0, 0)
-"""Date of every file in an archive. A constant date makes equal columns give equal bytes."""
 
 
 def _to_npz(title: str, ports: tuple[Port, ...], columns: Columns) -> bytes:
@@ -216,8 +209,8 @@ def _to_npz(title: str, ports: tuple[Port, ...], columns: Columns) -> bytes:
     return out.getvalue()
 
 
+# Exceptions that a damaged archive can raise, for example for an unknown or encrypted member.
 _DAMAGED = (ValueError, OSError, EOFError, zipfile.BadZipFile, zlib.error, NotImplementedError, RuntimeError, KeyError)
-"""Exceptions that a damaged archive can raise, for example for an unknown or encrypted member."""
 
 
 def _from_npz(data: bytes, ports: tuple[Port, ...]) -> Columns:

@@ -22,11 +22,6 @@ def manifest_path(path: Path) -> Path:
 def manifest(
     unit: Unit, form: FileFormat, count: int, origin: Mapping[str, Any], sha256: str, score: Mapping[str, Any] | None
 ) -> dict[str, Any]:
-    """Return the manifest of a vector file with `count` operations.
-
-    `sha256` is the digest of the vector file. `score` is the mutation score of the suite, from the module
-    `mutation_scores`.
-    """
     return {
         "generator": f"fp9 {__version__}",
         "unit": unit.name,
@@ -44,11 +39,10 @@ def manifest(
 def columns(unit: Unit) -> list[dict[str, Any]]:
     """Describe each port, in the order of a vector file's columns.
 
-    - `values` lists the names of a select port's or operation port's values. Higher values mean the last name.
-    - `formats` lists the formats of a port that holds codes. `select` is the name of the port that chooses between the
-      formats.
+    - `values` names the values of a select port or operation port.
+    - `formats` lists the formats of a port that holds codes, and `select` the port that chooses between them.
     - `bits` names the bits of a flags port.
-    - The field `signed` marks two's complement ports.
+    - `signed` marks two's complement ports.
     """
     return [_column(port, "in") for port in unit.inputs] + [_column(port, "out") for port in unit.outputs]
 
@@ -134,7 +128,10 @@ _FIELDS = {"unit": str, "spec": list, "policies": dict, "columns": list, "origin
 
 
 def read_manifest(path: Path) -> dict[str, Any]:
-    """Return the manifest of a vector file. Raises ValueError if the manifest is invalid."""
+    """Return the manifest of a vector file.
+
+    Raises ValueError if the manifest is invalid.
+    """
     side = manifest_path(path)
     try:
         said = json.loads(side.read_text())
@@ -146,10 +143,7 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def differences(said: Mapping[str, Any], unit: Unit, form: FileFormat) -> list[str]:
-    """Describe the differences between a manifest and the manifest that the unit should have.
-
-    The comparison covers the ports, the specification, the policies and the file layout.
-    """
+    """Describe the differences between a manifest and the manifest that the unit should have."""
     found = _other_columns(said["columns"], columns(unit))
     if said["spec"] != unit.describe():
         found.append(f"it was made for another spec of {unit.name}")

@@ -1,15 +1,4 @@
-"""Golden vectors: a unit's operations with expected results, as arrays and in files.
-
-Each line or row of a vector file is an operation: its inputs and then its outputs, in port order. Module `encodings`
-defines the file formats. The plain file format, `NAME.vec`, is hex numbers separated by blanks. The manifest of a
-vector file is `NAME.json`, or `NAME.csv.json` and so on for other file formats. A manifest holds:
-
-- the unit's specification and policy switches,
-- the columns with their widths and value names,
-- the layout of the file, the number of operations, and the file's SHA-256,
-- the origin of the inputs, from which module `checks` can generate them again,
-- the suite's mutation score, if measured.
-"""
+"""Golden vectors: a unit's operations with expected results, as arrays and in files."""
 
 from __future__ import annotations
 
@@ -35,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VectorSet:
-    """Operations of a unit with expected results. Each port has an array (n,).
+    """Operations of a unit with expected results, as an array (n,) for each port.
 
     The masks in `care` state which outputs are defined. For a unit with state, the operations form one sequence, which
     starts after reset. `origin` describes how the inputs were generated.
@@ -104,10 +93,7 @@ def generate(unit: Unit | str, suite: str = "smoke", count: int | None = None, s
 
 
 def concatenate(parts: list[VectorSet]) -> VectorSet:
-    """Concatenate several vector sets of one unit.
-
-    The golden model computes results and masks for the whole sequence again.
-    """
+    """Concatenate several vector sets of one unit, and compute their golden results as one sequence."""
     unit = parts[0].unit
     if any(part.unit != unit for part in parts):
         raise ValueError(f"vectors of different units given; all must be of {unit.name}")
@@ -122,7 +108,7 @@ def export(vectors: VectorSet, folder: Path | str, name: str | None = None, file
     """Write a vector file and its manifest, and return the path of the vector file.
 
     `name` defaults to the unit's name. An interrupted export leaves no partial file. Equal vectors give equal bytes.
-    Raises ValueError for an unknown file format or a missing package, OSError if the file cannot be written.
+    Raises ValueError for an unknown file format or a missing package, and OSError if the file cannot be written.
     """
     form = _file_format(file_format)
     path = Path(folder) / f"{name or vectors.unit.name}{form.suffix}"
@@ -150,10 +136,6 @@ def _file_format(name: str) -> FileFormat:
 
 
 def _masked(vectors: VectorSet) -> Columns:
-    """Return the columns. An output is masked in every operation for which the output is not defined.
-
-    Masked outputs have the value zero.
-    """
     columns = {}
     for port in vectors.columns:
         given = port.name in vectors.inputs
@@ -165,7 +147,6 @@ def _masked(vectors: VectorSet) -> Columns:
 
 
 def form_of(path: Path) -> FileFormat:
-    """Return the file format for the suffix of a path. Raises ValueError for an unknown suffix."""
     form = next((form for form in FILE_FORMATS.values() if form.suffix == path.suffix), None)
     if form is None:
         suffixes = ", ".join(form.suffix for form in FILE_FORMATS.values())
@@ -176,8 +157,8 @@ def form_of(path: Path) -> FileFormat:
 def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
     """Read the vectors from a file that `export` wrote, with the expected results in the file.
 
-    Without `unit`, the unit is the catalogue unit that the manifest names. Raises ValueError if the contents do not
-    match the file format, OSError if the file cannot be read.
+    Without `unit`, the manifest names the catalogue unit. Raises ValueError if the contents do not match the file
+    format, and OSError if the file cannot be read.
     """
     path = Path(path)
     form = form_of(path)

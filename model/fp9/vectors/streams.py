@@ -1,8 +1,7 @@
 """Golden vectors as streams of lines, for test benches that read from a pipe.
 
-The functions follow the programs testfloat_gen and testfloat_ver for floating-point functions (Hauser, Berkeley
-TestFloat release 3e). A line has the columns of a `vec` file: inputs and outputs in port order, in hex, separated by
-blanks.
+The functions follow the programs testfloat_gen and testfloat_ver (Hauser, Berkeley TestFloat release 3e). A line has
+the columns of a `vec` file.
 """
 
 from __future__ import annotations
@@ -19,14 +18,13 @@ from fp9.units import Unit
 from fp9.vectors.encodings import FILE_FORMATS, hex_columns
 from fp9.vectors.sets import VectorSet, concatenate, from_inputs
 
+# Random operations at level 2, and in each further round of an endless stream.
 DRAWN = 100_000
-"""Number of random operations at level 2, and in each further round of an endless stream."""
 
 LEVELS: dict[int, tuple[tuple[str, int | None], ...]] = {
     1: (("corner", None),),
     2: (("corner", None), ("random", DRAWN)),
 }
-"""Suites of each level, with the number of random operations. Level 2 adds random operations to level 1."""
 
 _READ = 1 << 14
 
@@ -34,11 +32,11 @@ _FORM = FILE_FORMATS["vec"]
 
 
 def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = False) -> Iterator[bytes]:
-    """Yield the operations and results of a test level (1 or 2). Each item is a byte string of many lines.
+    """Yield the operations and results of a test level (1 or 2), as byte strings of many lines.
 
     With `forever`, random operations follow without end. Equal arguments give equal lines. Raises ValueError for an
-    unknown level. Raises ValueError for an endless stream of a unit with state, because its operations are one sequence
-    from reset.
+    unknown level. Raises ValueError for an endless stream of a unit with state, whose operations are one sequence from
+    reset.
     """
     if level not in LEVELS:
         raise ValueError(f"level {level} given; choose from {', '.join(map(str, LEVELS))}")
@@ -82,10 +80,9 @@ class Verdict:
 
 
 def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
-    """Compare lines of operands and results with the golden model. Outputs that are not defined are not compared.
+    """Compare lines of operands and results with the golden model.
 
-    If the unit has state, all lines are read before the comparison, because all operations depend on earlier ones.
-    Raises ValueError with the line number for an invalid line.
+    Undefined outputs are not compared. Raises ValueError with the line number for an invalid line.
     """
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#")
     counted = wrong = 0
@@ -121,5 +118,4 @@ def _compared(unit: Unit, batch: list[tuple[int, str]]) -> list[Wrong]:
 
 
 def as_record(verdict: Verdict) -> dict[str, object]:
-    """Return the result of a comparison as a dictionary for JSON."""
     return dataclasses.asdict(verdict)

@@ -27,27 +27,21 @@ from fp9.studies.explorer import shared_text
 Record = dict[str, Any]
 
 MOST = 32
-"""Largest number of products that the explorer's page shows."""
 
+# The index of an engine is its number in the WebAssembly module.
 ENGINE_LIST: list[Engine] = list(ENGINES.values())
-"""Engines of the WebAssembly module, by their number in the module."""
 
 SHOWN: list[Format] = list(every_format())
-"""Formats that the explorer's page shows."""
 
 _RESULTS = [fmt for used in ENGINE_LIST for fmt in (used.addend_format, used.output, used.result.format)]
+# The index of a format is its number in the WebAssembly module.
 FORMAT_LIST: list[Format] = list(dict.fromkeys([*SHOWN, *_RESULTS]))
-"""Formats of the WebAssembly module, by their number in the module."""
 
 MODULE = Path(__file__).with_name("module.wasm")
-"""The WebAssembly module. `python -m fp9.cmodel.webassembly` compiles it."""
 
 
 def page() -> str:
-    """Return the explorer's page as HTML.
-
-    The page works without a server. If the page is served by `fp9 explore`, it also shows areas of units.
-    """
+    """Return the explorer's page as HTML, which works without a server."""
     data = {"tables": tables(), "module": base64.b64encode(MODULE.read_bytes()).decode()}
     script = f"const FP9 = {json.dumps(data, separators=(',', ':'))};\n"
 
@@ -60,7 +54,6 @@ def page() -> str:
 
 
 def tables() -> Record:
-    """Return the tables of formats, accumulator models and policies, which the page's scripts use."""
     return {
         "most": MOST,
         "widest": TABLE_BITS,
@@ -102,7 +95,6 @@ def _format(fmt: Format) -> Record:
 
 
 def _hybrid(fmt: Format) -> list[int]:
-    """Return the exponents at which hybrid rounding is stochastic: the dropped bits are compared with a threshold."""
     exponents = range(-HiFloat8.DENORMAL_OFFSET - 1, 32)
     return [e for e in exponents if isinstance(fmt, HiFloat8) and fmt.is_stochastic_at(e)]
 
@@ -134,13 +126,11 @@ def _takes(engine: Engine, fmt: Format) -> bool:
 
 
 def points(fmt: Format) -> list[tuple[int, int]]:
-    """Return the exponent and the number of significand bits of each binade."""
     lowest, highest = floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.max_magnitude)
     return [(e, e - fmt.quantum(e) + 1) for e in range(lowest, highest + 1)]
 
 
 def _field_ranges(fmt: Format) -> list[tuple[int, dict[str, int]]]:
-    """Return the different field widths of a format, each with the first magnitude that has these widths."""
     if not isinstance(fmt, HiFloat8):
         return [(0, widths(fmt, 0))]
     found: list[tuple[int, dict[str, int]]] = []
@@ -151,7 +141,6 @@ def _field_ranges(fmt: Format) -> list[tuple[int, dict[str, int]]]:
 
 
 def widths(fmt: Format, code: int) -> dict[str, int]:
-    """Return the field widths of a code from left to right. A width can be 0."""
     match fmt:
         case FixedFormat():
             return {"sign": 1, "exponent": fmt.exponent_bits, "fraction": fmt.fraction_bits, "zeros": fmt.padding}
@@ -168,10 +157,7 @@ def widths(fmt: Format, code: int) -> dict[str, int]:
 
 
 def _tapered_widths(fmt: HiFloat8, magnitude: int) -> dict[str, int]:
-    """Return the field widths of a HiFloat8 code.
-
-    The dot field of a HiFloat8 code gives the number of exponent bits (HiF8 Table 2).
-    """
+    # The dot field of a HiFloat8 code gives the number of exponent bits (HiF8 Table 2).
     value = abs(fmt.value_of(magnitude)) if fmt.kind_of(magnitude) is Kind.FINITE else None
     if value is None and magnitude == fmt.INF:
         value = abs(fmt.value_of(fmt.max_code)) * 3 / 2

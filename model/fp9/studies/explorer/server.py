@@ -1,7 +1,4 @@
-"""Local web server for the explorer's page and its requests.
-
-The server accepts connections from this machine only.
-"""
+"""Local web server for the explorer's page, which accepts connections from this machine only."""
 
 from __future__ import annotations
 
@@ -17,11 +14,8 @@ from bottle import Bottle, HTTPResponse, request
 from fp9.studies.explorer.page import page
 
 HOST = "127.0.0.1"
+# Entry points whose functions answer requests to `/api/NAME`. Each takes a dictionary of texts and returns a record.
 ANSWERS = "fp9.explorer"
-"""Entry point group whose functions answer requests to `/api/NAME`.
-
-Each function takes a dictionary of texts and returns a record.
-"""
 
 
 class _Quiet(WSGIRequestHandler):
@@ -30,10 +24,7 @@ class _Quiet(WSGIRequestHandler):
 
 
 def application() -> Bottle:
-    """Return a WSGI application that serves the page at `/`, and data about units as JSON under `/api/`.
-
-    The address `/api/` itself returns the names of all requests.
-    """
+    """Return a WSGI application that serves the page at `/`, and data about units under `/api/`."""
     app = Bottle()
     text, points = page(), entry_points(group=ANSWERS)
     app.route("/", callback=lambda: HTTPResponse(text, headers={"Content-Type": "text/html; charset=utf-8"}))
@@ -44,19 +35,14 @@ def application() -> Bottle:
 
 
 def serve(port: int) -> WSGIServer:
-    """Return a server for the explorer's page. Port 0 means any free port.
+    """Return a server for the explorer's page, whose method `serve_forever` runs it.
 
-    Call `serve_forever` to run the server. Raises OSError if the port is in use.
+    Port 0 means any free port. Raises OSError if the port is in use.
     """
     return make_server(HOST, port, application(), handler_class=_Quiet)
 
 
 def _answering(answer: Callable[[], Any]) -> Callable[[], HTTPResponse]:
-    """Return a request handler that sends JSON.
-
-    A ValueError or TypeError is answered with status 400 and the error message.
-    """
-
     def respond() -> HTTPResponse:
         try:
             status, found = 200, answer()
