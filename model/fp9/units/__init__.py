@@ -1,14 +1,13 @@
 """Specifications of hardware units, as frozen records.
 
-A unit specification holds every setting that affects an output bit or a port of the unit. One specification is the
-input of the golden model, the RTL and vector generators, the test bench and the synthesis. `CATALOGUE` holds the unit
-specifications that fp9 builds, verifies and measures.
+A unit specification holds every setting that affects an output bit or a port of the unit. The golden model, the RTL
+generator, the test bench and the synthesis read the same specification. `CATALOGUE` holds the unit specifications that
+fp9 builds, verifies and measures.
 
-A unit reads its `inputs` and computes its `outputs`. All ports are flat vectors of unsigned bits. A unit with `stages =
-0` is combinational. A unit with `stages >= 1` also has `clk`, a synchronous `rst`, and the handshakes
-`in_valid`/`in_ready` and `out_valid`/`out_ready`. Without back-pressure, the latency is `stages` clocks. The throughput
-is one operation per clock. The specification can select other register options (`Clocking`): reset, clock enable, or no
-back-pressure.
+All ports are flat vectors of unsigned bits. A unit with `stages = 0` is combinational. A unit with `stages >= 1` also
+has `clk`, a synchronous `rst`, and the handshakes `in_valid`/`in_ready` and `out_valid`/`out_ready`. Without
+back-pressure, the latency is `stages` clocks, and the throughput is one operation per clock. `Clocking` holds other
+register options.
 """
 
 from fp9.engines import MacOp

@@ -26,8 +26,8 @@ Masks = dict[str, NDArray[np.bool_]]
 
 _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 
+# Minimum width of a wide float, which is the source of a cast unit or the result of an upcast unit.
 WIDE_BITS = 16
-"""Minimum width in bits of a wide float, which is the source of a cast unit or the result of an upcast unit."""
 
 GIVE_WIDE = "give fp32, fp16, bf16, dlfloat16, or a described format of 16 bits or more"
 
@@ -39,9 +39,8 @@ MAX_STAGES = 6
 class Port:
     """A hardware port of `width` bits.
 
-    - `formats`: the number formats of the port's codes. `select`: the name of the input port that selects one of
-      these formats.
-    - `choices`: the names of a select port's values 0, 1, .... A larger value selects the last choice.
+    - `formats`: number formats of the port's codes. `select`: input port that selects one of these formats.
+    - `choices`: names of a select port's values 0, 1, .... A larger value selects the last choice.
     - `signed`: whether the port holds a two's complement number.
     """
 
@@ -63,10 +62,7 @@ def select_width(choices: int) -> int:
 
 
 class Unit(Clocking, abc.ABC):
-    """The complete specification of a hardware unit.
-
-    Every subclass is a frozen dataclass, whose constructor checks the fields.
-    """
+    """Complete specification of a hardware unit, as a frozen dataclass whose constructor checks the fields."""
 
     kind: ClassVar[str]
     name: str
@@ -80,11 +76,10 @@ class Unit(Clocking, abc.ABC):
     @property
     @abc.abstractmethod
     def outputs(self) -> tuple[Port, ...]:
-        """Return the data outputs in order. Handshake outputs are not included."""
+        """Return the data outputs in port order, without the handshake outputs."""
 
     @property
     def control_inputs(self) -> tuple[Port, ...]:
-        """Return the clock, reset, enable, flush and handshake inputs. A combinational unit has no control inputs."""
         waits = self.handshake is Handshake.READY
         offered = {
             "clk": ("clock, rising edge", True),
@@ -98,7 +93,6 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def control_outputs(self) -> tuple[Port, ...]:
-        """Return the handshake outputs. A combinational unit has no handshake outputs."""
         waits = self.handshake is Handshake.READY
         offered = {
             "in_ready": ("a transfer occurs at a clock edge when in_valid and in_ready are high", waits),
@@ -122,17 +116,13 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def state_output(self) -> str | None:
-        """Return the name of the output that equals the value in the unit's state register.
-
-        Return None for a unit without state.
-        """
+        """Return the name of the output that equals the unit's state register, or None without state."""
         return None
 
     def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
-        """Return a mask of the operations that do not depend on earlier operations, shape (n,).
+        """Return a mask (n,) of the operations that do not depend on earlier operations.
 
-        `inputs` holds one array of n values for each input port. The unit is reset before the first operation. For a
-        unit without state, the mask is true for all operations.
+        The unit is reset before the first operation.
         """
         return np.ones(len(inputs[self.inputs[0].name]), dtype=np.bool_)
 
@@ -143,26 +133,18 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def group(self) -> int:
-        """Return the number of consecutive operations in a group.
-
-        The operations of a group produce one common result. For example, a quantiser block can take several
-        operations. If the unit computes operations in groups, the number of operations must be a multiple of the
-        group size.
-        """
+        """Return the number of consecutive operations that produce one common result, such as a block."""
         return 1
 
     def care(self, outputs: Columns) -> Masks:
-        """For each output port, return a mask (n,) of the operations for which the output value is defined.
+        """Return masks (n,) of the operations for which an output is defined, by output port.
 
-        If a port has no mask, its output value is always defined.
+        An output without a mask is always defined.
         """
         return {}
 
     def describe(self) -> list[str]:
-        """Return the specification as text with a line `field: value` per field, for headers of generated files.
-
-        Equal specifications give equal lines.
-        """
+        """Return the specification as lines `field: value`, equal for equal specifications."""
         every = sorted(fields(self), key=lambda f: bool(f.kw_only))
         said = [f for f in every if f.metadata != OMIT_IF_DEFAULT or getattr(self, f.name) != f.default]
         return [f"kind: {self.kind}"] + [f"{f.name}: {_text(getattr(self, f.name))}" for f in said]
@@ -177,7 +159,7 @@ def _text(value: object) -> str:
 
 
 def value_words(value: object) -> str:
-    """Return a field's value as text for an error message. Several values are separated by commas."""
+    """Return a field's value as text for an error message."""
     if isinstance(value, tuple):
         return ", ".join(value_words(each) for each in value)
     return str(value).lower() if isinstance(value, bool) else _text(value)
@@ -204,7 +186,7 @@ def check_offers(unit: str, what: str, offered: tuple[object, ...]) -> None:
 
 
 def check_rounding(unit: str, engine: Engine) -> None:
-    """Raise ValueError if the accumulator's rounding mode needs random bits, for which the unit has no port."""
+    """Raise ValueError if the rounding mode needs random bits, for which the unit has no port."""
     if engine.result.rounding.needs_bits:
         raise ValueError(
             f"{unit}: rounding {engine.result.rounding.value} of engine {engine.name} takes random bits, for which the "
@@ -224,9 +206,8 @@ def check_name(name: str) -> None:
 def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
     """Check the fields that all units have: the name, the number of stages and the register options.
 
-    `beside` is the name of the field because of which the unit needs at least `lowest` stages. Raises ValueError for
-    an invalid module name, and for fewer than `lowest` or more than `MAX_STAGES` stages. Raises ValueError if a unit
-    without pipeline registers has a register option.
+    The field `beside` needs at least `lowest` stages. Raises ValueError for an invalid value, and for a register option
+    of a unit without registers.
     """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:

@@ -29,10 +29,8 @@ SCALE_BITS = 8
 """Width in bits of the scale input, which is a two's complement number."""
 
 MAX_LANES = 64
-"""Maximum number of lanes of a cast unit."""
 
 MAX_RANDOM_BITS = 24
-"""Maximum number of random bits per lane for stochastic rounding."""
 
 
 @dataclass(frozen=True)
@@ -54,8 +52,8 @@ class Cast(Unit):
     """
 
     kind: ClassVar[str] = "cast"
+    # All operands and results are finite numbers, so that the target formats need no NaN.
     finite_only: ClassVar[bool] = False
-    """Whether all operands and results are finite numbers, so that the target formats need no NaN."""
     name: str
     source: FixedFormat
     targets: tuple[Format, ...]
@@ -111,19 +109,13 @@ class Cast(Unit):
             raise ValueError(f"{self.name}: {error}") from None
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
-        """Return the cast policy of an operation.
-
-        If the target does not support the rounding mode, `rna` is used instead.
-        """
+        # `rna` replaces rounding modes that the target format does not support.
         offered = rounding if target.offers(rounding) else Rounding.RNA
         nan = self.nan[self.targets.index(target)] if self.nan else None
         return CastPolicy(offered, overflow, nan_sign=self.nan_sign, nan=nan)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of the ports that carry a value for each lane, such as x0, x1, ... for x.
-
-        In a unit with several lanes, each port name ends in the lane number.
-        """
+        """Return the names of the ports that carry a value for each lane, such as x0 and x1 for x."""
         return (port,) if self.lanes == 1 else tuple(f"{port}{lane}" for lane in range(self.lanes))
 
     @property

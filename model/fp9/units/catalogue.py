@@ -27,31 +27,28 @@ _ALL = (*_OCP, format("hif8"), *_HFP8)
 _FP32, _DLFLOAT = ENGINES["fma_fp32"], ENGINES["dlfloat"]
 _MXFP4, _NVFP4 = block_format("mxfp4"), block_format("nvfp4")
 _R = Rounding
+# Arm's FPConvertFP8: NSCALE provides the scale, and FPMR.OSC selects saturation.
 _ARM: dict[str, Any] = {
     "overflow": (Overflow.INF, Overflow.SATURATE),
     "scale": True,
     "nan_sign": NanSign.OVERFLOW,
     "nan": (0x7F, 0x7E),
 }
-"""Options of a cast unit for Arm's FPConvertFP8. NSCALE provides the scale, and FPMR.OSC selects saturation."""
+# RISC-V's Zvfofp8min: rounding modes are in the order of `frm`, and `.sat` saturates.
 _RISCV: dict[str, Any] = {
     "targets": _OCP,
     "roundings": (_R.RNE, _R.RTZ, _R.RDN, _R.RUP, _R.RNA),
     "overflow": (Overflow.DIRECTED, Overflow.SATURATE),
     "nan_sign": NanSign.LOST,
 }
-"""Options of a cast unit for RISC-V's Zvfofp8min. Rounding modes are in the order of `frm`, and `.sat` saturates."""
+# RISC-V FPU with 16-bit registers and NaN boxing: scalar operations of Zfh and Zfbfmin, and conversions of OFP8
+# numbers. The tag of an operation is the number of the destination register.
 _RISCV_FPU: dict[str, Any] = {
     "roundings": _RISCV["roundings"],
     "overflow": _RISCV["overflow"],
     "nan_boxing": True,
     "tag": 5,
 }
-"""Options of a RISC-V FPU with 16-bit registers and NaN boxing.
-
-The FPU has the scalar operations of Zfh and Zfbfmin, and conversions of OFP8 numbers. The tag of an operation is the
-number of the destination register.
-"""
 
 CATALOGUE: dict[str, Unit] = {
     unit.name: unit
@@ -126,7 +123,7 @@ CATALOGUE: dict[str, Unit] = {
 
 
 def unit(name: str | Unit) -> Unit:
-    """Return the catalogue unit with the given name. A `Unit` is returned unchanged.
+    """Return the catalogue unit with the given name, or a given `Unit` unchanged.
 
     Raises ValueError for an unknown name.
     """

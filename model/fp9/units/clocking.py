@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field, fields
 from enum import Enum
 
+# Dataclass field metadata: a unit's description omits the field if it has its default value.
 OMIT_IF_DEFAULT = {"omit": "if default"}
-"""Dataclass field metadata. A unit's description omits a field with the metadata if the field has its default value."""
 
 
 HANDSHAKE = ("in_valid", "in_ready", "out_valid", "out_ready")
@@ -36,7 +36,6 @@ class Reset(Enum):
 
     @property
     def is_async(self) -> bool:
-        """Return whether the reset is asynchronous."""
         return self in (Reset.ASYNC, Reset.ASYNC_LOW)
 
     @property
@@ -46,12 +45,10 @@ class Reset(Enum):
 
     @property
     def port(self) -> str:
-        """Return the name of the reset port, which is `rst` or `rst_n`."""
         return "rst" if self.active else "rst_n"
 
     @property
     def words(self) -> str:
-        """Return a description of the reset's timing and polarity."""
         return f"{'asynchronous' if self.is_async else 'synchronous'} reset, {self.active} resets"
 
 
@@ -70,6 +67,6 @@ class Clocking:
 
 
 def non_defaults(clocking: Clocking) -> dict[str, object]:
-    """Return the register options that differ from their default values, as a dictionary by name."""
+    """Return the register options that differ from their default values, by name."""
     said = {f.name: getattr(clocking, f.name) for f in fields(Clocking)}
     return {f.name: said[f.name] for f in fields(Clocking) if said[f.name] != f.default}

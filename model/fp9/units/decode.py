@@ -46,7 +46,6 @@ class Decoder(Unit):
 
     @property
     def exponent_bits(self) -> int:
-        """Return the width in bits of the output `exponent`, a two's complement number."""
         return exponent_width(self.formats, self.bias_port)
 
     @property
@@ -99,7 +98,7 @@ class Upcast(Unit):
         check_shared(self)
 
     def _check_smallest(self, result: FixedFormat) -> None:
-        """Raise ValueError if the result format cannot represent the smallest operands exactly."""
+        # Raise ValueError if the result format cannot represent the smallest operands exactly.
         for fmt in self.formats:
             lowest, _ = exponent_range((fmt,), bias_port=False)
             # Without subnormals, zero replaces the first number of the lowest binade.

@@ -1,4 +1,4 @@
-"""Computation of the width that a fixed-point accumulator needs for exact dot products (numerics.md, sums)."""
+"""Width that a fixed-point accumulator needs for exact dot products (numerics.md, sums)."""
 
 from __future__ import annotations
 
@@ -12,10 +12,7 @@ from fp9.units.operands import largest_code, with_every_bias
 
 @dataclass(frozen=True, slots=True)
 class ProductRange:
-    """Range of all finite products of two operands.
-
-    Each product is a multiple of 2^`ulp`, and its magnitude is at most `largest`.
-    """
+    """Range of the finite products of two operands: multiples of 2^`ulp`, up to `largest` in magnitude."""
 
     ulp: int
     largest: Fraction

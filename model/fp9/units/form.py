@@ -16,11 +16,9 @@ from fp9.units.toml import as_table, ordered_fields, value_text
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """Form entry for one field of a unit specification: the field's value as text, and the accepted names.
+    """Form entry for one field of a unit specification: name, value as text, and accepted names.
 
-    The text is empty if the field has no value. `offered` is empty for numbers. A field for formats or accumulator
-    models also accepts names with parameters, but `offered` does not list such names. `several` is true if the user
-    may enter a list of values for the field.
+    `several` is true for a list of values. `offered` is empty for numbers, and omits names with parameters.
     """
 
     name: str

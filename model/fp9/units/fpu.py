@@ -63,7 +63,7 @@ class Fpu(Unit):
         check_shared(self)
 
     def _check_step(self) -> None:
-        """Raise ValueError unless the accumulator model adds all terms of a step exactly, and then rounds once."""
+        # An fpu adds all terms of a step exactly, and then rounds once.
         own = ("result", "rounding", "products", "addend", "scaling")
         for parameter in PARAMETERS.values():
             value = parameter.of(self.engine)
@@ -85,7 +85,6 @@ class Fpu(Unit):
 
     @property
     def operations(self) -> tuple[FpuOp, ...]:
-        """Return the operations that the unit offers."""
         return tuple(FpuOp) if self.casts else (FpuOp.FMMA, FpuOp.FMA)
 
     @property

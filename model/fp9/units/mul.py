@@ -61,15 +61,11 @@ class Mul(Unit):
 
     @property
     def policy(self) -> CastPolicy:
-        """Return the cast policy with which the exact product is rounded.
-
-        The overflow policy applies only to finite products.
-        """
+        # The overflow policy applies only to finite products.
         keeps = self.overflow is Overflow.SATURATE
         return CastPolicy(self.rounding, Overflow.PROPAGATE if keeps else self.overflow)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's ports: a tuple with a single name."""
         return (operand,)
 
     @property

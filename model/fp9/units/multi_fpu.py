@@ -15,15 +15,15 @@ from fp9.units.base import FLAGS_PORT, Port, Unit, check_offers, check_shared, f
 from fp9.units.cast import MAX_RANDOM_BITS, SCALE_BITS, Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT
 
+# Largest width of a narrow format, and width of a lane.
 NARROW_BITS = 8
-"""Largest width of a narrow format, and width of a lane."""
 
+# Number of bits of a class mask (RISC-V unprivileged specification, FCLASS).
 CLASS_BITS = 10
-"""Number of bits of a class mask (RISC-V unprivileged specification, FCLASS)."""
 
 
 class FpuGroup(Enum):
-    """A group of operations. A specification includes or omits whole groups."""
+    """Group of operations, which a specification includes or omits as a whole."""
 
     ADDMUL = "addmul"
     """fused multiply-add with four sign variants, addition, subtraction, multiplication"""
@@ -59,14 +59,10 @@ class Integer(NamedTuple):
 
 
 INTEGERS = tuple(Integer(bits, signed) for bits in (8, 16, 32) for signed in (True, False))
-"""Integer formats. A unit converts those that fit into its word."""
 
 
 class MultiFpuOp(Enum):
-    """Operations of a `multi_fpu` unit.
-
-    The value of a member is the name of the operation in the list of choices of the port `op`.
-    """
+    """Operations of a `multi_fpu` unit, with the names of the choices of the port `op` as values."""
 
     FMADD = "fmadd"
     """result = round(a * b + c)"""
@@ -128,9 +124,9 @@ SIGN_INJECTIONS = (_O.SGNJ, _O.SGNJN, _O.SGNJX)
 EXTREMA = (_O.MIN, _O.MAX)
 COMPARISONS = (_O.EQ, _O.LT, _O.LE, _O.EQ_SIGNALING, _O.LT_QUIET, _O.LE_QUIET)
 SIGNALING = (_O.LT, _O.LE, _O.EQ_SIGNALING)
-"""Comparisons for which every NaN raises `invalid`. In other comparisons only a signalling NaN does."""
+"""Comparisons for which every NaN raises `invalid`."""
 DOTS = {_O.DOT2: 2, _O.DOT4: 4}
-"""The number of products of each dot product."""
+"""Number of products of each dot product operation."""
 PRODUCTS = (_O.FMADD, _O.FMSUB, _O.FNMSUB, _O.FNMADD, _O.MUL)
 """Operations with one product of two operands."""
 PAIRS = (*PRODUCTS, _O.DIV)
@@ -148,7 +144,7 @@ GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
     FpuGroup.DIVSQRT: (_O.DIV, _O.SQRT),
     FpuGroup.DOT: tuple(DOTS),
 }
-"""The operations of each group, in the order of their numbers."""
+"""Operations of each group, in the order of their operation codes."""
 
 
 class ResultCast(Cast):
@@ -162,18 +158,18 @@ class ResultCast(Cast):
 class MultiFpu(Unit):
     """Specification of an FPU for several formats: arithmetic, conversions and comparisons in one datapath.
 
-    Every operation rounds once. The ports `a_format`, `b_format` and `c_format` select the formats of the operands a, b
-    and c. The port `result_format` selects the format of the result. Without the field `mixed`, the port
-    `source_format` selects the format of a and b. The port `result_format` then selects the format of c and of the
-    result. In sign injections, minimum and maximum, operand c and the result have the format of operand a. A code
-    occupies the low bits of its port. All bits above a result are 0.
+    Every operation rounds once. The ports `a_format`, `b_format`, `c_format` and `result_format` select the formats of
+    the operands a, b and c and of the result. Without the field `mixed`, the port `source_format` selects the format of
+    a and b, and the port `result_format` selects the format of c and of the result. In sign injections, minimum and
+    maximum, operand c and the result have the format of operand a. A code occupies the low bits of its port. All bits
+    above a result are 0.
 
     With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An integer
     operand occupies the low bits of port a. An integer result is extended to the word with its sign or with zeros.
 
-    The operations of the group `dot` add products of operands in narrow formats exactly, and round once. For these
-    operations, the ports `a_format` and `b_format` select narrow formats. A select value that is too large selects
-    the last narrow format. The operation `dot4` needs a word of 32 bits.
+    The operations of the group `dot` add products of operands in narrow formats exactly, and round once. The ports
+    `a_format` and `b_format` then select narrow formats. Larger select values select the last narrow format. The
+    operation `dot4` needs a word of 32 bits.
 
     The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. The
     result of a division by zero is infinity, or the value by which the overflow policy replaces infinity.
@@ -184,19 +180,16 @@ class MultiFpu(Unit):
     becomes 0 and raises `invalid`. Other NaN results are canonical and positive. In formats with the special codes of
     IEEE 754, a NaN is signalling if its first fraction bit is 0.
 
-    With `lanes`, the port `vector` selects an operation on the whole word or an operation in each 8-bit lane. In a
-    vector operation, a flag is set if any lane raises the flag.
+    With `lanes`, the port `vector` selects an operation on the whole word or an operation in each 8-bit lane. A flag is
+    set if any lane raises the flag. With `half_lanes`, a 32-bit word also has two 16-bit lanes for formats of at most
+    16 bits. If a unit has lanes of both widths, the port `vector` is 1 for 8-bit lanes and 2 for 16-bit lanes.
 
-    With `half_lanes`, a 32-bit word also has two 16-bit lanes for formats of at most 16 bits. If a unit has lanes of
-    both widths, the port `vector` is 1 for 8-bit lanes and 2 for 16-bit lanes.
+    With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above the code are 1, as in RISC-V.
+    All bits above a narrow result are then 1.
 
-    With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above the code are 1. With
-    `nan_boxing`, all bits above a narrow result are 1, as in RISC-V.
-
-    For the rounding mode `sr`, the unit has a port `random` of `random_bits` bits. A unit with lanes has a port for
-    random bits for each lane. For stochastic rounding, the unit adds random bits to the bits below the last bit of
-    the result. The rounding `hybrid` applies to conversions from FP32, FP16 or BF16 to HiFloat8. In all other
-    operations, `hybrid` means `rna`.
+    For the rounding mode `sr`, each lane has a port `random` of `random_bits` bits, which the unit adds to the bits
+    below the last bit of the result. The rounding `hybrid` applies to conversions from FP32, FP16 or BF16 to HiFloat8.
+    In all other operations, `hybrid` means `rna`.
 
     With `scale`, the operation `convert` multiplies its operand by 2^scale exactly before the single rounding. The port
     `scale` is a signed number. NaN and infinities are not scaled.
@@ -276,7 +269,7 @@ class MultiFpu(Unit):
         check_exponents(f"{self.name}: formats=", fmt, "")
 
     def _check_order(self) -> None:
-        """Raise ValueError if a wide format precedes a narrow format, because lanes select among the first formats."""
+        # Wide formats come last, because lanes select among the first formats.
         widths = [fmt.bits for fmt in self.formats]
         if widths != sorted(widths):
             raise ValueError(f"{self.name}: formats={value_words(self.formats)} given; name narrower formats first")
@@ -328,7 +321,6 @@ class MultiFpu(Unit):
 
     @property
     def narrow(self) -> tuple[Format, ...]:
-        """Return the formats of at most 8 bits."""
         return tuple(fmt for fmt in self.formats if fmt.bits <= NARROW_BITS)
 
     @property
@@ -338,21 +330,17 @@ class MultiFpu(Unit):
 
     @property
     def random_ports(self) -> tuple[str, ...]:
-        """Return the names of the ports for random bits, one name for each lane."""
         lanes = range(len(self.lane_places) if self.random_width else 0)
         return ("random",) if len(lanes) == 1 else tuple(f"random{lane}" for lane in lanes)
 
     @property
     def lane_widths(self) -> tuple[int, ...]:
-        """Return the lane widths in bits that the values 1 and 2 of the port `vector` select."""
+        # The values 1 and 2 of the port `vector` select these lane widths, in bits.
         return (*(NARROW_BITS for _ in range(self.lanes > 1)), *(2 * NARROW_BITS for _ in range(self.half_lanes)))
 
     @property
     def lane_places(self) -> tuple[tuple[int, int], ...]:
-        """Return the lowest bit and the width of each lane's codes in a word.
-
-        The first lane has the whole word.
-        """
+        """Return the lowest bit and the width in bits of each lane's codes, first for the whole word."""
         step = min((*self.lane_widths, self.word))
         widths = {
             low: [width for width in self.lane_widths if low % width == 0] for low in range(step, self.word, step)
@@ -361,19 +349,17 @@ class MultiFpu(Unit):
 
     @property
     def hybrid_sources(self) -> tuple[FixedFormat, ...]:
-        """Return the formats from which the unit can convert with hybrid rounding."""
         offered = self.formats if Rounding.HYBRID in self.roundings else ()
         return tuple(
             fmt for fmt in offered if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS and fmt.native_dtype
         )
 
     def reads_source(self, op: MultiFpuOp, source: Format, target: Format) -> bool:
-        """Return whether an operation supports hybrid rounding, whose threshold is read from operand a."""
         return op is _O.CONVERT and source in self.hybrid_sources and target.offers(Rounding.HYBRID)
 
     @property
     def operations(self) -> tuple[MultiFpuOp, ...]:
-        """Return the operations that the unit offers, in the order of their numbers."""
+        """Return the operations that the unit offers, in the order of their operation codes."""
         offered = (op for group in FpuGroup if group in self.groups for op in GROUPS[group])
         return tuple(op for op in offered if DOTS.get(op, 1) * NARROW_BITS <= self.word)
 
@@ -384,15 +370,11 @@ class MultiFpu(Unit):
 
     @property
     def integers(self) -> tuple[Integer, ...]:
-        """Return the integer formats that the unit converts."""
         return tuple(i for i in INTEGERS if i.bits <= self.word) if FpuGroup.INTCONV in self.groups else ()
 
     @cached_property
     def lane_units(self) -> dict[int, MultiFpu]:
-        """Return the unit of one lane for each lane width.
-
-        A lane's unit has all operations except dot products, and only the formats that fit into the lane.
-        """
+        """Return the unit of a single lane for each lane width, without dot products and wider formats."""
         groups = tuple(group for group in self.groups if group is not FpuGroup.DOT)
         formats = {width: tuple(fmt for fmt in self.formats if fmt.bits <= width) for width in self.lane_widths}
         return {
@@ -414,24 +396,16 @@ class MultiFpu(Unit):
 
     @cached_property
     def narrow_unit(self) -> MultiFpu:
-        """Return a copy of the unit that has only formats of at most 8 bits, and no NaN boxing.
-
-        The golden model uses this unit to decode the operands of dot products.
-        """
+        # The golden model decodes the operands of dot products with this unit, without NaN boxing.
         return MultiFpu(f"{self.name}_narrow", self.narrow)
 
     def format_port(self, operand: str) -> str:
-        """Return the name of the port that selects the format of an operand or of the result."""
         if self.mixed:
             return f"{operand}_format"
         return "source_format" if operand in "ab" else "result_format"
 
     @property
     def overflow_choices(self) -> tuple[Overflow, ...]:
-        """Return the overflow policies among which the port `overflow` selects.
-
-        Return () if every result format has a fixed overflow policy.
-        """
         return self.overflow if self.narrow or self.wide_overflow else ()
 
     def fixed_overflow(self, target: Format) -> Overflow | None:
@@ -441,10 +415,7 @@ class MultiFpu(Unit):
         return Overflow.DIRECTED if target.bits > NARROW_BITS and not self.wide_overflow else None
 
     def policy(self, target: Format, rounding: Rounding, overflow: Overflow) -> CastPolicy:
-        """Return the cast policy for results in the format `target`.
-
-        If the target format does not support the selected rounding mode, the policy uses `rna` instead.
-        """
+        # `rna` replaces rounding modes that the target format does not support.
         offered = rounding if target.offers(rounding) else Rounding.RNA
         fixed = self.fixed_overflow(target) or overflow
         return CastPolicy(offered, fixed, nan_to_zero=not target.has_nan, nan_sign=NanSign.LOST)
@@ -510,7 +481,6 @@ class _LaneUnit(MultiFpu):
 
 
 MAX_TAG = 32
-"""Maximum width of a tag."""
 
 _ROUNDINGS = tuple(mode for mode in Rounding if mode.is_carry or not mode.needs_bits)
 _POLICIES = (Overflow.SATURATE, Overflow.INF, Overflow.DIRECTED)

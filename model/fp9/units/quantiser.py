@@ -15,19 +15,16 @@ from fp9.units.base import WIDE_BITS, Columns, Port, Unit, check_offers, check_s
 from fp9.units.cast import Cast
 from fp9.units.clocking import OMIT_IF_DEFAULT, non_defaults
 
+# Maximum element width for quantisation by comparison with limits: a block needs one limit per element magnitude.
 _MOST_BITS = 4
-"""Maximum element width for quantisation by comparison with limits. A block needs one limit per element magnitude."""
 
 TENSOR_SCALE = fixed_format("fp32")
 """Format of the scale for a whole tensor (NVFP4)."""
 
 
 def _has_limits(block: BlockFormat) -> bool:
-    """Return whether the quantiser can find each element by comparing the source magnitude with rounding thresholds.
-
-    The scale format must be an unsigned float with a zero. The element format must have at most 4 bits and neither
-    infinity nor NaN.
-    """
+    # A limit per element magnitude needs an unsigned scale with a zero, and elements of at most 4 bits without
+    # specials.
     element = block.element
     few = isinstance(element, FixedFormat) and element.signed_zero and element.max_code == element.magnitude_mask
     few &= element.bits <= _MOST_BITS and block.rounding is Rounding.RNE
@@ -104,20 +101,14 @@ class Quantiser(Unit):
 
     @staticmethod
     def _has_range_of_fp32(source: FixedFormat) -> bool:
-        """Return whether the source format has the exponent range and special codes of FP32.
-
-        E8M0 scales have the same range.
-        """
+        # E8M0 scales have the exponent range of FP32.
         fields = source.exponent_bits, source.bias, source.specials, source.subnormals
         wanted = TENSOR_SCALE.exponent_bits, TENSOR_SCALE.bias, TENSOR_SCALE.specials, TENSOR_SCALE.subnormals
         return fields == wanted and not source.padding and source.bits >= WIDE_BITS
 
     @property
     def element(self) -> FiniteCast:
-        """Return the quantiser's inner cast unit: it scales a number by a power of two, and rounds to an element.
-
-        The rounded element has a sign and a magnitude, even if the element format is an integer format.
-        """
+        # An integer element is rounded as sign and magnitude.
         element, rounding = self.block.element, self.block.rounding
         if isinstance(element, ScaledInteger):
             element = element.sign_magnitude
@@ -144,12 +135,10 @@ class Quantiser(Unit):
         )
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of the ports that carry the numbers of a block, such as `x0`, `x1`, ... for the port `x`."""
         return tuple(f"{port}{place}" for place in range(self.width))
 
     @property
     def width(self) -> int:
-        """Return the number of source numbers in an operation."""
         return self.lanes or self.block.length
 
     @property

@@ -108,28 +108,24 @@ class Dot(Unit):
         return self.block or self.products
 
     def scale_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's scale ports, one for each block. Return () for a unit without scales."""
+        """Return the names of an operand's scale ports, one for each block of products."""
         if self.scale is None:
             return ()
         return tuple(port.name for port in scale_ports(operand, self.scale, self.products // self.products_of_scales))
 
     @property
     def sum_bits(self) -> int:
-        """Return the width in bits of an exact (Kulisch) accumulator for `KULISCH_PRODUCTS` products (numerics.md)."""
+        """Return the width in bits of an exact (Kulisch) accumulator for `KULISCH_PRODUCTS` products."""
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's ports, such as a0, a1 and a2.
-
-        For a unit with a single product, return only the operand's name, such as a.
-        """
+        """Return the names of an operand's ports, such as a0, a1 and a2, or a for a single product."""
         if self.products == 1:
             return (operand,)
         return tuple(f"{operand}{lane}" for lane in range(self.products))
 
     @property
     def factor_inputs(self) -> tuple[Port, ...]:
-        """Return the input ports of the factors a and b, followed by the ports of their scales."""
         lanes = self.products
         blocks = lanes // self.products_of_scales
         return (
@@ -140,7 +136,6 @@ class Dot(Unit):
 
     @property
     def operand_inputs(self) -> tuple[Port, ...]:
-        """Return the input ports of the factors a and b, of their scales, and of the addend c."""
         return (*self.factor_inputs, Port("c", self.engine.output.bits, "addend", (self.engine.output,)))
 
     @property
@@ -169,28 +164,26 @@ class Fma(Dot):
 class Mac(Dot):
     """Multiply operands, and add the products to an accumulator register.
 
-    The output flags are the exception flags of the current operation. CLEAR and HOLD output no flags. The accumulator
-    is the last pipeline stage. The accumulator is updated in one clock, so a new operation can start in every clock.
-    A reset clears the accumulator to +0.
+    The output flags are the exception flags of the current operation: the OR of the flags of all its roundings. CLEAR
+    and HOLD output no flags. The accumulator is the last pipeline stage. It is updated in one clock, so a new operation
+    can start in every clock. A reset clears the accumulator to +0.
 
     If the accumulator model has chunks, the second-last stage holds a chunk register and a step counter. The last step
     of a chunk also adds the chunk register to the accumulator, acc = round(chunk + acc), and clears the chunk register.
-    The accumulator has the output format and the rounding mode of the engine. The accumulator and the chunk register
-    are updated in one clock each, so a new operation can start in every clock. A sequence LOAD, ACCUMULATE, ...,
-    ACCUMULATE, FOLD gives the same result bits as `fp9.dot`. The flags of an operation are the OR of the flags of all
-    its roundings. FOLD adds an incomplete chunk to the accumulator. If the chunk register holds no products, FOLD
-    changes nothing. Until the first chunk is complete, the unit's result is the unchanged addend c.
+    The accumulator has the output format and the rounding mode of the engine. A sequence LOAD, ACCUMULATE, ...,
+    ACCUMULATE, FOLD gives the same result bits as `fp9.dot`. FOLD adds an incomplete chunk to the accumulator. If the
+    chunk register holds no products, FOLD changes nothing. Until the first chunk is complete, the unit's result is the
+    unchanged addend c.
 
     If the accumulator model interleaves products, `Engine.order` lists the products of each step of a chunk. In an
     incomplete last chunk, the user must replace missing products by +0.
 
-    If the accumulator model is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. The
-    accumulator holds the exact sum of the products since the last LOAD or CLEAR. A unit with an exact accumulator has
-    no addend c. Its operation LOAD starts a new sum. Each operation gives the same result and flags as `fp9.dot` over
+    If the accumulator model is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. It holds
+    the exact sum of the products since the last LOAD or CLEAR, and later pipeline stages round this sum to the result.
+    A unit with an exact accumulator has no addend c. Each operation gives the same result and flags as `fp9.dot` over
     all products since the last LOAD or CLEAR. After an infinite or NaN product, the sum stays infinite or NaN until
     the next LOAD or CLEAR. A sum outside the accumulator's range wraps around. If later products bring the exact sum
-    back into the range, the accumulator is correct again. Pipeline stages after the accumulator round the exact sum
-    to the result.
+    back into the range, the accumulator is correct again.
     """
 
     kind: ClassVar[str] = "mac"
@@ -214,12 +207,11 @@ class Mac(Dot):
 
     @property
     def products(self) -> int:
-        """Return the number of products that an operation adds: the products of one step."""
+        """Return the number of products of one step."""
         return self.engine.step.products
 
     @property
     def operations(self) -> tuple[MacOp, ...]:
-        """Return the operations of the unit, sorted by operation code."""
         return tuple(op for op in MacOp if op is not MacOp.FOLD or self.engine.chunk.length)
 
     @property

@@ -37,20 +37,17 @@ from fp9.system.reading import toml_of
 from fp9.units import CATALOGUE, Unit, non_defaults, unit
 
 KINDS: dict[str, type[Unit]] = {spec.kind: type(spec) for spec in CATALOGUE.values()}
-"""Classes of unit specifications by kind, for TOML files."""
 
+# A comma inside parentheses or before `name=` does not separate items.
 _OUTER_COMMA = re.compile(r",(?![^(]*\))(?!\s*[a-z_]+=)", re.IGNORECASE)
-"""Pattern of the commas between items of a list. A comma inside parentheses or before `name=` does not match."""
 
 
 def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
-    """Return a unit from the catalogue or from a TOML file, changed as `settings` says.
+    """Return a unit from the catalogue or from a TOML file, with fields changed by `settings`.
 
-    `source` is the name of a catalogue unit, or the path of a file that ends in `.toml`. A setting has the form
-    `field=value`, with the value in TOML syntax. Quotes and brackets may be omitted, as in `a=e4m3,e5m2`. A setting
-    such as `engine.window.width=20` changes a single field of the accumulator model.
-
-    Raises ValueError for an invalid specification, and OSError if the file cannot be read.
+    `source` is the name of a catalogue unit, or a path that ends in `.toml`. A setting has the form `field=value`, such
+    as `a=e4m3,e5m2` or `engine.window.width=20`. Raises ValueError for an invalid specification, and OSError if the
+    file cannot be read.
     """
     text = str(source)
     fields = as_table(unit(text)) if not text.endswith(".toml") else toml_of(Path(text), "a unit")
@@ -61,7 +58,7 @@ def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
 def build(described: Mapping[str, object], where: str = "unit") -> Unit:
     """Return the unit that a table of specification fields describes.
 
-    Raises ValueError for an invalid specification. `where` names the table in error messages.
+    Raises ValueError for an invalid specification, with the name `where` for the table.
     """
     kind = described.get("kind")
     if kind is None:
@@ -124,7 +121,6 @@ def _with(table: Mapping[str, object], path: list[str], value: object) -> dict[s
 
 
 def _value(text: str) -> object:
-    """Parse the value of a setting as TOML. If the text is not valid TOML, return the text unchanged."""
     try:
         return tomllib.loads(f"value = {text}")["value"]
     except tomllib.TOMLDecodeError:
@@ -132,7 +128,7 @@ def _value(text: str) -> object:
 
 
 def ordered_fields(cls: type[Unit]) -> tuple[dataclasses.Field[object], ...]:
-    """Return the dataclass fields of a unit in the order of a specification file: the register options are last."""
+    """Return the dataclass fields of a unit in the order of a specification file, register options last."""
     return tuple(sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only)))
 
 
@@ -141,7 +137,6 @@ _Found = TypeVar("_Found")
 
 
 def _readers(cls: type[object]) -> dict[str, _Reader]:
-    """For each field of a dataclass, return a function that converts a TOML value to the type of the field."""
     hints = typing.get_type_hints(cls)
     names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
     return {name: _reader(hints[name]) for name in names}
@@ -165,10 +160,7 @@ def _items(value: object) -> list[object]:
 
 
 def names_in(text: str) -> list[str]:
-    """Split a comma-separated list of names, such as `hif8,hfp8_143(bias=2)`.
-
-    Commas inside parentheses do not separate names.
-    """
+    """Split a comma-separated list of names, such as `hif8,hfp8_143(bias=2)`."""
     return [str(item) for item in _items(text)]
 
 
@@ -223,10 +215,6 @@ def _read_group(group: type[object]) -> _Reader:
 
 
 def _read_record(record: type[_Found], value: Mapping[str, object], where: str) -> _Found:
-    """Construct a dataclass from a TOML table of its fields.
-
-    Raises ValueError if the table has a field that the record does not have.
-    """
     readers = _readers(record)
     for key in value:
         if key not in readers:
@@ -253,9 +241,9 @@ _SCALARS: dict[object, _Reader] = {
 
 
 def as_table(spec: Unit, with_defaults: bool = False) -> dict[str, object]:
-    """Return the fields of a unit specification as TOML values. Fields with the value None are left out.
+    """Return the fields of a unit specification as TOML values, without fields that are None.
 
-    Register options with default values are also left out, unless `with_defaults` is true.
+    Register options with default values are left out, unless `with_defaults` is true.
     """
     said = [f for f in ordered_fields(type(spec)) if with_defaults or not f.kw_only or f.name in non_defaults(spec)]
     values = {f.name: getattr(spec, f.name) for f in said}
@@ -292,7 +280,6 @@ def _is_preset(spec: Engine) -> bool:
 
 
 def value_text(value: object) -> str:
-    """Write a TOML value as text on a single line."""
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{key} = {value_text(item)}" for key, item in value.items()) + " }"
     if isinstance(value, list):
