@@ -30,20 +30,19 @@ from fp9.units.hooks import Hook
 SUITES = ("smoke", "corner", "random", "full")
 RANDOM_COUNT = 10_000
 FULL_RANDOM_COUNT = 100_000
+# Share of operations that may have special operands, in exact sums of several products.
 _SPECIAL = 0.125
-"""Share of operations that may have special operands, in exact sums of several products."""
 FULL_LIMIT = 1 << 20
 """Maximum number of operations of an exhaustive suite."""
 DRAWN_BITS = 1 << 30
-"""Maximum number of random input bits in a suite. The limit bounds the memory that computing the results needs."""
+"""Maximum number of random input bits in a suite, which bounds the memory for results."""
 
 
 def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
     """Return the input columns of a test suite, each of shape (n,).
 
-    Equal arguments give equal columns. `count` is the number of random operations. The smoke and corner suites always
-    have the same number of operations. Raises ValueError for an unknown suite, and for a count outside 1..`most_drawn`.
-    Raises ValueError if a count is given for the smoke or corner suite.
+    Equal arguments give equal columns. `count` is the number of random operations. Raises ValueError for an unknown
+    suite, for a count outside 1..`most_drawn`, and for a count of the smoke or corner suite.
     """
     if suite not in SUITES:
         raise ValueError(f"unknown suite {suite!r}; choose one of {', '.join(SUITES)}")
@@ -64,10 +63,7 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
 
 
 def most_drawn(unit: Unit) -> int:
-    """Return the maximum number of random operations in a suite of the unit.
-
-    A sweep can run more operations, because a sweep does not keep its operations in memory.
-    """
+    """Return the maximum number of random operations in a suite of the unit."""
     return DRAWN_BITS // sum(port.width for port in (*unit.inputs, *unit.outputs))
 
 
@@ -81,10 +77,8 @@ def _uniform(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return stimulus for dot products: random operands, half of which have an addend near the product.
-
-    For exact sums of several products, seven of eight operations have only finite factors.
-    """
+    # In exact sums of several products, most operations have finite factors, because one special product decides the
+    # result.
     columns = _uniform(unit, count, rng)
     if unit.engine.window.width is None and unit.products > 1:
         columns |= finite_factors(unit, count, rng)
@@ -99,11 +93,6 @@ def _random_sums(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _random_accumulations(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random operations of an accumulator.
-
-    For accumulators with chunks, `random_chunks` is used. For fixed-point registers, `random_kulisch` is used. For all
-    other accumulators, three of four operations add to the running sum.
-    """
     if unit.engine.step.exact:
         return random_kulisch(unit, count, rng)
     if unit.chunk_steps:
@@ -118,14 +107,10 @@ random: Hook[[int, np.random.Generator], Inputs] = Hook(
     {Dot: _random_sums, Mac: _random_accumulations, Quantiser: quantiser_random, MultiFpu: multi_random},
     otherwise=_uniform,
 )
-"""Return the columns of random operations, each of shape (n,)."""
 
 
 def full(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
-    """Return every input of a stateless unit that has at most `FULL_LIMIT` inputs.
-
-    For units with state or with more inputs, return the corner suite and `count` random operations.
-    """
+    """Return every input of a stateless unit with few inputs, and otherwise corner and random operations."""
     bits = sum(port.width for port in unit.inputs)
     if unit.has_state or 1 << bits > FULL_LIMIT:
         return concatenated([corner(unit, rng), random(unit, count, rng)])

@@ -16,14 +16,10 @@ from fp9.units import Port, Unit
 Inputs = dict[str, NDArray[Any]]
 Codes = NDArray[Any]
 Triple = tuple[Codes, Codes, Codes]
-"""Codes of a, b and c, shape (n,) each."""
 
 
 def fixed(fmt: Format) -> FixedFormat:
-    """Return the same format, with the static type `FixedFormat` for type checkers.
-
-    Every source of a cast and every result of a sum has a fixed-field format.
-    """
+    # Every source of a cast and every result of a sum has fixed fields. The assertion informs type checkers.
     assert isinstance(fmt, FixedFormat), f"{fmt.name} has its fields at changing places"
     return fmt
 
@@ -43,12 +39,11 @@ def drawn_port(port: Port, count: int, rng: np.random.Generator) -> NDArray[Any]
 
 
 def cycled(port: Port, count: int, offset: int = 0) -> NDArray[Any]:
-    """Cycle through all possible values of an input port, and return `count` values."""
+    """Return `count` values that cycle through all possible values of an input port."""
     return np.resize(np.roll(np.array(every_value(port), dtype=np.uint32), -offset), count)
 
 
 def sign_bits(formats: Sequence[Format]) -> NDArray[np.uint32]:
-    """Return the mask of the sign bit in each format."""
     return np.array([1 << (fmt.bits - 1) for fmt in formats], dtype=np.uint32)
 
 
@@ -59,16 +54,12 @@ def chosen_formats(columns: Inputs, operand: str, formats: Sequence[Format], cou
 
 
 def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
-    """Return the input columns for operations that are given as rows of a table.
-
-    Each row has one value for each input port.
-    """
+    """Return the input columns for a table of operations, with one value for each input port in a row."""
     table = np.array(rows, dtype=np.uint32).reshape(-1, len(unit.inputs))
     return {port.name: table[:, i] for i, port in enumerate(unit.inputs)}
 
 
 def concatenated(parts: Sequence[Inputs]) -> Inputs:
-    """Concatenate several sets of input columns to one set of input columns."""
     return {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
 
 
@@ -97,7 +88,7 @@ def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
 
 
 def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Return the largest number, and all magnitudes whose code is one bit flip away from 0, infinity or NaN."""
+    """Return the largest number, and all magnitudes that are one bit flip away from 0, infinity or NaN."""
     specials = np.array([fmt.magnitude_mask, fmt.max_code + fmt.smallest_code, 0])
     near = (specials[:, None] ^ 1 << np.arange(fmt.padding, fmt.bits - 1)).reshape(-1)
     return np.unique(np.append(near[near <= fmt.max_code], fmt.max_code))
@@ -122,22 +113,21 @@ def classes(fmt: Format) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=64)
 def finite(fmt: Format) -> NDArray[np.uint32]:
-    """Return the codes of all finite non-zero numbers of a format."""
+    """Return the codes of all finite nonzero numbers of a format."""
     return np.array([c for c in range(1 << fmt.bits) if fmt.kind_of(c) is Kind.FINITE], dtype=np.uint32)
 
 
 FEW_BITS = 8
-"""Maximum width of formats whose codes are all combined. Suites combine only some codes of wider formats."""
+"""Maximum width in bits of formats whose codes are all combined with all codes of other operands."""
 
 _CROSSED = 512
 
 
 @functools.lru_cache(maxsize=64)
 def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return positive magnitudes in rising order, for combination with all magnitudes of another operand.
+    """Return positive magnitudes of a format in rising order, to combine them with another operand.
 
-    For a format of at most 8 bits, the function returns all positive magnitudes. For a wider format, the function
-    returns the 16 smallest, the 16 largest, and evenly spaced magnitudes.
+    For a format wider than 8 bits, these are the 16 smallest, the 16 largest, and evenly spaced magnitudes.
     """
     every = fmt.ordered_magnitudes()[1:]
     if fmt.bits <= FEW_BITS:
@@ -151,10 +141,7 @@ def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def special_codes(fmt: Format) -> NDArray[Any]:
-    """Return the codes of infinity and NaN in a format.
-
-    For formats wider than 8 bits, only some NaN payloads are returned.
-    """
+    """Return the codes of infinity and NaN in a format, with only some NaN payloads above 8 bits."""
     codes = np.arange(1 << fmt.bits)
     special = codes[~np.isfinite(fmt.table)]
     if fmt.bits <= FEW_BITS:
@@ -164,10 +151,6 @@ def special_codes(fmt: Format) -> NDArray[Any]:
 
 
 def signed_magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return the magnitudes of `crossed_magnitudes`, each with both signs.
-
-    For a format of at most 8 bits, the function returns all finite codes.
-    """
     if fmt.bits <= FEW_BITS:
         return finite(fmt)
     magnitudes = crossed_magnitudes(fmt)
@@ -176,21 +159,13 @@ def signed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def crossed_codes(fmt: Format) -> NDArray[Any]:
-    """Return operand codes for tests in which all other operands are fixed.
-
-    For a format of at most 8 bits, the function returns all codes. For a wider format, the function returns walking
-    fractions at every exponent.
-    """
     return np.arange(1 << fmt.bits) if fmt.bits <= FEW_BITS else np.unique(walking_codes(fixed(fmt)))
 
 
 def addend(
     result: FixedFormat, product: NDArray[np.float64], difference: Codes, fraction: Codes, negative: Codes
 ) -> NDArray[np.uint32]:
-    """Return addends whose exponent exceeds the product's exponent by `difference`.
-
-    The addend's exponent is clamped to the range of the result format.
-    """
+    """Return addends whose exponent exceeds the product's exponent by `difference`, within the format's range."""
     finite = np.where(np.isfinite(product) & (product > 0), product, 1.0)
     field = np.floor(np.log2(finite)).astype(np.int64) + difference + result.bias
     field = np.clip(field, 0, (1 << result.exponent_bits) - 1)

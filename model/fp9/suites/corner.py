@@ -40,8 +40,8 @@ from fp9.suites.sums.wide_product import wide_corner
 from fp9.units import Cast, Decoder, Dot, Fpu, FpuOp, Mac, Mul, MultiFpu, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
 
+# Share of unread operands that hold zero, infinity, NaN or an end of the 16-bit format's range.
 _SPECIAL = 1 / 16
-"""Share of unread operands that hold zero, infinity, NaN or an end of the 16-bit format's range."""
 
 
 def _every_code(unit: Decoder | Upcast, rng: np.random.Generator) -> Inputs:
@@ -66,9 +66,11 @@ def _several_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
         yield scaled_corner(unit, rng)
 
 
+# Yields nothing if the unit does not have the corner case.
 Family = Callable[[Any, np.random.Generator], Iterator[Inputs]]
-"""Function that yields the columns of one corner case, or nothing if the unit does not have the case."""
 
+# The cases of a group share one stream of random numbers. Put a new case into a new group, so that the operations of
+# existing cases stay the same.
 DOT_FAMILIES: tuple[tuple[Family, ...], ...] = (
     (
         _several_corner,
@@ -85,25 +87,15 @@ DOT_FAMILIES: tuple[tuple[Family, ...], ...] = (
     ),
     (carry_out_corner, cancellation_in_steps_corner, carry_into_normal_corner, second_block_corner),
 )
-"""Corner cases of dot products. The cases of a group share one stream of random numbers.
 
-Put a new case into a new group, so that the operations of existing cases stay the same.
-"""
-
+# Corner cases in which each step adds to the previous total, for accumulators without chunks.
 STEP_FAMILIES = _several_corner, paired_corner, bit_far_below_corner, rounded_up_to_normal_corner
-"""Corner cases in which each step adds to the previous total, for accumulators without chunks."""
 
+# Corner cases that first load the addend, for accumulators without chunks.
 LOADED_FAMILIES = carry_out_corner, class_corner
-"""Corner cases that first load the addend, for accumulators without chunks."""
 
 
 def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return the corner-case sequences of an accumulator.
-
-    Operations of accumulators with chunks come from `chunk_corner`, and operations of fixed-point registers from
-    `kulisch_corner`. For all other accumulators, the functions in the lists `STEP_FAMILIES` and `LOADED_FAMILIES` make
-    the operations.
-    """
     if unit.engine.step.exact:
         return kulisch_corner(unit, rng)
     if unit.chunk_steps:
@@ -116,7 +108,6 @@ def _accumulator_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _shuffled(columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the operations of a corner case in random order."""
     order = rng.permutation(len(columns["c"]))
     return {name: column[order] for name, column in columns.items()}
 
@@ -141,10 +132,7 @@ def _packed(lanes: Inputs) -> Inputs:
 
 
 def _operation(unit: Fpu, op: FpuOp, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the columns of all ports for FPU operations with the operation code `op`.
-
-    Ports that the operation does not read hold random values, and sometimes special codes.
-    """
+    # Ports that the operation does not read hold random values, and sometimes special codes.
     count = len(next(iter(columns.values())))
     ports = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     for name in "abc":
@@ -167,7 +155,7 @@ corner: Hook[[np.random.Generator], Inputs] = Hook(
         MultiFpu: multi_corner,
     },
 )
-"""Return the columns of the corner suite, each of shape (n,). Raises ValueError for a kind of unit without one."""
+"""Return the columns of a unit's corner suite, each of shape (n,)."""
 
 
 def is_complete(unit: Unit) -> bool:

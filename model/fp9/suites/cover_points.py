@@ -1,7 +1,7 @@
 """Rare cover points that the smoke suite of a unit must hit.
 
 A family of cover points is an array (n,) with one number for each operation. Operations with equal numbers hit the same
-cover point, and an operation with number 0 hits none.
+cover point, and the number 0 hits none.
 """
 
 from __future__ import annotations
@@ -24,7 +24,6 @@ from fp9.units.hooks import Hook
 Numbers = NDArray[np.int64]
 
 _ORDINARY, _ZERO, _SUBNORMAL, _SMALLEST_NORMAL, _LARGEST, _INFINITE, _NAN = range(7)
-"""Classes of a code. A code is ordinary if it belongs to no other class."""
 _MOST = 1 << 8
 
 
@@ -48,12 +47,8 @@ def _special_codes(unit: Fma, columns: Inputs) -> Iterator[Numbers]:
 
 
 def _ways(unit: Dot, columns: Inputs) -> Numbers:
-    """Return cover points: class and sign of a special result, and classes of special operands.
-
-    Ordinary results give the cover point 0. LOAD and ACCUMULATE have separate cover points, and all other accumulator
-    operations hit no cover point (0). For units with several products, the cover point is 0 if more than one kind of
-    operand has special values.
-    """
+    # LOAD and ACCUMULATE have separate cover points. With several kinds of special operands, an operation with several
+    # products hits no cover point.
     output = fixed(unit.engine.output)
     codes = evaluate(unit, columns)["result"]
     result = _classes(output, codes)
@@ -70,11 +65,8 @@ def _ways(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def _kinds(unit: Dot, columns: Inputs) -> Iterator[Numbers]:
-    """Yield three arrays of class numbers, for the factors, the scales and the addend.
-
-    The special class is a number: 0 if all values are finite, 1 for an infinity, 2 for a NaN. For an accumulator with
-    chunks, nothing is yielded: earlier operations also decide its result.
-    """
+    # 0 if all values are finite, 1 for an infinity, 2 for a NaN. In an accumulator with chunks, earlier operations also
+    # decide the result.
     if unit.has_state and unit.engine.chunk.length:
         return
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -98,10 +90,6 @@ def _specials(values: NDArray[np.float64]) -> Numbers:
 
 
 def _reads_addend(columns: Inputs) -> NDArray[np.bool_]:
-    """Return a mask of the operations that read the addend.
-
-    An accumulator reads the addend only in a LOAD operation.
-    """
     return np.asarray(np.asarray(columns.get("op", MacOp.LOAD)) == MacOp.LOAD, dtype=np.bool_)
 
 
@@ -123,11 +111,8 @@ def _classes(fmt: FixedFormat, codes: Codes) -> Numbers:
 
 
 def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
-    """Return the cover points of operations with special operands or zero products, for units with several products.
-
-    If exactly one operand is special, the cover point is determined by the lane and the class of this operand. If all
-    products are zero, cover points are the addends that are zero, or negative with a single bit set.
-    """
+    # A single special operand gives its lane and class. If all products are zero, addends are zero, or negative with a
+    # single bit set.
     count = len(columns[unit.lane_names("a")[0]])
     alone: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
     number: NDArray[np.int64] = np.zeros(count, dtype=np.int64)
@@ -151,11 +136,7 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
-    """Return the number of leading bits of the sum that cancellation removes.
-
-    The count starts at the leading bit of the larger term: the addend or the sum of products. Return 0 for a zero or
-    special term, and for operations that do not read the addend.
-    """
+    """Return the number of leading bits of the sum that cancellation with the addend removes."""
     output, total = fixed(unit.engine.output), fixed(unit.engine.addend_format)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
     products, left = (evaluate(unit, columns | other)["result"] for other in ({"c": np.zeros_like(addend)}, {}))
@@ -169,7 +150,7 @@ def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
 def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
     """Return 2 if all products of an operation are -0, 1 if all are zero, and 0 otherwise.
 
-    For this function, a code is zero if all bits below the sign are zero, even if the format uses such a code for NaN.
+    A code counts as zero if all bits below the sign are zero, even if the format uses it for NaN.
     """
     sign = 1 << (unit.a[0].bits - 1)
     zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)
@@ -184,10 +165,6 @@ def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _of_casts(unit: Cast, columns: Inputs) -> Iterator[Numbers]:
-    """Yield the cover points of each lane and target of a cast.
-
-    The cover points are rounding boundaries under each rounding mode, and special sources under each overflow policy.
-    """
     source, count = fixed(unit.source), len(columns[unit.lane_names("x")[0]])
     target, rounding, overflow = (
         np.minimum(columns.get(select, np.zeros(count, np.uint8)), len(choices) - 1).astype(np.int64)
@@ -214,15 +191,9 @@ def _told_apart(numbers: Numbers, *selects: Numbers) -> Numbers:
 
 
 def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """Return the class of each value: a number for its position near the limits of the target's range.
-
-    Class 1 holds values within half a step of the largest number. Class 2 holds values from half a step to one step
-    above the largest number. Class 3 holds values in the first binade above the largest number's binade. Class 4 holds
-    values less than a quarter step below the smallest normal number. Class 4 values round up even with unbounded
-    exponent. Class 5 holds values a quarter to half a step below the smallest normal number. Class 5 values round up
-    only on the subnormal grid. Class 6 holds values from half the smallest number up to the smallest number. Class 7
-    holds values below half the smallest number. Ties belong to no class.
-    """
+    # Distances are in steps next to the point: 1 and 2 around the largest number, 3 the binade above it, 4 and 5 below
+    # the smallest normal number, 6 and 7 below the smallest number. Class 4 rounds up even with unbounded exponent,
+    # class 5 only on the subnormal grid. Ties belong to no class.
     magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
     below, largest = magnitudes[-2:]
     below_normal = magnitudes[np.searchsorted(magnitudes, fmt.smallest_normal) - 1]
@@ -239,7 +210,7 @@ def _sides(fmt: Format, values: NDArray[np.float64]) -> Numbers:
 
 
 def _ties(fmt: Format, values: NDArray[np.float64]) -> Numbers:
-    """Return 1 for a tie that lies above an even target code, 2 for a tie above an odd code, and 0 otherwise."""
+    # 1 for a tie above an even target code, 2 for a tie above an odd code.
     magnitudes = np.array([fmt.to_float(int(code)) for code in fmt.ordered_magnitudes()])
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2
     place = np.minimum(np.searchsorted(middles, values), len(middles) - 1)

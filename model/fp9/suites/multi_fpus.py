@@ -1,10 +1,7 @@
 """Corner-case and random operations of a `multi_fpu` unit.
 
-The exact result of most operations is at or next to a rounding boundary of the result format. Cancellations and all
-operand classes occur too. A block of the suite has operations with the same operation code and the same formats. Each
-operation code occurs with many combinations of formats. The last operand of an operation is computed so that the
-operation gives a wanted exact result. The wanted result is at or next to a number of the result format, or a midpoint
-between two numbers.
+The last operand of most operations is computed, so that the exact result is at or next to a rounding boundary of the
+result format.
 """
 
 from __future__ import annotations
@@ -23,24 +20,23 @@ from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, walkin
 from fp9.units import SCALE_BITS, MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import DOTS, NARROW_BITS, PRODUCTS, ROUNDED, SINGLES
 
+# Maximum number of format combinations per operation in the corner suite.
 BLOCKS = 40
-"""Maximum number of format combinations per operation in the corner suite."""
 
+# Number of operations in a block, which have the same operation code and the same formats.
 ROWS = 24
-"""Number of operations in a block."""
 
+# Operand that is computed from a wanted result. Operations that are not listed compute operand c.
 _LAST = {MultiFpuOp.CONVERT: "a", MultiFpuOp.SQRT: "a", MultiFpuOp.MUL: "b", MultiFpuOp.DIV: "b"}
-"""Operand that is computed from a wanted result. Operations that are not listed compute operand c."""
 _SHARE_UNBOXED = 1 / 16
+# Distances between the codes of two compared operands.
 _AWAY = (0, 0, 0, 1, -1, 1, -1, 2, -2, 3, -3, 4, -4, 8, -8, 16, -16)
-"""Distances between the codes of two compared operands."""
 _SCALES = (0, 0, 1, -1, 7, -7, 24, -24, 127, -128)
+# Offsets from a code or midpoint, as fractions of the distance between two codes.
 _BESIDE = np.array([0.0, 2.0**-30, -(2.0**-30), 0.25, -0.25])
-"""Offsets from a code or midpoint, as fractions of the distance between two codes."""
 
 
 def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
-    """Return the input columns of the corner suite."""
     whole = concatenated([*_blocks(unit, rng, BLOCKS, ROWS)])
     if not unit.lane_widths:
         return whole
@@ -49,7 +45,7 @@ def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
 
 
 def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random operations, of which half are sampled from the corner suite."""
+    """Return random operations of a `multi_fpu` unit, of which half are sampled from the corner suite."""
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     corner = multi_corner(unit, rng)
     rows = rng.integers(0, len(corner["a"]), count)
@@ -58,7 +54,6 @@ def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs
 
 
 def _in_lanes(unit: MultiFpu, width: int, vector: int, rng: np.random.Generator) -> Inputs:
-    """Return operations that fill all lanes of a word, each lane with the operands of a different operation."""
     lane = concatenated([*_blocks(unit.lane_units[width], rng, BLOCKS, ROWS)])
     count = len(lane["a"])
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
@@ -73,7 +68,6 @@ def _in_lanes(unit: MultiFpu, width: int, vector: int, rng: np.random.Generator)
 
 
 def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) -> Iterator[Inputs]:
-    """For every operation code, yield several blocks with different combinations of formats."""
     names = (*unit.operands, "result")
     ports = list(dict.fromkeys(unit.format_port(name) for name in names))
     combinations = list(itertools.product(range(len(unit.formats)), repeat=len(ports)))
@@ -97,17 +91,13 @@ def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) ->
 
 
 def _nearest(numbers: NDArray[np.float64], fmt: Format) -> NDArray[Any]:
-    """Return the codes of the nearest numbers in a format, shape (n,). NaN becomes code 0 in a format without NaN."""
     return encode(numbers, fmt, "rne", nan_to_zero=not fmt.has_nan)
 
 
 def _operands(
     unit: MultiFpu, op: MultiFpuOp, formats: dict[str, Format], scales: NDArray[np.int64], rng: np.random.Generator
 ) -> dict[str, NDArray[np.uint32]]:
-    """Return the operands of all operations in a block of the suite.
-
-    A conversion multiplies its operand by 2^scale, so the operand is the wanted number divided by 2^scale.
-    """
+    # A conversion multiplies its operand by 2^scale, so the operand is the wanted number divided by 2^scale.
     rows = len(scales)
     codes = {name: rng.choice(_pool(formats[name]), rows).astype(np.uint32) for name in unit.operands}
     chosen = np.arange(rows) % 4 != 0
@@ -131,24 +121,19 @@ def _operands(
 
 
 def _carries(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return random bits.
-
-    Half of the random numbers just carry or just do not carry from a fraction of 0, 1/4, 1/2 or 3/4 ulp.
-    """
+    # Half of the random numbers just carry or just do not carry from a fraction of 0, 1/4, 1/2 or 3/4 ulp.
     limits = (np.arange(5) << unit.random_bits >> 2)[rng.integers(0, 5, rows)] - rng.integers(0, 2, rows)
     drawn = rng.integers(0, 1 << unit.random_bits, rows)
     return np.where(rng.random(rows) < 1 / 2, np.clip(limits, 0, (1 << unit.random_bits) - 1), drawn).astype(np.uint32)
 
 
 def _is_packed(op: MultiFpuOp, operand: str) -> bool:
-    """Return whether an operand is an integer, or a word that holds several codes."""
     return (op is MultiFpuOp.FROM_INTEGER and operand == "a") or (op in DOTS and operand in "ab")
 
 
 def _dot_operands(
     unit: MultiFpu, products: int, formats: dict[str, Format], rows: int, rng: np.random.Generator
 ) -> dict[str, NDArray[np.uint32]]:
-    """Return the operands of dot products. In a third of the dot products, products cancel."""
     narrow = {name: formats[name] if formats[name] in unit.narrow else unit.narrow[-1] for name in "ab"}
     codes = {name: rng.choice(_pool(fmt), (products, rows)).astype(np.uint32) for name, fmt in narrow.items()}
     negated = rng.random(rows) < 1 / 3
@@ -165,7 +150,6 @@ def _dot_operands(
 
 
 def _integers(unit: MultiFpu, result: Format, rows: int, rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return stimulus for conversions from integers: integers near powers of two and near rounding boundaries."""
     powers = np.array([1 << bit for bit in range(unit.word + 1)]) * rng.choice([-1, 1], unit.word + 1)
     with np.errstate(invalid="ignore"):
         wanted = np.clip(_wanted(result, rows, rng), -(2.0**31), 2.0**31).astype(np.int64)
@@ -174,7 +158,6 @@ def _integers(unit: MultiFpu, result: Format, rows: int, rng: np.random.Generato
 
 
 def _near_integers(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
-    """Return stimulus for conversions to integers: infinities, and numbers near integers, half-integers and limits."""
     limits = [limit for integer in unit.integers for limit in (integer.lowest, integer.highest)]
     small = rng.integers(-9, 10, rows) * 2.0 ** rng.integers(0, unit.word - 3, rows)
     whole = np.where(rng.random(rows) < 0.5, rng.choice(limits, rows), small)
@@ -233,11 +216,7 @@ def _pool(fmt: Format) -> NDArray[np.uint32]:
 def _boxed(
     unit: MultiFpu, formats: dict[str, Format], codes: dict[str, NDArray[np.uint32]], rng: np.random.Generator
 ) -> Inputs:
-    """Fill the bits above each operand code with ones (NaN boxing) or with random bits.
-
-    Without NaN boxing, all bits above the operand code are random. With NaN boxing, a few operations have random bits
-    above the operand code.
-    """
+    # A few operations have random bits above the operand code although the unit expects NaN boxing.
     columns = {}
     for name, column in codes.items():
         above = (1 << unit.word) - (1 << formats[name].bits)

@@ -13,14 +13,14 @@ from fp9.golden import evaluate
 from fp9.suites.columns import Codes, Inputs, chosen_formats, classes, concatenated, one_of_each
 from fp9.units import Mul, code_tables
 
+# Number of products for each rounding class.
 _EACH = 4
-"""Number of products for each rounding class."""
 
 
 def product_corner(unit: Mul, rng: np.random.Generator) -> Inputs:
-    """Return stimulus: each code times every class of the other factor, and products of every rounding class.
+    """Return stimulus for multipliers, for all pairs of operand formats.
 
-    The stimulus covers all pairs of operand formats.
+    Each code meets every class of the other factor, and products of every rounding class occur.
     """
     return concatenated(
         [columns for pair in np.ndindex(len(unit.a), len(unit.b)) for columns in _pair(unit, pair, rng)]
@@ -42,10 +42,7 @@ def _pair(unit: Mul, pair: tuple[int, int], rng: np.random.Generator) -> Iterato
 
 
 def _rounding_class(products: NDArray[np.float64], unit: Mul) -> NDArray[np.int64]:
-    """Return a class number for each product, from its sign, exponent, last bit and distance to the nearest results.
-
-    Special and zero products give 0.
-    """
+    # Class from sign, exponent, last bit and distance to the nearest results. Special and zero products give 0.
     fmt = unit.result
     counted = np.isfinite(products) & (products != 0)
     magnitudes = np.where(counted, np.abs(products), 1.0)

@@ -24,8 +24,7 @@ def thresholds(source: FixedFormat, target: Format) -> Codes:
 def outside(source: FixedFormat, target: Format) -> Codes:
     """Return source magnitudes in the binades just outside the target's range.
 
-    In each binade, the magnitudes are around the lowest number and the first midpoint. The binades are the next two
-    above the largest number, and all from the smallest number down to half an ulp.
+    These are two binades above the largest number, and all from the smallest number down to half an ulp.
     """
     smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
     exponents = [*range(target.quantum(smallest) - 1, smallest), largest + 1, largest + 2]
@@ -35,7 +34,6 @@ def outside(source: FixedFormat, target: Format) -> Codes:
 
 
 def _around(points: NDArray[np.float64], source: FixedFormat) -> Codes:
-    """Return source magnitudes at and next to the given points, in rising order."""
     codes = encode(points, source, "rtz").astype(np.int64)
     around = (codes[:, None] + np.array([-1, 0, 1])).reshape(-1)
     return np.unique(around[(around >= 0) & (around <= source.magnitude_mask)])

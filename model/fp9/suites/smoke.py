@@ -1,11 +1,9 @@
 """Selection of a smoke suite: a few hundred operations from the corner suite.
 
-First, one operation is selected for each rare cover point of the module `cover_points`. All other operations of the
-smoke suite are sampled evenly from the operation classes. Operations with the same select values, flags and upper
-result bits are in the same class. For each selection, a few dozen candidates are compared. The candidate with the
-rarest pairs of bit values is selected (pairwise coverage). Half of the selections compare all input and result bits.
-The other half compare only bits that matter: inverting such a bit changes a result. No circuit is simulated to select
-the operations.
+One operation is selected for each rare cover point. Other operations are sampled evenly from operation classes, which
+have the same select values, flags and upper result bits. Among some candidates, the one with the rarest pairs of bit
+values is selected (pairwise coverage). Half of the selections compare only bits whose inversion changes a result. No
+circuit is simulated.
 """
 
 from __future__ import annotations
@@ -25,17 +23,15 @@ from fp9.units.views import sum_of
 
 SMOKE_COUNT = 960
 _HANDFUL = 64
+# Range of the number of examined operations, within which `_FLIPS` limits the number of single-bit inversions. Units
+# with few inputs get the minimum, because more operations would displace rare classes.
 _POOL = range(3000, 12001)
-"""Range of the number of examined operations. `_FLIPS` limits the number of single-bit inversions within the range.
-
-Units with few inputs get the minimum, because more operations would displace rare classes.
-"""
 _FLIPS = 600_000
 _FEW_BITS = 16
+# Factor by which the worth of a bit combination decreases with each choice.
 _FADING = 0.5
-"""Factor by which the worth of a bit combination decreases with each choice."""
+# Number of upper output bits that define a class: sign and exponent of FP32, or a whole 8-bit code.
 _CLASS_BITS = 9
-"""Number of upper output bits that define a class: sign and exponent of FP32, or a whole 8-bit code."""
 
 
 def _smoke(unit: Unit, corner: Inputs) -> Inputs:
@@ -59,14 +55,14 @@ def _smoke(unit: Unit, corner: Inputs) -> Inputs:
 
 
 smoke: Hook[[Inputs], Inputs] = Hook("smoke suite", {Quantiser: quantiser_smoke}, otherwise=_smoke)
-"""Return at most `SMOKE_COUNT` operations of a corner suite, in suite order. Sequences of a `mac` stay complete."""
+"""Return at most `SMOKE_COUNT` operations of a corner suite, in suite order."""
 
+# Number of operations in a group, and number of last groups that every smoke suite includes.
 _groups: Hook[[], tuple[int, int]] = Hook(
     "groups of a smoke suite",
     {Mac: lambda unit: (GROUP, last_groups(unit)) if unit.chunk_steps else (2, 0)},
     otherwise=lambda unit: (1, 0),
 )
-"""Return the number of operations in a group, and the number of last groups that every smoke suite includes."""
 
 
 def _taken(columns: Inputs, groups: NDArray[np.int64], span: int) -> Inputs:
@@ -87,10 +83,7 @@ def _classes(unit: Unit, columns: Inputs, span: int) -> NDArray[np.int64]:
 
 
 def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
-    """Return the leading bit position of each subnormal result, and 0 for all other results.
-
-    Accumulators and units without power-of-two scales return an empty list, which limits the number of classes.
-    """
+    # An empty list for accumulators and units without power-of-two scales limits the number of classes.
     if unit.scale is None or unit.scale.precision > 1 or unit.has_state:
         return []
     result = fixed(unit.engine.output)
@@ -100,7 +93,7 @@ def _subnormal_places(unit: Dot, outputs: Results) -> list[NDArray[np.int64]]:
 
 
 def _decides(unit: Unit, columns: Inputs, outputs: Results, span: int) -> NDArray[np.bool_]:
-    """Return a mask (n, input bits), true where inverting the input bit changes a result of the operation's group."""
+    # True where inverting the input bit changes a result of the operation's group.
     count = len(next(iter(columns.values())))
     decides = []
     for port in unit.inputs:
@@ -161,11 +154,8 @@ def _choose(
 
 @kernel
 def _take_best(rows, counts, worth):
-    """Return the index of the row whose bit pairs have the highest value, and lower the value of these pairs.
-
-    `worth[i, v, w, j]` is the value of a bit pair: bit i is v, and bit j is w. A separate sum for each bit j fixes the
-    order of additions, so that every machine gives the same result.
-    """
+    # `worth[i, v, w, j]` is the value of a bit pair: bit i is v, and bit j is w. A separate sum for each bit j fixes
+    # the order of additions, so that every machine gives the same result.
     best, most = 0, -1.0
     sums = np.empty(rows.shape[1])
     for candidate in range(len(rows)):

@@ -1,7 +1,4 @@
-"""Corner-case operations of accumulators with chunks.
-
-The operation sequences add products across chunk boundaries, and end chunks with every operation code.
-"""
+"""Corner-case operations of accumulators with chunks, across the ends of chunks."""
 
 from __future__ import annotations
 
@@ -28,40 +25,28 @@ from fp9.suites.sums.scale_columns import drawn_scales
 from fp9.units import Mac, MacOp, code_tables
 
 GROUP = 4
-"""Number of operations in an independent sequence. Each sequence begins with LOAD."""
+"""Number of operations in an independent sequence, which begins with LOAD."""
 
+# Operations that follow a completed chunk: a short chunk and then an empty chunk.
 _BEHIND = (MacOp.ACCUMULATE, MacOp.ACCUMULATE, MacOp.FOLD, MacOp.FOLD)
-"""Operations that follow a completed chunk: a short chunk and then an empty chunk."""
 
+# Number of sequences for each pair of successive operations.
 _EVERY_PAIR = 16
-"""Number of sequences for each pair of successive operations."""
 
+# Number of chunks that sum the smallest products.
 _SMALLEST = 1000
-"""Number of chunks that sum the smallest products."""
 
 _CROSSED = 0.3
 
+# Share of random products that cancel the previous product of a chunk, exactly or nearly.
 _OPPOSITE = 0.25
-"""Share of random products that cancel the previous product of a chunk, exactly or nearly."""
 
 
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the corner-case operations of an accumulator with chunks.
 
-    `step` holds operations of a single sum, which are used in three ways:
-
-    - the product becomes a chunk, which is added to the addend,
-    - two products are added within one chunk,
-    - the product is added to a chunk whose partial sum has a long significand.
-
-    Further operations are:
-
-    - chunks with a long significand, added to the total,
-    - products of every class, added to a chunk of every class,
-    - chunks whose significand is all ones,
-    - every pair of successive operations,
-    - chunks of the smallest products,
-    - the chunk boundaries.
+    `step` holds operations of a single sum. Each of its products becomes a chunk of its own, a part of a chunk with two
+    products, or a product after a long partial sum.
     """
     table = ProductTable(unit)
     parts = [_joined(unit, step, rng), _accumulated(unit, step, rng)]
@@ -74,10 +59,6 @@ def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return pairs of two operations: LOAD, then FOLD. A group of operations tests two corner cases.
-
-    LOAD computes the product of a corner case, and FOLD adds this product to the addend.
-    """
     first, second = ({name: column[half::2] for name, column in step.items()} for half in range(2))
     count = len(second["c"])
     first = {name: column[:count] for name, column in first.items()}
@@ -86,11 +67,6 @@ def _joined(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return operation sequences that add two products in one accumulator chunk.
-
-    The operations of a sequence are LOAD, ACCUMULATE, FOLD and a random operation. The second product comes from the
-    next corner case, or nearly cancels the first product.
-    """
     following = {name: np.roll(column, -1) for name, column in step.items()}
     opposite = _opposites(unit, step, rng)
     count = len(step["c"])
@@ -102,11 +78,6 @@ def _accumulated(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield accumulator chunks of two products in the first lane, with zeros in all other lanes.
-
-    The two operands of the first product belong to the same class, such as zero or NaN. The two operands of the second
-    product belong to any class, such as zero or NaN.
-    """
     zeros = {name: 0 for operand in ("a", "b") for name in unit.lane_names(operand)}
     first_a, first_b = unit.lane_names("a")[0], unit.lane_names("b")[0]
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
@@ -122,14 +93,12 @@ def _class_cross(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _every_pair(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operation sequences of a LOAD, two operations, and a FOLD, for each possible pair of operations."""
     for first, second in itertools.product(unit.operations, repeat=2):
         operations = (MacOp.LOAD, first, second, MacOp.FOLD)
         yield _groups(unit, {place: (op, None) for place, op in enumerate(operations)}, _EVERY_PAIR, rng)
 
 
 def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, length: int = GROUP) -> Inputs:
-    """Return `count` groups of `length` operations. Random operations fill all positions that are not given."""
     places = [random_chunks(unit, count, rng) for _ in range(length)]
     for place, (operation, columns) in given.items():
         places[place] |= {**(columns or {}), "op": np.full(count, operation, dtype=np.uint8)}
@@ -137,11 +106,7 @@ def _groups(unit: Mac, given: Sequence, count: int, rng: np.random.Generator, le
 
 
 def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return operations that add three very small products in one accumulator chunk.
-
-    The operation FOLD adds the partial sum of the chunk to a total of zero. Some products nearly cancel, so that the
-    sum of a chunk can be smaller than each of its products.
-    """
+    # Some products nearly cancel, so that the sum of a chunk can be smaller than each of its products.
     nothing = {"c": np.zeros(_SMALLEST, dtype=np.uint32)}
     first, second, third = (smallest_factors(unit, _SMALLEST, rng) | nothing for _ in range(3))
     steps = (MacOp.LOAD, first), (MacOp.ACCUMULATE, second), (MacOp.ACCUMULATE, third), (MacOp.FOLD, None)
@@ -149,12 +114,8 @@ def _smallest(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inputs:
-    """Return operation sequences that end a chunk after every number of steps, up to one more than a full chunk.
-
-    FOLD, LOAD, CLEAR or HOLD ends the chunk, and further operations follow. Operation codes above the code of FOLD also
-    mean FOLD. The last sequence fills a chunk. All products are finite, because an infinity or NaN in the accumulator
-    would hide errors in later sums.
-    """
+    # Operation codes above the code of FOLD also mean FOLD. All products are finite, because an infinity or NaN in the
+    # accumulator would hide errors in later sums.
     sequences = []
     last = (1 << unit.inputs[0].width) - 1
     for number, ending in enumerate((MacOp.FOLD, MacOp.LOAD, MacOp.CLEAR, MacOp.HOLD, last)):
@@ -170,10 +131,9 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 
 
 def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random accumulator operations. On average, a sum has one and a half times as many steps as a chunk.
+    """Return random accumulator operations, in sums that are longer than a chunk on average.
 
-    Some products negate the previous product. Infinities and NaN are rare, because a single infinity or NaN decides the
-    whole sum.
+    Infinities and NaN are rare, because a single infinity or NaN decides the whole sum.
     """
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -195,11 +155,7 @@ def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return factors for the negated products, by inverting the sign of each factor `a`.
-
-    In half of the operations, one of the three lowest bits of factor `a` is inverted too, so that products do not
-    cancel fully.
-    """
+    # Some products differ in one of the three lowest bits, so that products do not cancel fully.
     sign = 1 << (unit.a[0].bits - 1)
     turned = {name: column for name, column in columns.items() if name[0] in "ab"}
     for lane in unit.lane_names("a"):
@@ -210,7 +166,6 @@ def _opposites(unit: Mac, columns: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def last_groups(unit: Mac) -> int:
-    """Return the number of operation groups in the suite's last sequence, which fills a chunk."""
     return -(-(unit.chunk_steps + len(_BEHIND) + 2) // GROUP)
 
 

@@ -1,8 +1,4 @@
-"""Operations on chunks with the largest partial sum, or a significand of all ones.
-
-A power of two nearly cancels a partial sum whose significand is all ones. Products of every operand class are added to
-a partial sum that already is the largest number.
-"""
+"""Operations on chunks with the largest partial sum, or a significand of all ones."""
 
 from __future__ import annotations
 
@@ -16,17 +12,15 @@ from fp9.suites.columns import Inputs, classes, concatenated, fixed
 from fp9.suites.sums.exact import Product, negated, power_products, sequence
 from fp9.units import Mac, MacOp
 
+# Preferred exponent of the power of two that cancels a chunk. A lower exponent is used if no product reaches it.
 _TOP = 8
-"""Preferred exponent of the power of two that cancels a chunk. A lower exponent is used if no product reaches it."""
 
 
 def full_chunks(unit: Mac, group: int) -> Inputs:
     """Return operation sequences in which the first lane sums powers of two.
 
-    The number of operations in each sequence is a multiple of `group`. Some chunks add up to a significand of all ones.
-    After a significand of all ones, the next power of two cancels all bits but the last. Both signs occur. In other
-    chunks, a product of any class is added to a partial sum that is the largest number. FOLD then adds the partial sum
-    of the chunk to a total of any class, such as zero or NaN.
+    Some chunks add up to a significand of all ones, which the next power of two cancels except for the last bit. Other
+    chunks add a product of any class to the largest partial sum.
     """
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)

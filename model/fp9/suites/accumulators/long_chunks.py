@@ -1,7 +1,4 @@
-"""Operations on accumulator chunks whose partial sum has a long significand.
-
-Some sequences add a further product to the chunk with the long significand, and others add the chunk to the total.
-"""
+"""Operations on accumulator chunks whose partial sum has a long significand."""
 
 from __future__ import annotations
 
@@ -17,19 +14,17 @@ from fp9.suites.columns import Codes, Inputs, addend, beside_special, fixed, wal
 from fp9.suites.sums.product_and_addend import nearly_opposite, to_boundaries
 from fp9.units import Mac, MacOp
 
+# Operations of a group: the position in the group, the operation and its columns.
 Sequence = Mapping[int, tuple[MacOp, Inputs | None]]
-"""Operations of a group. A key is a position in the group, and a value is an operation and its columns."""
 
+# Number of sequences that add a chunk with a long significand to the total.
 _JOINED = 5000
-"""Number of sequences that add a chunk with a long significand to the total."""
 
 
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return a pair: operation sequences that add a product to a chunk with a long significand, and their number.
+    """Return sequences that add a product to a chunk with a long significand, and their number.
 
-    Every second corner-case operation provides a product that is added to the chunk. The chunk first adds two products,
-    whose sum is close to the addend of the corner-case operation. FOLD then adds the partial sum of the chunk to a
-    total of zero.
+    A chunk first adds two products, whose sum is close to the addend of a corner case.
     """
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
@@ -45,10 +40,9 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
 
 
 def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return a pair: operation sequences that add a zero product to a chunk, and the number of these sequences.
+    """Return sequences that add a zero product to a partial sum near zero, infinity or NaN, and their number.
 
-    The chunk sums four products. The code of the sum differs in one bit from the code of zero, infinity or NaN. FOLD
-    then adds the partial sum of the chunk to a total of zero.
+    The code of the partial sum differs in one bit from the code of zero, infinity or NaN.
     """
     chunk = fixed(unit.engine.result.format)
     codes = np.repeat(beside_special(chunk), 8)
@@ -63,10 +57,6 @@ def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) ->
 def _summed(
     table: ProductTable, wanted: NDArray[np.float64], products: int, rng: np.random.Generator
 ) -> Iterator[Inputs]:
-    """Yield input columns with the factors of one product at a time. The sum of the products approximates `wanted`.
-
-    Each product is the largest that does not exceed the part of `wanted` not yet covered.
-    """
     for _ in range(products):
         columns, found = table.at_most(wanted, rng)
         yield columns
@@ -79,10 +69,9 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 
 
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return a pair: operation sequences that add a chunk of two products to a total, and the number of sequences.
+    """Return sequences that add a chunk of two products to a total, and their number.
 
-    The exponent difference and the signs of the two products vary. The total is near the partial sum, nearly cancels
-    the partial sum, or moves the result to a rounding boundary.
+    The total is near the partial sum, nearly cancels it, or moves the result to a rounding boundary.
     """
     total = fixed(unit.engine.output)
     p = total.fraction_bits

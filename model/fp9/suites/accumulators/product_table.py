@@ -12,8 +12,8 @@ from fp9.suites.columns import Inputs, crossed_magnitudes
 from fp9.suites.sums.product_and_addend import crossed, product
 from fp9.units import Dot
 
+# Range of moderate products. The sum of many moderate products stays within the format's range.
 _ORDINARY = (2.0**-3, 2.0**3)
-"""Range of moderate products. The sum of many moderate products stays within the format's range."""
 
 
 class ProductTable:
@@ -31,10 +31,9 @@ class ProductTable:
         self._sign = 1 << (unit.a[0].bits - 1)
 
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
-        """For each magnitude in `wanted`, return factors of the largest product up to this magnitude, as input columns.
+        """Return factors of the largest products up to the magnitudes in `wanted`, and these products.
 
-        The function also returns the products. If `wanted` is an infinity or NaN, the product is an infinity or NaN
-        too. All lanes except the first multiply zeros.
+        An infinity or NaN in `wanted` gives an infinite or NaN product. All lanes except the first multiply zeros.
         """
         finite = np.isfinite(wanted)
         size = np.abs(np.where(finite, wanted, 0.0))
@@ -50,11 +49,7 @@ class ProductTable:
         return self._columns(codes), np.where(finite, values, wanted)
 
     def ordinary(self, count: int, rng: np.random.Generator) -> Inputs:
-        """Return factors of one product of moderate size in the first lane, as input columns.
-
-        Both signs occur. The sum of many products of moderate size stays finite. If the unit has no product of moderate
-        size, the function uses products of any size.
-        """
+        """Return factors of moderate products of both signs, whose sums stay finite."""
         low, high = np.searchsorted(self.values, _ORDINARY)
         if low == high:
             low, high = np.int64(0), np.int64(len(self.values))

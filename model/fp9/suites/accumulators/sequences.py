@@ -1,7 +1,4 @@
-"""Corner-case operations of accumulators without chunks.
-
-Each operation sequence is a LOAD and one more operation.
-"""
+"""Corner-case operations of accumulators without chunks, in pairs of operations."""
 
 from __future__ import annotations
 
@@ -30,10 +27,8 @@ _SUCCESSIONS = 0.15
 def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return corner-case operations of an accumulator without chunks, in pairs of successive operations.
 
-    Half of the corner cases in `step` become a LOAD, which is followed by a random operation. The other corner cases
-    become two operations: a LOAD of the addend with zero products, and an ACCUMULATE of the products. In further
-    operation pairs, an ordinary product is followed by a product of any operand class. The last operation pairs contain
-    every combination of two successive operation codes.
+    Half of the corner cases in `step` become a LOAD. The others become a LOAD of the addend with zero products, and an
+    ACCUMULATE of the products.
     """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
@@ -50,20 +45,15 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def loaded(unit: Mac, step: Inputs) -> Inputs:
-    """For each operation, return a LOAD, and an ACCUMULATE of zeros that must not change the accumulator.
-
-    The ACCUMULATE adds zero products with the addend's sign.
-    """
+    """Return a LOAD for each operation, and an ACCUMULATE of zeros that must not change the accumulator."""
     loads: Inputs = {"op": np.full(len(step["c"]), MacOp.LOAD), **step}
     return _sequences(loads, _zeros(unit, loads) | {"op": np.full(len(step["c"]), MacOp.ACCUMULATE)})
 
 
 def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations that combine every class of both factors and the addend, for units with several products.
+    """Yield operations that combine every class of both factors and the addend, such as zero or NaN.
 
-    In each operation, one random lane holds the product, and all other lanes are zero. Signs are random, and scales are
-    1. The factors use the pair of formats that has the most operand classes. Units with one product yield no
-    operations.
+    One random lane holds the product, and all other lanes are zero.
     """
     if unit.products == 1:
         return
@@ -85,10 +75,7 @@ def _sequences(first: Inputs, second: Inputs) -> Inputs:
 
 
 def _zeros(unit: Mac, columns: Inputs) -> Inputs:
-    """Return input columns whose factors are zero in all lanes, and whose scales are 1.
-
-    The zero products have the addend's sign, so that an addend of -0 stays -0.
-    """
+    # The zero products have the addend's sign, so that an addend of -0 stays -0.
     negative = (columns["c"].astype(np.int64) & fixed(unit.engine.output).sign_mask) != 0
     zeros = {name: np.zeros_like(columns[name]) for operand in "ab" for name in unit.lane_names(operand)}
     signs = np.where(negative, 1 << (unit.a[0].bits - 1), 0)
@@ -97,12 +84,8 @@ def _zeros(unit: Mac, columns: Inputs) -> Inputs:
 
 
 def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return operation pairs: an ordinary product, followed by a product of any operand class.
-
-    The first operation of a pair loads zero, or an addend near its product. The second operation of a pair mostly
-    accumulates its product or loads an addend. In the second operation of a pair, one lane has factors of any class.
-    Mostly, at least one factor is zero. All other lanes hold zeros of either sign.
-    """
+    # Pairs of an ordinary product and a product of any operand class. In the second operation, one lane has factors of
+    # any class, and all other lanes hold zeros of either sign.
     first, second = ({port.name: drawn_port(port, count, rng) for port in unit.inputs} for _ in range(2))
     first |= {lane: codes for operand in "ab" for lane, codes in _every_lane(unit, first, operand, finite, rng).items()}
     scales = drawn_scales(unit, count, rng)
@@ -124,10 +107,6 @@ def _successions(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def _every_pair(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return every pair of successive operation codes of an accumulator, with operands from random corner cases.
-
-    All factors are zero in one eighth of the operations.
-    """
     pairs = np.array(list(itertools.product(unit.operations, repeat=2)) * _EVERY_PAIR, dtype=np.uint32).reshape(-1)
     rows = rng.integers(0, len(step["c"]), len(pairs))
     columns = {"op": pairs, **{name: column[rows] for name, column in step.items()}}

@@ -1,13 +1,4 @@
-"""Corner-case operations of casts.
-
-The corner cases follow the coverage models of IBM FPgen:
-
-- values at and next to every rounding boundary,
-- overflow, underflow and specials under every selection,
-- walking ones, walking zeros and masks at every exponent,
-- random bits that just carry out, just fail to carry out, or match exactly,
-- magnitude comparisons that one bit decides.
-"""
+"""Corner-case operations of casts, after the coverage models of IBM FPgen."""
 
 from __future__ import annotations
 
@@ -27,16 +18,15 @@ from fp9.units import SCALE_BITS, Cast, Port
 
 _CARRIES = 4
 _CLOSE = 16
+# Number of operations with stochastic rounding just below a target's normal range. Other roundings have an eighth.
 _REACHING = 1500
-"""Number of operations with stochastic rounding just below a target's normal range. Other roundings have an eighth."""
 
 
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return all corner-case operations of a cast, and operation sequences that test the running maximum.
 
-    Each corner case is combined with those values of the select ports that can change its result. The lanes of the cast
-    test the same operations, and each lane is one operation behind the previous lane. The scale is random. The source's
-    exponent compensates for the scale if possible, so that the scaled source stays at a rounding boundary.
+    Each lane of the cast is one operation behind the previous lane. If possible, the source's exponent compensates for
+    the random scale, so that the scaled source stays at a rounding boundary.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)
@@ -61,10 +51,6 @@ def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
 
 
 def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """For each rounding mode, yield stimulus at the rounding boundaries inside and outside each target's range.
-
-    Signs are random, and overflow policies alternate.
-    """
     source = fixed(unit.source)
     for target, rounding in itertools.product(range(len(unit.targets)), range(len(unit.roundings))):
         fmt = unit.targets[target]
@@ -79,10 +65,6 @@ def _boundaries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> It
 
 
 def _edges(unit: Cast, selects: list[Port]) -> Family:
-    """Return stimulus: special codes, and rounding boundaries near each target's smallest and largest numbers.
-
-    Both signs and every select value occur.
-    """
     source = fixed(unit.source)
     points = [thresholds(source, fmt) for fmt in unit.targets]
     ends = [end for codes in points for end in (codes[:6], codes[-9:])]
@@ -93,11 +75,7 @@ def _edges(unit: Cast, selects: list[Port]) -> Family:
 
 
 def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources that differ from a limit of a target's subnormal or finite range in one exponent bit.
-
-    Each exponent bit thus decides one comparison. The stimulus covers every target and every rounding mode, with random
-    overflow policies.
-    """
+    # Each exponent bit decides the comparison with a limit of a target's range.
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits, source.bits - 1)
     parts = []
@@ -113,11 +91,7 @@ def _aliases(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources that exceed a small target number or midpoint by a single lower bit.
-
-    Each lower bit of the source is set in turn, under each rounding mode. If the result is subnormal, the circuit
-    shifts the additional bit out, but the bit must still affect the rounding.
-    """
+    # If the result is subnormal, the circuit shifts the additional bit out, but the bit must still affect the rounding.
     source = fixed(unit.source)
     bits = 1 << np.arange(source.fraction_bits)
     parts = []
@@ -134,11 +108,6 @@ def _lone_bits(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fam
 
 
 def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return stimulus with walking fractions, at every exponent of a target and in the source's subnormal range.
-
-    For exponents outside the target's range, the stimulus has only a few fractions. Both signs occur, and the values of
-    the select ports are random.
-    """
     source = fixed(unit.source)
     low = min(fmt.smallest for fmt in unit.targets) / 8
     high = max(fmt.max for fmt in unit.targets) * 4
@@ -158,11 +127,7 @@ def _walking(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return stimulus for stochastic rounding: the source plus random bits just carries, or just fails to carry.
-
-    Every binade occurs. Below the target's last bit, some sources have a walking-bit pattern, and some have several
-    zeros or ones first.
-    """
+    # The source plus random bits just carries, or just fails to carry.
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     parts = []
     for target, fmt in enumerate(unit.targets):
@@ -191,11 +156,8 @@ def _carries(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Famil
 
 
 def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Yield stimulus for stochastic rounding just below each target's normal range, for each rounding mode.
-
-    The sum of source bits and random bits just reaches the smallest normal number, or just fails to reach it. The carry
-    decides the underflow flag.
-    """
+    # The sum of source bits and random bits just reaches the smallest normal number, or just fails to reach it. The
+    # carry decides the underflow flag.
     source, full = fixed(unit.source), (1 << unit.random_bits) - 1
     for (target, fmt), (index, rounding) in itertools.product(enumerate(unit.targets), enumerate(unit.roundings)):
         count = _REACHING if rounding is Rounding.SR else _REACHING // 8
@@ -211,11 +173,8 @@ def _reaching(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iter
 
 
 def _maxima(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Return pairs of magnitudes that differ by one or in one bit, to test the search for the running maximum.
-
-    The two magnitudes of a pair occur in successive operations, and in different lanes of one operation. For each bit
-    position, further operations compare magnitudes that agree in all higher bits.
-    """
+    # Magnitudes that differ by one or in one bit occur in successive operations, and in different lanes of one
+    # operation.
     source = fixed(unit.source)
     rows, clear = [], []
     for bit, lane in itertools.product(range(source.bits - 1), range(unit.lanes)):

@@ -18,10 +18,9 @@ Choices = Mapping[str, ArrayLike]
 
 @dataclass(frozen=True)
 class Family:
-    """Operations of one lane of a cast.
+    """Operations of one lane of a cast, with the values of all select ports in each row of `choices`.
 
-    A row of the field `choices` holds the values of all select ports for one operation. If `random` or `scale` is None,
-    the suite later chooses the values of this input port.
+    If `random` or `scale` is None, the suite later chooses the values of this input port.
     """
 
     codes: Codes
@@ -31,17 +30,11 @@ class Family:
 
 
 def rows(selects: Sequence[Port], chosen: Choices, count: int) -> NDArray[np.uint32]:
-    """Return one value for each select port and operation, shape (count, ports).
-
-    Select ports without a given value get the value 0.
-    """
+    """Return one value for each select port and operation, shape (count, ports), by default 0."""
     columns = [np.broadcast_to(np.asarray(chosen.get(port.name, 0)), count) for port in selects]
     return np.stack(columns, axis=1).astype(np.uint32) if columns else np.zeros((count, 0), dtype=np.uint32)
 
 
 def every_choice(selects: Sequence[Port]) -> NDArray[np.uint32]:
-    """Return all combinations of the select ports' values, shape (count, ports).
-
-    The combinations include unused select values.
-    """
+    """Return all combinations of the select ports' values, shape (count, ports), also unused ones."""
     return np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)

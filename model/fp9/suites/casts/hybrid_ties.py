@@ -14,18 +14,17 @@ from fp9.suites.columns import fixed
 from fp9.units import Cast, Port
 
 _SEEDS, _NEAR_NORMAL = 6, 64
+# Number of random operations per binade.
 _DRAWN = 256
-"""Number of random operations per binade."""
+# Number of operations with hybrid rounding in the binade above the largest number.
 _OVERFLOWING = 128
-"""Number of operations with hybrid rounding in the binade above the largest number."""
 
 
 def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
     """Return stimulus whose bit fields F and T are equal or nearly equal, and random stimulus.
 
-    F and T are bit fields of the source's fraction, F above T (HiF8 section 3.2). Hybrid rounding rounds up if the bit
-    field F is at least the bit field T. The fields F and T are equal if the fraction is periodic, and its period is the
-    distance from F to T. Nearly equal fields differ in one inverted bit, and sometimes also in random lower bits.
+    F and T are bit fields of the source's fraction (HiF8 section 3.2). Hybrid rounding rounds up if F is at least T.
+    Both fields are equal if the fraction is periodic, with the distance from F to T as period.
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)

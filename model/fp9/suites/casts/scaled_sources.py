@@ -13,18 +13,15 @@ from fp9.suites.columns import drawn_port, fixed, walking_fractions
 from fp9.suites.rounding_boundaries import special_codes
 from fp9.units import SCALE_BITS, Cast, Port
 
+# Number of operations whose scale moves the source into the targets' range.
 _SCALED = 3000
-"""Number of operations whose scale moves the source into the targets' range."""
 _TURNS = 4
+# Number of operations for each exponent of the scaled source.
 _FAR = 16
-"""Number of operations for each exponent of the scaled source."""
 
 
 def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources of any magnitude. Scales move the sources into the targets' range.
-
-    Half of the sources are subnormal.
-    """
+    """Return sources of any magnitude, with scales that move them into the targets' range."""
     source, hidden = fixed(unit.source), 1 << fixed(unit.source).fraction_bits
     walking = walking_fractions(source)
     subnormal = np.concatenate([walking[walking > 0], rng.integers(1, hidden, _SCALED // 2)])
@@ -42,10 +39,7 @@ def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) ->
 def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
     """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
 
-    The source bits that fit into the target are random. Below the target's last bit, the source has a tie or zeros,
-    plus at most one further 1 bit. The circuit must keep every source bit when it normalises the source before
-    rounding. If the source format has few fraction bits, nothing is yielded, because `brought_inside` covers all
-    subnormals.
+    The circuit must keep every source bit when it normalises the source before rounding.
     """
     source = fixed(unit.source)
     if 1 << source.fraction_bits <= _SCALED // 2:
@@ -66,10 +60,7 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
 
 
 def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return special codes and range limits of the source, with every combination of select values.
-
-    Both signs occur. Half of the operations have a scale of 1, and half have a random scale.
-    """
+    """Return special codes and range limits of the source, with every combination of select values."""
     source, every = fixed(unit.source), every_choice(selects)
     magnitudes = special_codes(source)
     codes = np.tile(np.concatenate([magnitudes, magnitudes | source.sign_mask]), 2 * len(every))
@@ -79,11 +70,7 @@ def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -
 
 
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return operations for every exponent that a scaled source can have, mostly outside the targets' range.
-
-    The scale is random, and the source's exponent is chosen so that the scaled source has the wanted exponent. All
-    combinations of the select ports' values occur many times.
-    """
+    """Return operations for every exponent that a scaled source can have, mostly outside the targets' range."""
     source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)
     every = every_choice(selects)
     top = source.max_code >> source.fraction_bits

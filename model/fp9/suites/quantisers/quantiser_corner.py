@@ -1,12 +1,7 @@
 """Corner-case operations of quantisers, in which the scale or an element just changes.
 
-The unit specification gives the corner cases:
-
-- amax at, just below or just above a threshold of the scale rule, at every exponent and in every lane,
-- numbers at and next to every element times the scale, and the midpoints of elements times the scale,
-- numbers that differ from a tie in a single bit,
-- magnitudes that differ from amax in a single bit, so that every bit decides a comparison,
-- special codes.
+The largest magnitude of a block is called amax. It lies at thresholds of the scale rule. The other numbers lie at
+elements times the scale and at their midpoints, or differ from a tie or from amax in a single bit.
 """
 
 from __future__ import annotations
@@ -26,8 +21,8 @@ from fp9.suites.quantisers.quotients import Blocks, corner_blocks, random_blocks
 from fp9.suites.rounding_boundaries import special_codes, thresholds
 from fp9.units import TENSOR_SCALE, Quantiser
 
+# Number of significands of amax for each exponent and rule.
 _EACH = 3
-"""Number of significands of amax for each exponent and rule."""
 
 _REACHED = 6
 
@@ -35,24 +30,21 @@ _TIES = 4
 
 _CLOSE = 4
 
+# Maximum distance from amax in binades, and number of blocks per distance. Farther elements are zero.
 _APART, _NEAR = 64, 4
-"""Maximum distance from amax in binades, and number of blocks per distance. Farther elements are zero."""
 
+# Number of blocks for each lane whose numbers are near the subnormal range.
 _TINY = 12
-"""Number of blocks for each lane whose numbers are near the subnormal range."""
 
+# Number of blocks in a smoke suite.
 _SMOKE = 960
-"""Number of blocks in a smoke suite."""
 
+# Share of random operations with arbitrary codes, including infinities and NaN.
 _RARE = 1 / 16
-"""Share of random operations with arbitrary codes, including infinities and NaN."""
 
 
 def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
-    """Return all corner-case operations of a quantiser, with random signs.
-
-    Blocks use the scale rules in turn, unless a corner case needs a particular rule.
-    """
+    """Return all corner-case operations of a quantiser, with random signs."""
     if unit.block.tensor:
         return _with_tensors(unit, corner_blocks(unit, rng), rng)
     parts = [
@@ -71,10 +63,9 @@ def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
 
 
 def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> Inputs:
-    """Return at least `count` operations that form complete blocks of numbers of random size.
+    """Return at least `count` random operations that form complete blocks.
 
-    Most source numbers, divided by the block's scale, are within the range of the elements. Some blocks hold arbitrary
-    codes.
+    Most source numbers, divided by the block's scale, are within the range of the elements.
     """
     source = unit.source
     blocks = -(-count // unit.group)
@@ -93,8 +84,8 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
     """Return a random selection of blocks from a corner suite, in the suite's order.
 
-    A third of the blocks contain subnormal source numbers that are large enough to affect elements. For power-of-two
-    scales, up to half of the selected blocks have a scale that depends on the largest number alone.
+    A third of the blocks contain subnormal source numbers that affect elements. For power-of-two scales, up to half of
+    the blocks have a scale that depends on the largest number alone.
     """
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]
@@ -111,11 +102,7 @@ def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
 
 
 def _decided_by(unit: Quantiser, blocks: Codes, corner: Inputs) -> Codes:
-    """Return cover points of the blocks whose scale would change without the largest number.
-
-    A cover point is a pair: the lane of the largest number, and the highest bit in which the two largest numbers
-    differ.
-    """
+    # A cover point is the lane of the largest number, and the highest bit in which the two largest numbers differ.
     last = slice(unit.group - 1, None, unit.group)
     rules = np.minimum(corner["rule"][last], len(unit.rules) - 1) if "rule" in corner else np.zeros(len(blocks), int)
     following, amax = np.partition(blocks, -2, axis=1)[:, -2:].T.astype(np.int64)
@@ -135,10 +122,7 @@ _Family = tuple[Codes, Codes]
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
-    """Yield blocks whose amax (largest magnitude) is at or next to a threshold of the scale rule, for each exponent.
-
-    The lane of amax is random. The other numbers of the block are at or next to a midpoint between two scaled elements.
-    """
+    # The other numbers of a block are at or next to a midpoint between two scaled elements.
     for index, rule in enumerate(unit.rules):
         amax = rng.permuted(_steps(unit, rule), axis=1)[:, :_EACH].reshape(-1)
         blocks = _numbers_beside(unit, rule, amax, rng)
@@ -147,11 +131,7 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[_Family]:
 
 
 def _each_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks of numbers that differ from a tie in a single significand bit.
-
-    Each significand bit occurs in every lane. The last blocks of each exponent have exact ties, which round down to the
-    even element. At some exponents the source numbers are subnormal.
-    """
+    # The last blocks of each exponent have exact ties, which round down to the even element.
     source, length = unit.source, unit.block.length
     low = np.repeat(np.arange(_binades(unit)), _TIES)
     exponents = np.append(low, rng.integers(source.bias // 2, source.bias, _TIES) + source.bias // 2)
@@ -198,10 +178,6 @@ def _steps(unit: Quantiser, rule: ScaleRule) -> Codes:
 
 
 def _numbers_beside(unit: Quantiser, rule: ScaleRule, amax: Codes, rng: np.random.Generator) -> Codes:
-    """Return magnitudes at and next to scaled elements and their midpoints, shape (n, length).
-
-    Elements are scaled by the scale of amax, and no magnitude exceeds amax.
-    """
     source = unit.source
     drawn = rng.choice(thresholds(source, unit.block.element), (len(amax), unit.block.length))
     exact = _numbers(unit, drawn) * _scales(unit, rule, amax)[:, None]
@@ -218,11 +194,7 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> NDArray[np.float64]:
 
 
 def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose amax is a scale threshold plus one lower bit, for every lane and bit.
-
-    Above the lower bit, the other numbers agree with amax. At the lower bit, the other numbers have a 0, followed by
-    random bits.
-    """
+    # Above the lower bit, the other numbers agree with amax. At the lower bit, they have a 0, followed by random bits.
     source, length = unit.source, unit.block.length
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(source.bits - 1), np.arange(length)))
     bits, places = np.tile(bits, _CLOSE), np.tile(places, _CLOSE)
@@ -238,10 +210,7 @@ def _close(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _just_reached(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks whose amax is the smallest magnitude with its scale. All other magnitudes are one less.
-
-    Every lane and every rule occur. If a circuit selects a wrong number as amax, the circuit computes a wrong scale.
-    """
+    # If a circuit selects a wrong number as amax, the circuit computes a wrong scale.
     length = unit.block.length
     amax = np.concatenate([rng.choice(_firsts(unit, rule), _REACHED * length) for rule in unit.rules])
     places = np.resize(np.arange(length), len(amax))
@@ -262,10 +231,7 @@ def _beside(amax: Codes, others: Codes, places: Codes, length: int) -> Codes:
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """For each bit and each lane, return blocks in which only this bit of amax decides the scale.
-
-    The other numbers of a block equal amax with the deciding bit cleared.
-    """
+    # The other numbers of a block equal amax with the deciding bit cleared.
     length = unit.block.length
     lasts = [_firsts(unit, rule) - 1 for rule in unit.rules]
     last, rule = np.concatenate(lasts), np.repeat(np.arange(len(lasts)), [len(codes) for codes in lasts])
@@ -281,20 +247,13 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _any(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks with a random amax, and other numbers of all magnitudes up to amax.
-
-    Zeros of both signs occur.
-    """
     count = _TINY * unit.block.length
     amax = rng.integers(0, unit.source.max_code + 1, (count, 1))
     return rng.integers(0, amax + 1, (count, unit.block.length)), np.resize(np.arange(len(unit.rules)), count)
 
 
 def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """For every lane, return blocks with each exponent difference between a number and amax.
-
-    The lane of amax is random. In a quarter of the blocks, all numbers except amax are powers of two.
-    """
+    # In a quarter of the blocks, all numbers except amax are powers of two.
     source, length = unit.source, unit.block.length
     count = _NEAR * _APART
     exponent = rng.integers(_APART, (source.max_code >> source.fraction_bits) + 1, count)
@@ -306,17 +265,12 @@ def _apart(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _tiny(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """For every lane and every position of the leading 1, return blocks of subnormal and small normal numbers."""
     count = _TINY * unit.block.length
     leading = np.int64(1) << rng.integers(0, unit.source.fraction_bits + 3, (count, unit.block.length))
     return leading | rng.integers(0, leading), np.resize(np.arange(len(unit.rules)), count)
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
-    """Return blocks with special codes: among ordinary numbers, among zeros, and in all lanes at once.
-
-    The blocks cover every scale rule, and an infinity in every lane.
-    """
     length, codes = unit.block.length, special_codes(unit.source)
     special = np.append(codes, np.full(length, unit.source.inf_code(False)))
     places = np.append(rng.integers(0, length, len(codes)), np.arange(length))
@@ -330,10 +284,7 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> _Family:
 
 
 def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> Inputs:
-    """Return the columns of all input ports for the given blocks, with random signs.
-
-    In the last operation of a block, the input port `tensor` holds the block's tensor scale.
-    """
+    # The last operation of a block holds the block's tensor scale.
     magnitudes, tensors, rules = blocks
     columns = _columns(unit, magnitudes | rng.choice([0, unit.source.sign_mask], magnitudes.shape), rules, rng)
     whole = rng.integers(0, 1 << TENSOR_SCALE.bits, (len(tensors), unit.group))
@@ -342,11 +293,8 @@ def _with_tensors(unit: Quantiser, blocks: Blocks, rng: np.random.Generator) -> 
 
 
 def _columns(unit: Quantiser, codes: Codes, rules: Codes, rng: np.random.Generator) -> Inputs:
-    """Return the columns of all input ports of a quantiser.
-
-    The last operation of a block selects the scale rule. In all other operations of the block, the select port is
-    random and must have no effect. On the select port, values above the last rule's number also select the last rule.
-    """
+    # The last operation of a block selects the scale rule. Before, the select port is random and must have no effect.
+    # Values above the last rule's number also select the last rule.
     lanes = codes.reshape(-1, unit.width)
     columns = {x: lanes[:, place].astype(np.uint32) for place, x in enumerate(unit.lane_names("x"))}
     port = next((port for port in unit.inputs if port.choices), None)

@@ -1,15 +1,7 @@
 """Corner-case blocks of quantisers with a tensor scale t.
 
 In each corner case, a small change of the block would change the scale, an element, or the choice between two scales.
-Some scale rules divide amax by two different divisors, and take the divisor with the smaller error. The unit
-specification gives the corner cases:
-
-- for every scale and rule, the amax and t at which the scale begins, decided by the last bits of t,
-- numbers at and next to element midpoints times both scales,
-- values of t for which a number is such a midpoint, exactly or nearly,
-- the smallest and the largest values of every range, and the smallest numbers divided by the smallest t,
-- blocks in which both tries have nearly equal errors,
-- special codes.
+Some scale rules divide amax by two different divisors, and take the divisor with the smaller error.
 """
 
 from __future__ import annotations
@@ -41,25 +33,25 @@ class Blocks(NamedTuple):
     rules: Codes
 
 
+# Number of blocks for each scale and rule.
 _EACH = 8
-"""Number of blocks for each scale and rule."""
 
 _PLACES = 24
 
+# Number of blocks whose tensor scale is near the lowest or the highest FP32 number.
 _ENDS = 600
-"""Number of blocks whose tensor scale is near the lowest or the highest FP32 number."""
 
 _DRAWN, _KEPT = 20_000, 1_500
 
+# Number of iterations to balance the errors. Each new tensor scale changes the elements.
 _STEPS = 4
-"""Number of iterations to balance the errors. Each new tensor scale changes the elements."""
 
 _END = 4
 
 _ALONE = 4
 
+# Range of random numbers in binades below amax. Numbers below this range would have zero elements.
 _SPREAD = 9
-"""Range of random numbers in binades below amax. Numbers below this range would have zero elements."""
 
 
 def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
@@ -74,10 +66,7 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
-    """Return random blocks. Most numbers, divided by the block's scale, are within the range of the elements.
-
-    One sixteenth of the blocks have arbitrary codes.
-    """
+    """Return random blocks, most of whose numbers are within the range of the elements after scaling."""
     rules = rng.integers(0, len(unit.rules), count)
     tensors = _drawn_tensors(rng, count)
     scales = rng.integers(1, unit.block.scale.max_code + 1, count)
@@ -93,12 +82,8 @@ def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Bloc
 
 
 def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
-    """Yield blocks in which amax divided by the tensor scale is at or next to a threshold of the scale rule.
-
-    Every scale rule and every scale occur. In a third of the blocks, the tensor scale has a short significand, which
-    gives exact quotients. In a third of the blocks, a change of the tensor scale's last bit changes the block scale.
-    The other numbers of the block are at or next to a midpoint between two scaled elements.
-    """
+    # A third of the blocks has exact quotients. In a third, a change of the tensor scale's last bit changes the block
+    # scale.
     length = unit.block.length
     for index, rule in enumerate(unit.rules):
         for divisor in rule.tries or (float(unit.block.divisor(rule)),):
@@ -116,10 +101,7 @@ def _at_steps(unit: Quantiser, rng: np.random.Generator) -> Iterator[Blocks]:
 
 
 def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """For each bit and each lane, return blocks in which only this bit of amax decides the block scale.
-
-    The other numbers are amax with the deciding bit cleared, or amax minus one.
-    """
+    # The other numbers are amax with the deciding bit cleared, or amax minus one.
     length, width = unit.block.length, unit.source.bits - 1
     bits, places = (axis.reshape(-1) for axis in np.meshgrid(np.arange(width), np.arange(length)))
     bits, places = np.tile(bits, _PLACES), np.tile(places, _PLACES)
@@ -141,11 +123,7 @@ def _one_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) -> Blocks:
-    """For each lane and midpoint, return blocks with one number at or near the midpoint between two scaled elements.
-
-    In some blocks, the tensor scale is 2^k ulps too large or too small, for a random k below `powers`. All exponents
-    occur, including subnormal source numbers.
-    """
+    # In some blocks, the tensor scale is 2^k ulps too large or too small, for a random k below `powers`.
     length, middles = unit.block.length, _middles(unit)
     places, which = (axis.reshape(-1) for axis in np.meshgrid(np.arange(length), np.arange(len(middles))))
     places, which = np.tile(places, 2 * _PLACES), np.tile(which, 2 * _PLACES)
@@ -169,11 +147,8 @@ def _beside_middles(unit: Quantiser, rng: np.random.Generator, powers: int = 1) 
 
 
 def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with a subnormal number x just below the midpoint between two scaled elements.
-
-    The midpoint exceeds x by 2^-`bit` ulps of the source. At the chosen midpoints a tie rounds up, so a circuit that
-    ignores the small difference computes a wrong element.
-    """
+    # The midpoint exceeds x by 2^-`bit` ulps of the source. A tie at the midpoint rounds up, so a circuit that ignores
+    # the small difference computes a wrong element.
     length, source = unit.block.length, unit.source
     cases = [
         case
@@ -194,7 +169,7 @@ def _one_dropped_bit(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _middles_up(unit: Quantiser) -> list[Fraction]:
-    """Return the midpoints between two elements at which a tie rounds up: the lower element has an odd code."""
+    # A tie rounds up if the lower element has an odd code.
     numbers = [Fraction(number) for number in _elements(unit).tolist()]
     return [(low + high) / 2 for low, high in zip(numbers[1::2], numbers[2::2], strict=False)]
 
@@ -202,12 +177,8 @@ def _middles_up(unit: Quantiser) -> list[Fraction]:
 def _alone(
     unit: Quantiser, middle: Fraction, shift: int, bit: int, rng: np.random.Generator
 ) -> Iterator[tuple[int, int, int]]:
-    """Yield triples (source number, block scale, tensor scale): the number is 2^-bit ulps below a scaled midpoint.
-
-    The scaled midpoint (midpoint times both scales) is the odd integer x 2^bit + 1 times a power of two. The tensor
-    scale is the scaled midpoint divided by the midpoint and by the block scale. The significand of x is `shift` bits
-    shorter than a normal significand.
-    """
+    # The midpoint times both scales is the odd integer x 2^bit + 1 times a power of two. The significand of x is
+    # `shift` bits shorter than a normal significand.
     digits = unit.source.precision - shift + bit
     quantum = pow2(unit.source.quantum(unit.source.min_normal_exponent) - bit)
     usable = []
@@ -229,10 +200,6 @@ def _alone(
 
 
 def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with the smallest and largest tensor scales of FP32, and with random tensor scales.
-
-    The largest magnitude (amax) of a block is below, near or above the tensor scale.
-    """
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = rng.choice(walking_fractions(TENSOR_SCALE), count)
     top = TENSOR_SCALE.max_code >> bits
@@ -248,7 +215,6 @@ def _ends(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _tiny(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks that combine the smallest source numbers with the smallest tensor scales."""
     bits, count = TENSOR_SCALE.fraction_bits, _ENDS * 3
     fractions = np.where(rng.random(count) < 1 / 2, 0, rng.choice(walking_fractions(TENSOR_SCALE), count))
     tensors = rng.integers(1, 5, count) << bits | fractions
@@ -258,10 +224,7 @@ def _tiny(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks with special codes: special source numbers in every lane, and special tensor scales.
-
-    Some tensor scales are negative. Others have an exponent field that is all zeros or all ones except for one bit.
-    """
+    # Some tensor scales are negative, or have an exponent field of all zeros or all ones except for one bit.
     length, bits = unit.block.length, TENSOR_SCALE.fraction_bits
     codes = special_codes(unit.source)
     special = np.append(np.resize(codes, len(codes) * 4), np.full(length * 2, unit.source.inf_code(False)))
@@ -280,13 +243,7 @@ def _specials(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return blocks for which both divisors that a scale rule compares give nearly the same error.
-
-    The tensor scale is the last one before the better divisor changes, or the first one after the change. In a third of
-    the blocks most numbers are zero, so that both errors can be equal. In a third of the blocks all numbers are near
-    amax, so that the sum of errors has many bits. A third of the block scales are near the smallest scale, and a third
-    are near the largest scale.
-    """
+    # The tensor scale is the last one before the better divisor changes, or the first one after the change.
     index, rule = next((index, rule) for index, rule in enumerate(unit.rules) if rule.tries)
     blocks, tensors = _blocks_to_balance(unit, rng)
     numbers = _numbers(unit, blocks)
@@ -303,10 +260,7 @@ def _close_tries(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def _blocks_to_balance(unit: Quantiser, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return random magnitudes (n, length), and one tensor scale for each row.
-
-    The quotient of amax and tensor scale, divided by the largest element, lies between two neighbouring block scales.
-    """
+    # The quotient of amax and tensor scale, divided by the largest element, lies between two neighbouring block scales.
     tensors, top = _drawn_tensors(rng, _DRAWN), unit.block.scale.max_code
     ends = rng.choice([[0, _END], [0, top], [top - _END, top]], _DRAWN)
     codes = rng.integers(ends[:, 0], ends[:, 1])
@@ -344,10 +298,6 @@ def _elements(unit: Quantiser) -> Numbers:
 
 
 def _at_middles(unit: Quantiser, amax: Codes, codes: Codes, tensors: Codes, rng: np.random.Generator) -> Codes:
-    """Return magnitudes at and next to midpoints between two scaled elements, shape (n, length).
-
-    No magnitude exceeds amax. A third of the magnitudes are at or next to a scaled element, not a midpoint.
-    """
     shape, middles = (len(amax), unit.block.length), _middles(unit)
     points = np.concatenate([middles, middles, _elements(unit)[1:]])
     exact = rng.choice(points, shape) * (_numbers_of(unit, codes) * _tensor_numbers(tensors))[:, None]
@@ -373,7 +323,6 @@ def _tensor_numbers(codes: Codes) -> Numbers:
 
 
 def _tensors(numbers: Numbers) -> Codes:
-    """Return, for each number, the largest positive normal tensor scale that does not exceed the number."""
     return np.clip(_encoded(numbers, TENSOR_SCALE), 1 << TENSOR_SCALE.fraction_bits, TENSOR_SCALE.max_code)
 
 
@@ -382,7 +331,6 @@ def _numbers(unit: Quantiser, magnitudes: Codes) -> Numbers:
 
 
 def _source(unit: Quantiser, numbers: Numbers) -> Codes:
-    """Return, for each number, the largest finite source magnitude that does not exceed the number."""
     return _encoded(numbers, unit.source)
 
 

@@ -1,16 +1,12 @@
 """Corner-case operations whose alignment window discards a single bit.
 
-The lost bit belongs to a product, to the addend, or to the sum of products. If the alignment window discards the lost
-bit, only the flag `inexact` changes. All other bits are inside the alignment window, because any discarded bit would
-raise `inexact`. A large term sets the window's position. In every lane without a tested product, one factor is zero,
-and the other factor is random. In some operations the lowest bit lies just inside the alignment window, so that no bit
-is lost and the sum is exact. In some operations another term cancels the large term that sets the window's position.
+The lost bit belongs to a product, to the addend, or to the sum of products. It changes only the flag `inexact`, because
+any other discarded bit would raise `inexact`, too. A large term sets the window's position.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
 
-The discarded bit can also come from the sum of the products, if the products are added before the addend. In the figure
-below, the sum of two products has exactly two 1 bits.
+If the products are added before the addend, the sum of two products has exactly two 1 bits:
 
     addend       1 x x x x x x x |
     product                    1 | 0 1 1
@@ -39,17 +35,12 @@ from fp9.units import Dot
 
 _COUNT = 2000
 
+# Maximum distance of the tested bit below and above the window's last bit.
 _DEEPEST, _ABOVE = 8, 4
-"""Maximum distance of the tested bit below and above the window's last bit."""
 
 
 def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose alignment window discards one bit of a product, for every pair of operand formats.
-
-    The unit must add several products in one alignment window. The window must not be wider than the result. The unit
-    may also have separate windows for even and odd products. Accumulators with wider windows get no operations here,
-    because other corner cases test their rounding.
-    """
+    """Yield operations whose alignment window discards one bit of a product."""
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
@@ -61,10 +52,7 @@ def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iter
 
 
 def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose alignment window discards one bit of the sum of products.
-
-    The accumulator must first add the products in a window without the addend, and then add the addend.
-    """
+    """Yield operations whose alignment window discards one bit of the sum of products."""
     engine = unit.engine
     if (
         engine.window.width is not None
@@ -82,14 +70,8 @@ def _is_narrow(unit: Dot) -> bool:
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return operations in which the lowest bit of one product is near the alignment window's last bit.
-
-    The tested product occurs in every lane. Half of the tested products are powers of two. The large term, whose
-    exponent sets the window's position, is the addend or another product. If the large term is a product, the addend
-    cancels this product in half of the operations. If even and odd products have separate windows, the large product
-    and the tested product are in the same window. If there are separate windows, the exponent difference of the two
-    products is random in half of the operations.
-    """
+    # The large term is the addend or another product, which the addend cancels in half of the operations. If even and
+    # odd products have separate windows, both products are in the same window.
     halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
     formats, count = (a.format, b.format), halves * _COUNT
     x, y, exponents = several_products.by_exponent(*formats)
@@ -121,10 +103,7 @@ def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs
 
 
 def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return operations with one product, and an addend with exactly two bits set.
-
-    The addend's exponent takes every value from far below to just above the exponent of the product.
-    """
+    # The addend has exactly two bits set, at every exponent from far below to just above the product.
     formats, rows, addends = (a.format, b.format), np.arange(_COUNT), fixed(unit.engine.addend_format)
     assert unit.engine.window.width is not None
     x, y, exponents = several_products.by_exponent(*formats)
@@ -138,11 +117,7 @@ def _lost_of_addend(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator)
 
 
 def _lost_of_sum(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Return operations in which the sum of two products has exactly two bits set.
-
-    The two products are in random lanes. The addend's last bit takes all positions from just below the lower 1 bit of
-    the sum to a window width above.
-    """
+    # The addend's last bit takes all positions from just below the lower 1 bit of the sum to a window width above.
     rows, result = np.arange(_COUNT), fixed(unit.engine.output)
     found = _sums_of_two_bits(a.format, b.format, window)
     some = rng.integers(0, len(found.lowest), _COUNT)
@@ -165,12 +140,8 @@ class _Pairs(NamedTuple):
 
 @functools.lru_cache(maxsize=16)
 def _sums_of_two_bits(a: Format, b: Format, window: int) -> _Pairs:
-    """Return pairs of products with the sum 2^i + 2^j, i > j.
-
-    The first product of a pair is positive, and takes every value that a product can have. The second product has
-    either sign. In a sum 2^i + 2^j, i exceeds the exponent of the first product by at most two. The exponent j is less
-    than i by at most `window`.
-    """
+    # Pairs of products with the sum 2^i + 2^j, i > j. i exceeds the exponent of the first product by at most two, and j
+    # is less than i by at most `window`.
     x, y, products = by_size(a, b)
     sizes, first = np.unique(products, return_index=True)
     x, y = x[first], y[first]

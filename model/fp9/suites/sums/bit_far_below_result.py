@@ -1,12 +1,9 @@
 """Corner-case operations in which the result depends on a bit far below its last bit.
 
-A sum of products is often far wider than the result. Most bits of the sum are below the result's last bit, where a
-single bit rarely changes the result.
-
-    alone   addend     1 x x x x x x x |
-            products               1   | 0 0 0 0 1
-    tie     products   1 0 0 0 0 0 0 0 | 1 0 0 0 0 1 0 0 1
-            addend   -                 |           1 0 0 1 x x
+alone   addend     1 x x x x x x x |
+        products               1   | 0 0 0 0 1
+tie     products   1 0 0 0 0 0 0 0 | 1 0 0 0 0 1 0 0 1
+        addend   -                 |           1 0 0 1 x x
 """
 
 from __future__ import annotations
@@ -27,10 +24,7 @@ _COUNT = 1500
 
 
 def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which the result depends on a single bit far below its last bit.
-
-    Scales must be powers of two, because other scales would turn one bit into several bits.
-    """
+    # Other scales than powers of two would turn one bit into several bits.
     if unit.scale is None or unit.scale.precision > 1 or unit.products < 2:
         return
     for pair in itertools.product(range(len(unit.a)), range(len(unit.b))):
@@ -39,11 +33,8 @@ def bit_far_below_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs
 
 
 def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return sums of an addend and two powers of two. Rounding discards only the lower power.
-
-    The higher power of two is one product, or the sum of all other products. Over all operations, the higher power of
-    two meets every bit position of the addend. The exponent difference of the two powers of two takes every value.
-    """
+    # Sums of an addend and two powers of two, of which rounding discards only the lower one. The higher power is one
+    # product, or the sum of all other products.
     formats, lanes, result = (unit.a[first], unit.b[second]), unit.products, fixed(unit.engine.output)
     x, y, exponents = powers(*formats)
     small = np.stack([x, y], axis=1)
@@ -67,12 +58,8 @@ def _alone(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inpu
 
 
 def _tie(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield sums that are slightly above or below a rounding tie.
-
-    The four products are a power of two, half an ulp of this power, and two much smaller powers of two. The addend
-    slightly exceeds the sum of the two smaller products, with opposite sign. In half of the operations, the addend's
-    magnitude is reduced by half of the smallest product. Operand formats with a narrow range yield no operations.
-    """
+    # The products are a power of two, half an ulp of this power, and two much smaller powers of two, which the addend
+    # slightly exceeds with opposite sign.
     result, (x, y, exponents) = fixed(unit.engine.output), powers(unit.a[first], unit.b[second])
     farthest, places = len(x) - 1, result.fraction_bits
     if unit.products < 4 or farthest < result.precision + 4 or farthest != exponents[-1] - exponents[0]:

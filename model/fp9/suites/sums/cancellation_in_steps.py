@@ -1,8 +1,6 @@
 """Corner-case operations in which two products cancel, in one accumulation step or in two.
 
-Apart from the two products that cancel, the exponents of the products differ by at most eight. An accumulator rounds or
-truncates the partial sum after each accumulation step. If the products cancel in different steps, the first partial sum
-is large and loses the low bits of smaller products.
+If the products cancel in different steps, the first partial sum is large and loses the low bits of smaller products.
 """
 
 from __future__ import annotations
@@ -17,11 +15,11 @@ from fp9.suites.sums.scale_columns import scaled
 from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
+# Number of operations for each pair of formats.
 _COUNT = 3000
-"""Number of operations for each pair of formats."""
 
+# Maximum exponent difference between the smallest and the largest product that remains after cancellation.
 _APART = 8
-"""Maximum exponent difference between the smallest and the largest product that remains after cancellation."""
 
 
 def cancellation_in_steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:

@@ -1,9 +1,7 @@
 """Corner-case operations in which a finite product cancels an infinity's bit pattern.
 
-A circuit may add an infinity as if it were a number: the power of two above the largest number. A circuit that adds an
-infinity as a number must still return infinity, whatever the sum. If a finite product cancels the power of two that
-stands for infinity, the ignored sum is zero. A circuit may handle the sum zero as a special case, and then return a
-wrong result.
+A circuit may add an infinity as if it were the power of two above the largest number. If a finite product cancels this
+power of two, the circuit may handle the sum zero as a special case, and return a wrong result.
 """
 
 from __future__ import annotations
@@ -24,11 +22,7 @@ _COUNT = 200
 
 
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which a finite product cancels an infinity, for each pair of formats with an infinity.
-
-    The accumulator must add several products, a complete chunk, in one step. The format of the finite factor y must
-    represent both y and 2y.
-    """
+    """Yield operations in which a finite product cancels an infinity's bit pattern."""
     if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return
     for pair in operand_pairs(unit):
@@ -39,12 +33,8 @@ def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[I
 
 
 def _cancelled(unit: Dot, pair: tuple[Operand, Operand], place: int, infinity: int, rng: np.random.Generator) -> Inputs:
-    """Return operations with an infinite product and a finite product that cancels the infinity's bit pattern.
-
-    The infinite product is infinity times a finite number y, in a random lane of the dot product. The finite product is
-    -2y times the largest power of two in the format of the infinite operand. `place` tells which operand is infinite: 0
-    for `a`, 1 for `b`. All other lanes hold zeros of either sign. Addends are of every class.
-    """
+    # The infinite product is infinity times a finite number y. The finite product is -2y times the largest power of
+    # two. `place` tells which operand is infinite: 0 for `a`, 1 for `b`.
     infinite, (once, twice) = pair[place].format, _doubled(pair[1 - place].format)
     shape, rows, sign = (_COUNT, unit.products), np.arange(_COUNT), 1 << (infinite.bits - 1)
     factors = np.zeros((2, *shape), dtype=np.int64)

@@ -1,14 +1,11 @@
 """Corner-case operations in which a carry decides whether the sum is normal or subnormal.
 
-All products have the same sign. The sum of products just carries to the bit of the smallest normal number, or to a
-nearby bit.
+All products have the same sign. The carry also decides which bits of the sum fit into the result.
 
     product       1 0 1 . 1 0
     product       1 1 0 . 1 0
     product         1 1 . 0 1
     sum         1 0 0 0 . 0 1
-
-The carry also decides which bits of the sum fit into the result.
 """
 
 from __future__ import annotations
@@ -23,27 +20,24 @@ from fp9.suites.sums.product_and_addend import just_above, product
 from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
+# Number of operations for each pair of formats.
 _COUNT = 3000
-"""Number of operations for each pair of formats."""
 
+# Maximum distance of the sum's leading bit below and above the smallest normal number's leading bit.
 _BELOW, _ABOVE = 2, 1
-"""Maximum distance of the sum's leading bit below and above the smallest normal number's leading bit."""
 
+# Distance from the sum's leading bit down to the largest product, and maximum distance to the other products below.
 _FIRST, _APART = 2, 2
-"""Distance from the sum's leading bit down to the largest product, and maximum distance to the other products below."""
 
+# Maximum mean number of non-zero products in a step. More products would exceed the power of two.
 _NOT_ZERO = 6
-"""Maximum mean number of non-zero products in a step. More products would exceed the power of two."""
 
+# Maximum amount by which the sum exceeds a power of two, relative to that power.
 _BEYOND = 1 / 8
-"""Maximum amount by which the sum exceeds a power of two, relative to that power."""
 
 
 def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose sum of products just carries into a bit near the smallest normal number.
-
-    For units with one product or with scales, the function yields nothing.
-    """
+    """Yield operations whose sum of products just carries into a bit near the smallest normal number."""
     lowest = fixed(unit.engine.result.format).min_normal_exponent - _BELOW
     if unit.products == 1 or unit.scale is not None:
         return
@@ -53,10 +47,7 @@ def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _low(unit: Dot, a: Operand, b: Operand, lowest: int, rng: np.random.Generator) -> Inputs:
-    """Return operations in which a carry occurs within the sum of one step's products.
-
-    All other steps of the accumulator add zero products. Addends are zero or of any class.
-    """
+    # Only one step has nonzero products.
     formats, width, rows = (a.format, b.format), unit.engine.step.products, np.arange(_COUNT)
     leading = rng.integers(lowest, lowest + _BELOW + _ABOVE + 1, _COUNT)
     wanted = (leading - _FIRST)[:, None] - rng.integers(0, _APART + 1, (_COUNT, width))

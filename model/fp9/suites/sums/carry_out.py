@@ -1,13 +1,11 @@
 """Corner-case operations in which the addend makes the sum carry out.
 
-All products have the largest possible significand, and their exponents are equal. The sum of the products alone is just
-below a power of two. With the addend, the sum reaches the next power of two: a carry out.
+All products have the largest possible significand and equal exponents. The sum of the products alone is just below a
+power of two, which the addend makes it reach.
 
     four products   1 1 1 0 . 0 0 0 1
     addend                1 . 1 1 1 1 x x x
     sum           1 0 0 0 0 . 0 0 0 0 x x x
-
-The module `several_products` tests sums of products that reach a power of two without an addend.
 """
 
 from __future__ import annotations
@@ -25,15 +23,12 @@ from fp9.suites.sums.scale_columns import scales_of_one
 from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
+# Number of operations for each pair of formats.
 _COUNT = 300
-"""Number of operations for each pair of formats."""
 
 
 def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which only the addend makes the sum carry out, for every pair of operand formats.
-
-    The accumulator must add several products and the addend in one alignment window.
-    """
+    """Yield operations in which only the addend makes the sum carry out."""
     engine = unit.engine
     if engine.window.width is None or engine.window.addend is not Addend.INSIDE or engine.step.products == 1:
         return
@@ -45,11 +40,8 @@ def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 
 
 def _full(unit: Dot, a: Operand, b: Operand, lacks: float, rng: np.random.Generator) -> Inputs:
-    """Return products and an addend of the same sign. Their sum carries out.
-
-    `lacks` is the distance from the sum of products to the next power of two. The addend's significand is at least
-    `lacks`. In a third of the operations, the addend's exponent is one higher or one lower than a carry out needs.
-    """
+    # `lacks` is the distance from the sum of products to the next power of two. In a third of the operations, the
+    # addend's exponent is one higher or one lower than a carry out needs.
     result = fixed(unit.engine.output)
     (x, largest_a), (y, largest_b) = (_largest_significands(fmt) for fmt in (a.format, b.format))
     x, y = rng.choice(x, _COUNT), rng.choice(y, _COUNT)

@@ -1,18 +1,6 @@
 """Corner-case operations of exact sums and of fixed-point (Kulisch) registers.
 
-Operands are finite, because an infinity or NaN in one product would decide the whole sum. Units with several products
-get these corner cases:
-
-- products that cancel, fully or except for the last bit, with addends from far above to far below them,
-- sums of the smallest products,
-- addends that negate the rounded sum.
-
-The cases for a fixed-point register are:
-
-- a 1 at every bit position with a borrow and a carry,
-- ties at every bit position,
-- special products and the operations after them,
-- sums beyond the register's range.
+Operands are finite, because an infinity or NaN in one product would decide the whole sum.
 """
 
 from __future__ import annotations
@@ -115,11 +103,7 @@ def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np
 
 
 def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return stimulus for a fixed-point register: long random sums.
-
-    In one percent of the operations, factors are random codes of any class. In a fifth of the operations, the product
-    is the negated product of the previous operation.
-    """
+    """Return stimulus for a fixed-point register: long random sums with few special factors."""
     columns = {"op": rng.choice(len(unit.operations), count, p=(0.9, 0.05, 0.02, 0.03)).astype(np.uint8)}
     columns |= finite_factors(unit, count, rng)
     rare = rng.random(count) < 0.01
@@ -136,10 +120,7 @@ def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return corner-case sequences of a fixed-point register.
-
-    Each operation sequence begins with a LOAD, and has an even number of operations.
-    """
+    """Return corner-case sequences of a fixed-point register, which each begin with a LOAD."""
     parts = [
         _places(unit),
         _specials(unit, rng),
@@ -150,15 +131,12 @@ def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
     return concatenated(parts)
 
 
+# Codes of a and b, and the indices of the formats of a and b.
 Product = tuple[int, int, int, int]
-"""Codes of a and b, and the indices of the formats of a and b."""
 
 
 def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
-    """Return operations with the same product in each of the first `lanes` lanes.
-
-    All further lanes are zero. A row without a product becomes an operation with zeros in all lanes.
-    """
+    """Return operations with the same product in each of the first `lanes` lanes, and zeros in other lanes."""
     table = np.array([product or (0, 0, 0, 0) for _, product in rows], dtype=np.uint32)
     columns: Inputs = {port.name: np.zeros(len(rows), dtype=np.uint32) for port in unit.inputs}
     columns["op"] = np.array([operation for operation, _ in rows], dtype=np.uint8)
@@ -176,7 +154,7 @@ def negated(unit: Mac, product: Product) -> Product:
 
 
 def power_products(unit: Mac) -> dict[int, Product]:
-    """Return a dictionary: the key is an exponent e, and the value holds factors whose product is 2^e."""
+    """Return factors whose product is 2^e, by the exponent e."""
     found: dict[int, Product] = {}
     for i, a in enumerate(unit.a):
         for j, b in enumerate(unit.b):
@@ -196,11 +174,8 @@ def _powers_of_two(fmt: Format) -> list[int]:
 
 
 def _places(unit: Mac) -> Inputs:
-    """Return operation sequences that set each bit of a fixed-point register alone, for positive and negative sums.
-
-    Each sequence loads a power of two, and then adds or subtracts the smallest product. The subtraction makes a borrow
-    ripple through the register. A tie occurs if the added product is half an ulp of the result.
-    """
+    # The subtraction of the smallest product makes a borrow ripple through the register. Half an ulp of the result
+    # makes a tie.
     powers = power_products(unit)
     smallest = powers[min(powers)]
     tie = fixed(unit.engine.result.format).fraction_bits + 1
@@ -216,12 +191,7 @@ def _places(unit: Mac) -> Inputs:
 
 
 def _specials(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return operation sequences with a product of every pair of operand classes.
-
-    A sequence loads the tested product, holds the sum, adds another product, adds the negated product, and clears. If
-    the tested product is in the first lane, all other lanes are zero. If the tested product is in a later lane, the
-    other lanes are zero or hold finite products.
-    """
+    # Each sequence loads the tested product, holds the sum, adds another product, adds the negated product, and clears.
     first = _in_first_lane(unit, rng)
     parts = [first]
     for lane in range(1, unit.products):
@@ -247,10 +217,6 @@ def _in_first_lane(unit: Mac, rng: np.random.Generator) -> Inputs:
 
 
 def _zeros(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return products that are all zero, with every pattern of signs in the lanes.
-
-    The operation sequence is LOAD, ACCUMULATE, CLEAR, ACCUMULATE.
-    """
     lanes = unit.products
     patterns = rng.permutation(np.arange(1 << lanes)) if lanes <= 8 else rng.integers(0, 1 << lanes, 256)
     parts = [sequence(unit, [(MacOp.LOAD, None)] * 4) for _ in patterns]
@@ -288,10 +254,7 @@ def _largest(unit: Mac) -> Product:
 
 
 def _beyond(unit: Mac, negative: bool) -> Inputs:
-    """Return an operation sequence that adds the largest product in all lanes until the register wraps around.
-
-    Then the negated product is added until the sum is in the register's range again.
-    """
+    # Products of one sign wrap the register around, and then negated products bring the sum back into range.
     largest = negated(unit, _largest(unit)) if negative else _largest(unit)
     steps = int(_end(unit) / _largest_step(unit)) + 7
     rows: list[tuple[MacOp, Product | None]] = [(MacOp.LOAD, largest), *[(MacOp.ACCUMULATE, largest)] * steps]
@@ -300,7 +263,7 @@ def _beyond(unit: Mac, negative: bool) -> Inputs:
 
 
 def _end(unit: Mac) -> Fraction:
-    """Return the smallest positive sum that overflows the register."""
+    # The smallest positive sum that overflows the register.
     return pow2(unit.sum_bits - 1 + product_range(unit.a, unit.b, unit.bias_port).ulp)
 
 
@@ -310,10 +273,7 @@ def _largest_step(unit: Mac) -> Fraction:
 
 
 def _lowest_sum(unit: Mac) -> Inputs:
-    """Return an operation sequence that reaches the register's lowest sum, holds it, and adds a product.
-
-    The negative of the register's lowest sum does not fit into the register.
-    """
+    # The negative of the register's lowest sum does not fit into the register.
     steps, lacks = divmod(_end(unit), _largest_step(unit))
     largest, powers = negated(unit, _largest(unit)), power_products(unit)
     full = [(MacOp.ACCUMULATE if place else MacOp.LOAD, largest) for place in range(steps)]

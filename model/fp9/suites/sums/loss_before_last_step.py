@@ -1,8 +1,6 @@
 """Corner-case operations whose chunks lose bits before the last step.
 
-The products of one step lie near the last bit of the alignment window, or near the rounding position. All other steps
-of the chunk add zeros, or cancel the large product. The last bits inside the alignment window decide the result, and
-the discarded bits decide the flags.
+The last bits inside the alignment window decide the result, and the discarded bits decide the flags.
 """
 
 from __future__ import annotations
@@ -23,8 +21,8 @@ from fp9.units import Dot
 
 _COUNT = 1000
 
+# Range of the exponents of products, above and below the position where bits are discarded.
 _ABOVE, _BELOW = 8, 4
-"""Range of the exponents of products, above and below the position where bits are discarded."""
 
 _NOTHING, _AWAY, _SUCH = range(3)
 
@@ -43,11 +41,7 @@ def _ends(engine: Engine) -> list[int]:
 
 
 def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> Inputs:
-    """Return operations in which one step of a chunk discards bits. Most other steps add zero.
-
-    Some other steps cancel the large product, and some discard bits as well. Addends are zero, random, or cancel the
-    sum (exactly or up to one ulp).
-    """
+    # Addends are zero, random, or cancel the sum (exactly or up to one ulp).
     steps, rows, sign = unit.engine.steps_of_chunk, np.arange(_COUNT), 1 << (a.format.bits - 1)
     every = [_step(unit, a, b, end, rng) for _ in range(steps)]
     x, y = (np.stack(codes, axis=1) for codes in zip(*every, strict=True))
@@ -69,11 +63,8 @@ def _behind(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generato
 
 
 def _step(unit: Dot, a: Operand, b: Operand, end: int, rng: np.random.Generator) -> tuple[_Codes, _Codes]:
-    """Return the factors of one step's products, shape (n, products).
-
-    The first product is large. The second product of the step is zero, or cancels the first product. Half of the other
-    products are zero, and half are about `end` bits below the first product.
-    """
+    # The first product is large. The second product is zero, or cancels the first. Half of the others are about `end`
+    # bits below the first.
     shape, sign = (_COUNT, unit.engine.step.products), 1 << (a.format.bits - 1)
     exponents = several_products.by_exponent(a.format, b.format)[2]
     large = rng.integers(min(exponents[0] + end, exponents[-1]), exponents[-1] + 1, (_COUNT, 1))

@@ -1,14 +1,6 @@
-"""Corner-case operations with one product and an addend.
+"""Corner-case operations with one product and an addend, after IBM FPgen's coverage models.
 
-The corner cases follow IBM FPgen's coverage models of sums. Each function returns codes of the operands `a`, `b` and
-`c`, shape (n,), for given operand and result formats. The functions vary the operand properties that determine a sum:
-
-- the classes of all operands,
-- exponent difference and fraction,
-- cancellation length and remainder,
-- the rounding position and the bits around it,
-- the ends of the number range,
-- every exponent of the addend.
+Each function returns codes of the operands `a`, `b` and `c`, shape (n,), for given operand and result formats.
 """
 
 from __future__ import annotations
@@ -40,15 +32,12 @@ from fp9.suites.columns import (
 Family = Callable[[Format, Format, FixedFormat, int, np.random.Generator], Triple]
 Floats = NDArray[np.float64]
 
+# Minimum number of products at each end of the range.
 _END_PRODUCTS = 64
-"""Minimum number of products at each end of the range."""
 
 
 def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operands that combine every class of `a` with every class of `b`, and with random classes of `c`.
-
-    If `count` is large enough, all combinations of the three operand classes occur.
-    """
+    """Return operands that combine every class of `a` with every class of `b`, and with random classes of `c`."""
     x, y = crossed(classes(a), classes(b))
     pairs, few = _grid(rng, count, len(x), len(classes(result)))
     if count < len(x) * len(classes(result)):
@@ -72,10 +61,7 @@ def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 
 
 def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operands in which the addend nearly cancels the product.
-
-    In one third of the operations, the factors are near the smallest number.
-    """
+    """Return operands in which the addend nearly cancels the product."""
     x, y = _factors(a, b, count, rng)
     small = np.arange(count) % 3 == 0
     x, y = (np.where(small, rng.choice(_lowest(f, 16), count), drawn) for f, drawn in ((a, x), (b, y)))
@@ -83,7 +69,7 @@ def residues(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 
 
 def nearly_opposite(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
-    """Return addends that nearly cancel the products. The remainder has every bit length and both signs."""
+    """Return addends that nearly cancel the products, with remainders of every bit length and both signs."""
     length, pattern, above = _grid(rng, len(products), result.fraction_bits + 4, 4, 2)
     top = np.where(length > 0, 1 << np.maximum(length - 1, 0), 0)
     drawn = rng.integers(0, np.maximum(top, 1))
@@ -93,7 +79,7 @@ def nearly_opposite(products: Floats, result: FixedFormat, rng: np.random.Genera
 
 
 def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is at or next to a rounding boundary."""
+    """Return operands whose product plus addend is at or next to a rounding boundary."""
     x, y = _factors(a, b, count, rng)
     return x, y, to_boundaries(product(x, y, a, b), result, rng)
 
@@ -101,9 +87,8 @@ def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
     """Return addends that put the sum at or next to a number, a midpoint or a quarter point.
 
-    The resulting sums have walking fractions and both signs. In half of the operations, the exponent difference of sum
-    and product takes every value, from full cancellation to a negligible product. In the other half of the operations,
-    the product's lowest bit is at or just below the last bit of the sum.
+    In half of the operations, the exponent difference of sum and product takes every value. In the other half, the
+    product's lowest bit is at or just below the last bit of the sum.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
@@ -116,10 +101,7 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
 
 
 def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is near the smallest or the largest number of the result format.
-
-    Both signs occur. Large sums come from large products, and small sums from small products.
-    """
+    """Return operations whose sum is near the smallest or the largest number of the result format."""
     all_x, all_y = crossed(*(signed_magnitudes(fmt) for fmt in (a, b)))
     products = product(all_x, all_y, a, b)
     size, p = np.abs(products), result.fraction_bits
@@ -168,8 +150,7 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
     """Return factors whose product is at least `least`, and only a little larger.
 
-    If both operands have at most 8 bits, the returned product is the smallest product that reaches `least`. For wider
-    operands, the wider factor is rounded up until the product reaches `least`.
+    With operands of at most 8 bits, the product is the smallest that reaches `least`.
     """
     x, y, sizes = by_size(a, b)
     at = np.minimum(np.searchsorted(sizes, least), len(sizes) - 1)
@@ -182,7 +163,7 @@ def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
 
 
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """For every exponent difference, return operations whose addend has the product's significand and opposite sign.
+    """Return operations whose addend has the product's significand and opposite sign, at every exponent difference.
 
     If a circuit ignores a bit of the shift distance, the addend wrongly cancels the product.
     """
@@ -194,10 +175,7 @@ def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random
 
 
 def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations with the smallest products and addends, and operations with the largest ones.
-
-    The addends have walking fractions, and all combinations of signs occur.
-    """
+    """Return operations with the smallest products and addends, and operations with the largest ones."""
     fractions = walking_fractions(result)
     first = np.arange(3)[:, None] << result.fraction_bits | fractions
     lowest = first.reshape(-1) << result.padding
@@ -214,9 +192,9 @@ def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 def addends(
     a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Triple:
-    """Return addends with walking fractions at every exponent. The products are zero, 1, smallest or random.
+    """Return addends with walking fractions at every exponent, and products that are zero, 1, smallest or random.
 
-    Several pairs of operand formats share the addends: each pair gets every `pairs`-th addend, from index `number` on.
+    Each of `pairs` pairs of operand formats gets every `pairs`-th addend, from index `number` on.
     """
     codes = walking_codes(result)
     codes = codes[number::pairs] if pairs > 1 else codes
@@ -230,6 +208,7 @@ def addends(
     return np.where(drawn, drawn_x, x), np.where(drawn, drawn_y, partner), codes[kept].astype(np.uint32)
 
 
+# Largest share of the operations that each function may use.
 SHARES: dict[Family, float] = {
     class_cross: 0.15,
     alignments: 0.2,
@@ -238,17 +217,12 @@ SHARES: dict[Family, float] = {
     ends: 0.08,
     extremes: 0.04,
 }
-"""Largest share of the operations that each function may use."""
 
 ADDENDS_SHARE = 0.2
 
 
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
-    """Return NaN addends whose payloads are walking-bit patterns, and products of every class.
-
-    The pairs of operand formats together get about `count` operations. Several pairs of operand formats share the NaN
-    payloads: each pair gets every `pairs`-th payload, from index `number` on.
-    """
+    """Return NaN addends whose payloads are walking-bit patterns, and products of every class."""
     codes = walking_codes(result)
     payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
     factors = classes(a), classes(b)[:: max(1, len(classes(b)) // 4)]
@@ -264,16 +238,13 @@ def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pai
 
 
 def crossed(*axes: Any) -> tuple[Codes, ...]:
-    """For each argument, return an array (n,), such that the arrays contain all combinations of the given codes."""
+    """Return arrays (n,) that contain all combinations of the codes in the arguments."""
     grid = np.meshgrid(*(np.asarray(axis) for axis in axes), indexing="ij")
     return tuple(axis.reshape(-1).astype(np.uint32) for axis in grid)
 
 
 def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np.int64], ...]:
-    """Return `count` points of an integer grid as index arrays. All points occur about equally often.
-
-    If `count` is no multiple of the grid size, the remaining points are sampled without replacement.
-    """
+    # If `count` is no multiple of the grid size, the remaining points are sampled without replacement.
     total = int(np.prod(sizes))
     rest = rng.permutation(total)[: count % total]
     points = np.concatenate([np.tile(np.arange(total), count // total), rest])
@@ -290,10 +261,7 @@ def _factors(a: Format, b: Format, count: int, rng: np.random.Generator) -> tupl
 
 
 def _moved(codes: Codes, steps: Codes, result: FixedFormat) -> NDArray[np.uint32]:
-    """Return codes moved by `steps` codes: away from zero, or towards zero for negative steps.
-
-    The returned codes are clamped between zero and the largest number. Infinities and NaN stay unchanged.
-    """
+    # Away from zero for positive steps, clamped between zero and the largest number. Infinities and NaN stay unchanged.
     magnitudes = codes.astype(np.int64) & result.magnitude_mask
     inside = magnitudes <= result.max_code
     magnitudes = np.where(inside, np.clip(magnitudes + (steps << result.padding), 0, result.max_code), magnitudes)

@@ -1,8 +1,7 @@
 """Corner-case operations in which large products cancel and a small product remains.
 
-An exact sum has bits from above the largest product down to the last bit of the smallest product. Scales move the sum
-to any exponent. The addend cancels the large products, so that the small product alone decides the result. If the
-addend is far larger than all products, the small product decides only the rounding.
+The addend cancels the large products, so that the small product alone decides the result. If the addend is far larger
+than all products, the small product decides only the rounding. Scales move the sum to any exponent.
 
     products     x x x x x
                                x x x
@@ -26,8 +25,8 @@ from fp9.suites.sums.several_products import by_exponent, of_exponent
 from fp9.suites.sums.sum_corner import operand_pairs, ports
 from fp9.units import Dot
 
+# Number of operations for each pair of formats.
 _COUNT = 4000
-"""Number of operations for each pair of formats."""
 
 _ENDS = 4
 
@@ -37,8 +36,7 @@ _NONE, _AROUND, _HIGHEST, _LARGEST = range(4)
 def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations in which a small product decides the result of an exact sum.
 
-    The unit must have several products, exact sums and power-of-two scales. A scale that is not a power of two would
-    turn one bit into several bits.
+    Scales must be powers of two, because other scales would turn one bit into several bits.
     """
     scaled = unit.scale is not None and unit.scale.precision == 1
     if scaled and unit.products > 1 and unit.engine.window.width is None:
@@ -53,11 +51,6 @@ def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
 def _products(
     a: Format, b: Format, products: int, rng: np.random.Generator
 ) -> tuple[Codes, Codes, NDArray[np.float64], NDArray[np.float64]]:
-    """Return the factors of several large products and one small product, shape (n, products).
-
-    The small product is in a random lane of the dot product. The function also returns the sum of the large products,
-    and the value of the small product.
-    """
     rows, lane = np.arange(_COUNT), rng.integers(0, products, _COUNT)
     x, y = _large(a, b, products, rng)
     x[rows, lane] = 0
@@ -68,15 +61,8 @@ def _products(
 
 
 def _large(a: Format, b: Format, products: int, rng: np.random.Generator) -> tuple[Codes, Codes]:
-    """Return the factors of the large products, shape (n, products).
-
-    Four kinds of operations occur:
-
-    - no large products,
-    - products near a random exponent,
-    - products near the highest exponent, most with the same sign,
-    - the largest products with equal signs.
-    """
+    # No large products, products near a random exponent, products near the highest exponent, or the largest products
+    # with equal signs.
     shape, kind = (_COUNT, products), rng.choice(4, (_COUNT, 1), p=(0.1, 0.3, 0.3, 0.3))
     exponents, (x, y, _) = by_exponent(a, b)[2], by_size(a, b)
     highest = np.where(kind == _AROUND, rng.integers(exponents[0], exponents[-1] + 1, (_COUNT, 1)), exponents[-1])
@@ -101,11 +87,7 @@ def _small(a: Format, b: Format, rng: np.random.Generator) -> tuple[Codes, Codes
 
 
 def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return the wanted sum of the two scale exponents, for each operation.
-
-    In half of the operations, the scales shift the small product into or below the range of subnormal results. In the
-    other operations, the scale exponents are random.
-    """
+    # Half of the scales shift the small product into or below the range of subnormal results.
     result, (lowest, highest) = fixed(unit.engine.output), reach_of_scales(unit)
     normal = result.min_normal_exponent
     place = rng.integers(normal - 2 * result.precision, normal + 2, _COUNT)
@@ -114,10 +96,7 @@ def _scales(unit: Dot, rest: NDArray[np.float64], rng: np.random.Generator) -> N
 
 
 def _addends(unit: Dot, large: NDArray[np.float64], rng: np.random.Generator) -> NDArray[np.uint32]:
-    """Return addends: zeros, random codes, and numbers that cancel the large products exactly or up to one ulp.
-
-    Operations without large products have random addends.
-    """
+    # Zeros, random codes, and numbers that cancel the large products exactly or up to one ulp.
     result = fixed(unit.engine.output)
     opposite = encode(-large, result, "rtz").astype(np.int64)
     beside = (opposite & result.sign_mask) + np.minimum((opposite & result.magnitude_mask) + 1, result.max_code)

@@ -1,13 +1,10 @@
 """Corner-case operations whose subnormal sum rounds up to the smallest normal number.
 
-The two nonzero products have opposite signs and are in random lanes. The larger product is a power of two. The scales
-shift the larger product to the smallest normal number. Between the last bit of the larger product and the smaller
-product, all distances occur.
+The scales shift the larger product to the smallest normal number. A smaller product of opposite sign occurs at all
+distances. The addend is zero in most operations, so the result is the smallest normal number.
 
     product     1 0 0 0 0 |
     product   -           |   x x
-
-The addend is zero in most operations, so the result is the smallest normal number.
 """
 
 from __future__ import annotations
@@ -23,16 +20,12 @@ from fp9.suites.sums.several_products import by_exponent, of_exponent
 from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
+# Number of operations for each pair of formats.
 _COUNT = 200
-"""Number of operations for each pair of formats."""
 
 
 def rounded_up_to_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose sum rounds up to the smallest normal number, but raises the underflow flag.
-
-    The exponent range of the unit's products must be wider than the precision of the result. The unit must have exact
-    sums and power-of-two scales, and must not flush subnormals.
-    """
+    """Yield operations whose sum rounds up to the smallest normal number, but raises the underflow flag."""
     engine = unit.engine
     if engine.chunk.length or engine.window.width is not None or engine.result.flush:
         return

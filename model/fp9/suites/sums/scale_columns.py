@@ -12,21 +12,18 @@ from fp9.formats import Format
 from fp9.suites.columns import Inputs, fixed
 from fp9.units import Dot
 
+# Maximum absolute sum of an operation's scale exponents, enough to leave FP32's range at both ends.
 _REACH = 150
-"""Maximum absolute sum of an operation's scale exponents, enough to leave FP32's range at both ends."""
 
+# Maximum exponent difference between block scales of an operand, and share of block scales without this limit.
 _NEAR, _APART = 4, 0.25
-"""Maximum exponent difference between block scales of an operand, and share of block scales without this limit."""
 
+# Share of operations whose scale is a random code, including NaN.
 _RARE = 1 / 32
-"""Share of operations whose scale is a random code, including NaN."""
 
 
 def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random scales that move products to any size, from below the smallest to above the largest result.
-
-    A unit without scales gets no columns.
-    """
+    """Return random scales that move products to any size, from below the smallest to above the largest result."""
     if unit.scale is None:
         return {}
     fmt = unit.scale
@@ -55,10 +52,7 @@ def scales_of_one(unit: Dot, count: int) -> Inputs:
 
 
 def reach_of_scales(unit: Dot) -> tuple[int, int]:
-    """Return the lowest and the highest possible sum of the two scale exponents.
-
-    The scales must be powers of two.
-    """
+    """Return the lowest and the highest sum of the exponents of two power-of-two scales."""
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
     one = fmt.code_of(Fraction(1))
@@ -66,11 +60,7 @@ def reach_of_scales(unit: Dot) -> tuple[int, int]:
 
 
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
-    """Return pairs of power-of-two scales whose exponents have the given sum.
-
-    The first scale is random, such that the second scale can complete the given sum. If no two scales have the given
-    sum of exponents, the nearest possible sum is used. All blocks of an operand get the same scale.
-    """
+    """Return pairs of power-of-two scales whose exponents have the given sum, or the nearest possible sum."""
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
     both = np.clip(exponents + 2 * fmt.code_of(Fraction(1)), 0, 2 * fmt.max_code)
@@ -80,19 +70,13 @@ def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator)
 
 
 def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return scales for the other blocks, most of which are near the first block's scale.
-
-    Nearby scales make block sums overlap. The remaining scales are random codes.
-    """
+    # Nearby scales make block sums overlap.
     near = np.clip(codes + (rng.integers(-_NEAR, _NEAR + 1, codes.size) << (fmt.precision - 1)), 0, fmt.max_code)
     return np.where(rng.random(codes.size) < _APART, rng.integers(0, 1 << fmt.bits, codes.size), near)
 
 
 def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the operations with block scales added, and with addends scaled to match the products.
-
-    One third of the scales are 1, one third are powers of two, and one third are random.
-    """
+    """Return the operations with block scales added, and with addends scaled to match the products."""
     if unit.scale is None:
         return columns
     fmt, count = unit.scale, len(columns["c"])
@@ -117,9 +101,7 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
     """Return addends that are multiplied by a power of two to match the exponents of the scaled products.
 
-    This power of two is the product of the first block's two scales, rounded down to a power of two. If the scaled
-    addend leaves the format's range, its exponent is clamped to the range. Zeros, subnormals and special codes stay
-    unchanged.
+    Zeros, subnormals and special codes stay unchanged.
     """
     if unit.scale is None:
         return c

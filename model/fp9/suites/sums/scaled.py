@@ -1,7 +1,7 @@
 """Corner-case operations of scaled dot products.
 
-The operations test every position to which scales can shift the single bit of a product. Further operations combine
-special scales, such as NaN, with the smallest and largest scales.
+The operations test every position to which scales can shift the single bit of a product, and combinations of special
+scales, such as NaN.
 """
 
 from __future__ import annotations
@@ -27,15 +27,12 @@ from fp9.units import Dot
 COUNT = 3000
 """Number of operations for each pair of formats."""
 
+# Maximum exponent difference of addend and product. At this difference, rounding discards the smaller term.
 _AROUND = 60
-"""Maximum exponent difference of addend and product. At this difference, rounding discards the smaller term."""
 
 
 def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return the corner-case operations of a scaled dot product, for every pair of operand formats.
-
-    The functions `_lone_bits`, `_borrowed` and `_tiny` make the operations.
-    """
+    """Return the corner-case operations of a scaled dot product, for every pair of operand formats."""
     pairs = [*itertools.product(range(len(unit.a)), range(len(unit.b)))]
     parts = [_lone_bits(unit, first, second, rng) for first, second in pairs]
     parts += [part for pair in pairs for part in _borrowed(unit, *pair, rng)]
@@ -43,12 +40,7 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which both scales of a block are special or extreme.
-
-    The scales are combinations of code 0, the smallest number, 1, the largest number and NaN. All factors are random.
-    Half of the addends have about the exponent of the first product, and half are random. Units without scales yield no
-    operations.
-    """
+    """Yield operations in which both scales of a block are special or extreme, such as NaN or the smallest number."""
     if unit.scale is None:
         return
     columns = {port.name: drawn_port(port, COUNT, rng) for port in unit.operand_inputs}
@@ -72,11 +64,7 @@ def _ends(scale: Format) -> list[int]:
 
 
 def _tiny(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose scaled sum is below the smallest normal result.
-
-    The operations come from `_lone_bits` and `_borrowed`. For accumulators without chunks, and for scales that are not
-    powers of two, nothing is yielded.
-    """
+    # The scaled sum is below the smallest normal result.
     scale = unit.scale
     if unit.engine.chunk.length is None or scale is None or scale.precision > 1:
         return
@@ -94,11 +82,8 @@ def _scales(unit: Dot, reach: range | None, rng: np.random.Generator) -> Inputs:
 
 
 def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None) -> Inputs:
-    """Return operations with one or two nonzero products, which are powers of two. All other products are zero.
-
-    The exponent difference of the two products takes every value. The addend is zero, nearly cancels one or both
-    products, or is far larger or smaller than a product. `reach` limits the sum of the two scale exponents to a range.
-    """
+    # One or two nonzero products, which are powers of two. The addend is zero, nearly cancels them, or is far larger or
+    # smaller.
     rows, lanes = np.arange(COUNT), unit.products
     x, y, exponents = powers(unit.a[first], unit.b[second])
     distance = np.resize(np.arange(len(x)), COUNT)
@@ -122,12 +107,8 @@ def _lone_bits(unit: Dot, first: int, second: int, rng: np.random.Generator, rea
 def _borrowed(
     unit: Dot, first: int, second: int, rng: np.random.Generator, reach: range | None = None
 ) -> Iterator[Inputs]:
-    """Yield operations in which one product of opposite sign causes a borrow in the sum of all other products.
-
-    The other products have the same sign, and their sum is a power of two that exceeds each product. The borrow ripples
-    from the bit of the opposite product up to the power of two. Many addends cancel the sum except for its lowest bit.
-    For units with two products, or with a separate scale for each block, nothing is yielded.
-    """
+    # The other products have the same sign, and their sum is a power of two. The borrow ripples up to this power of
+    # two.
     formats, lanes = (unit.a[first], unit.b[second]), unit.products
     full = full_sums(*formats, lanes - 1) if unit.products_of_scales == lanes else []
     if not full:
@@ -149,8 +130,7 @@ def _borrowed(
 def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
     """Return sets of `lanes` positive products that add up to a power of two above the largest product.
 
-    A set of products is a list of pairs of factors. All products but one are equal. For each power of two, the function
-    returns one set of products at most.
+    A set is a list of pairs of factors. All products but one are equal.
     """
     x, y, sizes = by_size(a, b)
     found = []
@@ -163,7 +143,7 @@ def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
 
 
 def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Shuffle the lanes within each operation, and return the factors, shape (n, lanes, 2)."""
+    """Return factors (n, lanes, 2) with the lanes shuffled within each operation."""
     order = rng.permuted(np.tile(np.arange(codes.shape[1]), (len(codes), 1)), axis=1)
     return np.take_along_axis(codes, order[..., None], axis=1)
 
@@ -171,8 +151,7 @@ def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[
 def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
     """Return the columns of all input ports, for factors a and b of shape (n, products).
 
-    `pair` holds two indices: the format of `a` and the format of `b`. `columns` provides the scales and the addends.
-    Every second operation has an extra bias.
+    `pair` holds the indices of the formats of `a` and `b`. `columns` provides the scales and the addends.
     """
     biases = {port.name: port for port in unit.inputs if port.name.endswith("_bias")}
     columns = columns | _selects(*pair, len(a))

@@ -1,10 +1,8 @@
 """Corner-case operations of several scaled blocks, in which the addend cancels one block.
 
-The addend cancels one block. The sum of another block remains. The two block sums differ by any number of bits.
-
-    one block    x x x x x x
-    another                          x x x
-    addend      -x x x x x x
+one block    x x x x x x
+another                          x x x
+addend      -x x x x x x
 """
 
 from __future__ import annotations
@@ -23,27 +21,21 @@ from fp9.suites.sums.scaled import on_ports
 from fp9.suites.sums.several_products import by_exponent
 from fp9.units import Dot
 
+# Number of operations for each pair of formats.
 _COUNT = 3000
-"""Number of operations for each pair of formats."""
 
 _FEW, _SOME = 3, 16
 
 
 def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which the addend cancels the sum of one of several scaled blocks.
-
-    For units with a single block, nothing is yielded.
-    """
+    """Yield operations in which the addend cancels the sum of one of several scaled blocks."""
     if unit.scale is not None and unit.products > unit.products_of_scales:
         pairs = itertools.product(range(len(unit.a)), range(len(unit.b)))
         yield from (_apart(unit, *pair, rng) for pair in pairs)
 
 
 def _apart(unit: Dot, first: int, second: int, rng: np.random.Generator) -> Inputs:
-    """Return operations in which two random blocks have a few nonzero products each.
-
-    If the scales allow, the exponents of the two block sums differ by a random number of bits.
-    """
+    # If the scales allow, the exponents of the two block sums differ by a random number of bits.
     assert unit.scale is not None
     formats, rows, numbers = (unit.a[first], unit.b[second]), np.arange(_COUNT), unit.scale.ordered_magnitudes()[1:]
     width, blocks = unit.products_of_scales, unit.products // unit.products_of_scales

@@ -1,17 +1,4 @@
-"""Corner-case operations for units with several products.
-
-Some corner cases use a single lane of the dot product, and some combine several lanes. The cases that combine lanes
-are:
-
-- products that cancel fully or except for one bit,
-- products with every exponent difference to the largest product,
-- equal products with every pattern of signs,
-- zeros of every sign,
-- several infinities and NaN in one operation.
-
-Most addends are close to the sum of the products. Some operations have few nonzero terms: the addend, a product and the
-addend, two products, or one special operand.
-"""
+"""Corner-case operations for units with several products, in a single lane or in several lanes."""
 
 from __future__ import annotations
 
@@ -45,10 +32,9 @@ _ALONE, _BESIDE_LOWEST, _BESIDE_OTHERS = range(3)
 def placed(
     products: int, a: Format, b: Format, triple: Triple, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any], Codes]:
-    """Return the factors a and b, shape (n, products), and the addends.
+    """Return the factors a and b, shape (n, products), and the addends, with each product in a random lane.
 
-    The tested product of each operation is in a random lane. All other lanes hold zeros, the smallest numbers, or
-    operands of other operations.
+    All other lanes hold zeros, the smallest numbers, or operands of other operations.
     """
     x, y, c = triple
     count = len(c)
@@ -72,8 +58,8 @@ def families(
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Codes]]:
     """Yield the operands and addends of all corner cases that combine several lanes.
 
-    All items together have about `count` operations. An item holds the factors `a` and `b`, shape (n, products), and
-    the addends `c` in the result format.
+    An item holds the factors `a` and `b`, shape (n, products), and the addends `c` in the result format. All items
+    together have about `count` operations.
     """
     products = engine.step.products
     for family in (_opposed, _staggered, _equal):
@@ -99,10 +85,7 @@ Lanes = tuple[NDArray[Any], NDArray[Any]]
 
 
 def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return factors of two products with opposite signs and equal or adjacent magnitudes.
-
-    All other products are zero or the smallest product.
-    """
+    # Two products have opposite signs and equal or adjacent magnitudes.
     x = rng.choice([0, a.smallest_code], (count, products))
     y = np.full((count, products), b.smallest_code)
     rows = np.arange(count)
@@ -119,7 +102,6 @@ def _opposed(a: Format, b: Format, products: int, count: int, rng: np.random.Gen
 
 
 def _staggered(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return factors of a large product in one lane, and of products of any magnitude in all other lanes."""
     rows, first = np.arange(count), rng.integers(0, products, count)
     parts = []
     for fmt in (a, b):
@@ -131,7 +113,7 @@ def _staggered(a: Format, b: Format, products: int, count: int, rng: np.random.G
 
 
 def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return factors of products of equal magnitude. The signs are equal, random, or equal in all lanes but one."""
+    # The signs are equal, random, or equal in all lanes but one.
     magnitudes = [fmt.ordered_magnitudes()[1:] for fmt in (a, b)]
     largest = rng.random(count) < 0.25
     x, y = (np.where(largest, order[-1], rng.choice(order, count)) for order in magnitudes)
@@ -142,7 +124,7 @@ def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Gener
 
 
 def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return factors of zero products. The signs are equal, random, or equal in all lanes but one."""
+    """Return factors of zero products, with signs that are equal, random, or equal in all lanes but one."""
     of_a = rng.integers(0, 2, (count, products)).astype(np.bool_)
     x, y = (
         np.where(here, 0, rng.choice(finite(fmt), of_a.shape)) & (1 << (fmt.bits - 1)) - 1
@@ -158,18 +140,12 @@ def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 
 
 def _has_negative_zero(fmt: Format) -> np.bool_:
-    """Return whether the format has a negative zero, whose only set bit is the sign bit.
-
-    In a format without negative zero, the code with only the sign bit set is a NaN or the lowest integer.
-    """
+    # In a format without negative zero, the code with only the sign bit set is a NaN or the lowest integer.
     return np.bool_(fmt.kind_of(1 << (fmt.bits - 1)) is Kind.ZERO)
 
 
 def _single_bits(result: FixedFormat) -> Codes:
-    """Return codes of both signs whose other bits are a walking one, a walking zero, or a mask of ones.
-
-    Each code occurs four times, once for each sign pattern that the function `zeros` uses.
-    """
+    # Each code occurs four times, once for each sign pattern that the function `zeros` uses.
     ones = 1 << np.arange(result.bits - 1)
     magnitudes = np.concatenate(
         [[0], ones, ones - 1, (ones - 1) ^ (result.sign_mask - 1), ones ^ (result.sign_mask - 1)]
@@ -179,7 +155,7 @@ def _single_bits(result: FixedFormat) -> Codes:
 
 @functools.lru_cache(maxsize=16)
 def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """Return factors of all nonzero products, sorted by the exponents of the products, and these exponents."""
+    """Return factors of all nonzero products and the products' exponents, sorted by exponent."""
     x, y = (axis.reshape(-1) for axis in np.meshgrid(*(crossed_magnitudes(fmt) for fmt in (a, b))))
     exponents = np.floor(np.log2(product(x, y, a, b))).astype(np.int64)
     order = np.argsort(exponents, kind="stable")
@@ -216,10 +192,6 @@ def _lone(a: Format, b: Format, products: int, count: int, rng: np.random.Genera
 def _powers_around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends that are zero, a power of two, or close to a power of two.
-
-    The addend's exponent is near the largest product's exponent, or random.
-    """
     count, p = len(x), result.fraction_bits
     near = rng.random(count) < 0.6
     largest = np.where(near, np.abs(product(x, y, a, b)).max(axis=1), 1.0)
@@ -231,12 +203,8 @@ def _powers_around(
 
 
 def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return factors of two products in random lanes, and zeros in all other lanes.
-
-    The exponent difference of the two products takes every value until the smaller product affects only the sticky bit.
-    In a third of the operations, a third product cancels the larger of the two, so that the smaller product is the
-    result.
-    """
+    # In a third of the operations, a third product cancels the larger of the two, so that the smaller product is the
+    # result.
     x, y = _lone(a, b, engine.step.products, count, rng)
     rows, sign = np.arange(count), 1 << (a.bits - 1)
     first = np.argmax(_magnitude(x, a) * _magnitude(y, b), axis=1)
@@ -253,10 +221,7 @@ def _two(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Genera
 
 
 def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Generator) -> Lanes:
-    """Return factors of equal products in many lanes. One random lane has another, mostly smaller product.
-
-    The sum of the equal products has a long carry.
-    """
+    # The sum of the equal products has a long carry.
     x, y = _equal(a, b, engine.step.products, count, rng)
     negative = (x >> (a.bits - 1) & 1)[:, :1]
     x = x & (1 << (a.bits - 1)) - 1 | negative << (a.bits - 1)
@@ -270,7 +235,7 @@ def _carried(a: Format, b: Format, engine: Engine, count: int, rng: np.random.Ge
 
 
 def _reach(engine: Engine) -> int:
-    """Return the exponent difference from which the smaller of two products affects only the sticky bit."""
+    # From this exponent difference, the smaller of two products affects only the sticky bit.
     return 3 + (fixed(engine.result.format).fraction_bits if engine.window.width is None else engine.window.width)
 
 
@@ -285,11 +250,7 @@ def _magnitude(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 
 
 def _special(a: Format, b: Format, products: int, rng: np.random.Generator) -> Lanes:
-    """Return every infinity and NaN of one factor, together with every class of the other factor.
-
-    Every lane is tested. In a third of the operations, all other lanes hold finite numbers. Otherwise, all other lanes
-    are zero.
-    """
+    # Every infinity and NaN of one factor meets every class of the other factor, in every lane.
     parts = []
     for mine, fmt, its in ((0, a, b), (1, b, a)):
         codes = special_codes(fmt)
@@ -313,10 +274,7 @@ def _mostly_finite(fmt: Format, rng: np.random.Generator) -> NDArray[Any]:
 def _meeting(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends of three kinds: near the products, nearly cancelling the sum, or for a rounding boundary.
-
-    If an addend is for a rounding boundary, the sum is at the boundary or next to it.
-    """
+    # Near the products, nearly cancelling the sum, or moving the sum to a rounding boundary.
     sums = product(x, y, a, b).sum(axis=1)
     beside = _around(x, y, a, b, result, rng), nearly_opposite(sums, result, rng), to_boundaries(sums, result, rng)
     return np.choose(rng.choice(3, len(sums), p=(0.4, 0.4, 0.2)), beside)
@@ -325,10 +283,6 @@ def _meeting(
 def _around(
     x: NDArray[Any], y: NDArray[Any], a: Format, b: Format, result: FixedFormat, rng: np.random.Generator
 ) -> Codes:
-    """Return addends of either sign, from far below to far above the largest product.
-
-    One tenth of the addends are zero.
-    """
     largest = np.abs(product(x, y, a, b)).max(axis=1)
     p, count = result.fraction_bits, len(x)
     difference = rng.integers(-2 * p - 4, p + 4, count)

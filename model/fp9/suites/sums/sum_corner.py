@@ -1,8 +1,4 @@
-"""Corner-case stimulus for sums, as columns of the unit's input ports.
-
-For every pair of operand formats, the operations come from the functions of the module `product_and_addend`. Further
-operations multiply every code of each operand by 1.
-"""
+"""Corner-case stimulus for sums, as columns of the unit's input ports."""
 
 from __future__ import annotations
 
@@ -36,19 +32,17 @@ from fp9.units import Dot, code_tables
 OPERATIONS = 20_000
 """Approximate number of corner operations for a unit with one product and one pair of formats."""
 
+# Approximate number of operations to add for each further pair of formats or extra biases.
 _FURTHER = 3_000
-"""Approximate number of operations to add for each further pair of formats or extra biases."""
 
+# Approximate number of operations with a NaN addend.
 _NANS = 1500
-"""Approximate number of operations with a NaN addend."""
 
 
 def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs:
     """Return the corner-case operations of a sum for every pair of operand formats.
 
-    Every code of every operand format occurs. For units with bias ports, the operations use a few combinations of
-    biases. `part` scales the number of operations. With 1, the suite is as large as for a unit without state. In a unit
-    with several products, corner cases of a single product use a random lane.
+    `part` scales the number of operations. With 1, the suite is as large as for a unit without state.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
@@ -105,11 +99,6 @@ def _scattered(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gen
 
 
 def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Generator) -> Iterator[Triple]:
-    """Yield three kinds of operations: opposite terms, sums next to special codes, and special operands.
-
-    The terms of opposite sign are product and addend, or two products, at every exponent difference. Only one lane has
-    special operands.
-    """
     products, formats, result = unit.products, (a.format, b.format), fixed(unit.engine.output)
     if (specials := product_and_addend.special_cross(*formats, result))[0].size:
         yield several_products.placed(products, *formats, specials, rng)
@@ -130,10 +119,7 @@ def _further(unit: Dot, a: Operand, b: Operand, count: int, rng: np.random.Gener
 
 
 def _below(unit: Dot, c: Codes, rng: np.random.Generator) -> Codes:
-    """Change half of the addends: set random bits or ones below the result's last bit. Return all addends.
-
-    An addend has such bits only if the addend's format is wider than the result format.
-    """
+    # An addend has bits below the result's last bit only if its format is wider than the result format.
     if unit.engine.addend_format == unit.engine.output:
         return c
     below = (1 << fixed(unit.engine.output).padding) - 1
@@ -161,10 +147,7 @@ class Operand:
 
 
 def operand_pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
-    """Yield operand formats for `a` and `b`: every pair of formats.
-
-    For a unit with bias ports, each pair of formats is yielded with several pairs of biases, including the extremes.
-    """
+    """Yield every pair of formats of the operands `a` and `b`, with several biases if the unit has bias ports."""
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
         variants = ((_BIASES[k], _BIASES[3 * k % len(_BIASES)]) for k in range(len(_BIASES)))
         for bias_a, bias_b in variants if unit.bias_port else [(None, None)]:
@@ -181,10 +164,6 @@ def _operand(fmt: Format, index: int, bias: int | None) -> Operand:
 
 
 def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Triple:
-    """Return operations that multiply every operand code by 1, and operations that multiply two numbers near 1.
-
-    The addend is zero. For each pair of formats, only a part of all operand codes is tested.
-    """
     one_a, one_b = (int(encode([1.0], operand.format, "rtz")[0]) for operand in (a, b))
     near_a, near_b = (np.arange(one - one % 8, one - one % 8 + 8) for one in (one_a, one_b))
     parts = [
@@ -200,10 +179,9 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
 
 
 def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
-    """Return the columns of all input ports for the given factors and addends.
+    """Return the columns of all input ports for factors (n, products) and addends (n,).
 
-    Operands have shape (n, products), and addends have shape (n,). Select ports also get unassigned values, which
-    select the last choice. Such values select the last choice.
+    Select ports also get unassigned values, which select the last choice.
     """
     count = len(c)
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
@@ -231,7 +209,7 @@ def near_product(unit: Dot, columns: Inputs, rng: np.random.Generator) -> NDArra
 
 
 def _numbers(formats: tuple[Format, ...], columns: Inputs, operand: str, unit: Dot) -> NDArray[np.float64]:
-    """Return the values of the first factor of each operation (extra biases ignored), to estimate exponents."""
+    # Extra biases are ignored, because the values only estimate exponents.
     codes = columns[unit.lane_names(operand)[0]]
     tables = code_tables(formats)
     chosen = columns.get(f"{operand}_format", np.zeros(len(codes), dtype=np.uint8))

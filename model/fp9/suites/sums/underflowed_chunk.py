@@ -1,16 +1,13 @@
-"""Operations on chunks whose nonzero partial sum rounds to zero.
+"""Operations on chunks whose nonzero partial sum rounds to zero, so that the result is the addend.
 
-The accumulator rounds the sum of each chunk, which is a single step here, before adding it to the total. With jamming,
-the last bit of an alignment window is set if lower bits are discarded. After the large products cancel, two different
-small products of opposite sign then add up to zero.
+With jamming, the last bit of an alignment window is set if lower bits are discarded. After the large products cancel,
+two different small products of opposite sign then add up to zero. A sum that scales shift far below the smallest result
+also rounds to zero.
 
     product      x x x x x |
     product    - x x x x x |
     product              1 | x x x
     product    -         1 |   x x x
-
-If scales shift a sum far below the smallest result, the sum also rounds to zero. If a chunk's sum rounds to zero, the
-result must be the addend.
 """
 
 from __future__ import annotations
@@ -27,19 +24,15 @@ from fp9.suites.sums.several_products import by_exponent, of_exponent
 from fp9.suites.sums.sum_corner import Operand, operand_pairs, ports
 from fp9.units import Dot
 
+# Number of operations for each pair of formats.
 _COUNT = 500
-"""Number of operations for each pair of formats."""
 
+# Number of integer bits of a product in the window. A significand is below 2, so a product is below 4.
 _BEFORE = 2
-"""Number of integer bits of a product in the window. A significand is below 2, so a product is below 4."""
 
 
 def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which a nonzero chunk sum rounds to zero, for every pair of operand formats.
-
-    A chunk must be one step. The alignment window must set its last bit for discarded bits (jamming), and products must
-    have bits below the window. For accumulators without alignment window, the function requires power-of-two scales.
-    """
+    """Yield operations in which a nonzero chunk sum rounds to zero, for every pair of operand formats."""
     engine = unit.engine
     if engine.steps_of_chunk != 1:
         return
@@ -54,10 +47,7 @@ def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[In
 
 
 def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generator) -> Inputs:
-    """Return factors of four products: two large ones cancel, and two small ones are below the alignment window.
-
-    The four products are in random lanes.
-    """
+    # Two large products cancel, and two small ones are below the alignment window.
     formats, sign = (a.format, b.format), 1 << (a.format.bits - 1)
     exponents = by_exponent(*formats)[2]
     apart = window + _BEFORE
@@ -74,10 +64,6 @@ def _lost(unit: Dot, a: Operand, b: Operand, window: int, rng: np.random.Generat
 
 
 def _too_small(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    """Return factors and scales of products whose scaled sum is below the normal numbers.
-
-    Half of the products are zero.
-    """
     formats, result = (a.format, b.format), fixed(unit.engine.result.format)
     exponents, shape = by_exponent(*formats)[2], (_COUNT, unit.products)
     wanted = rng.integers(exponents[0], exponents[-1] + 1, shape)

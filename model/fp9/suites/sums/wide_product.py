@@ -1,7 +1,4 @@
-"""Corner-case operations of a single product with walking significands.
-
-The operands have the same wide format as the result.
-"""
+"""Corner-case operations of a single product, whose operands share the wide format of the result."""
 
 from __future__ import annotations
 
@@ -26,11 +23,7 @@ from fp9.suites.sums.product_and_addend import (
 
 
 def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> Triple:
-    """Return the corner-case operations of a single product, for units whose operands and result share one format.
-
-    Half of the operations test the multiplier and the shifters, by walking significands or chosen low bits of the
-    product.
-    """
+    """Return the corner-case operations of a single product, for units whose operands and result share one format."""
     share = operations // 16
     parts = [family(fmt, fmt, fmt, share, rng) for family in (class_cross, alignments, residues, boundaries)]
     parts += [_telling(fmt, 4 * share, rng), _ending(fmt, share, rng), _nearly_special(fmt, share, rng)]
@@ -41,11 +34,7 @@ def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> 
 
 
 def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations with walking significands in the factors, at all exponents.
-
-    In a third of the operations, one factor is a power of two. The addends are near the product, nearly cancel it, or
-    move the sum to a rounding boundary.
-    """
+    # The addends are near the product, nearly cancel it, or move the sum to a rounding boundary.
     walking, p = walking_fractions(fmt), fmt.fraction_bits
     x, y = rng.choice(walking, count), np.where(rng.random(count) < 1 / 3, 0, rng.choice(walking, count))
     total = rng.integers(0, fmt.max_code >> p, count)
@@ -63,10 +52,7 @@ def _telling(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _beside_ties(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose product is a tie or ends in zeros, exactly or with a single additional bit.
-
-    The addend's last bit is just above the last bits of the product.
-    """
+    # The addend's last bit is just above the last bits of the product.
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     length = rng.integers(2, 2 * p + 3, count)
     pairs = _telling_tails(p)
@@ -97,10 +83,7 @@ def _telling_tails(p: int) -> dict[int, NDArray[np.int64]]:
 
 
 def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose product is very close to a result number, and whose addend is minus this number.
-
-    The addend cancels all but the low bits of the product.
-    """
+    # The addend cancels all but the low bits of the product.
     one = 1 << fmt.fraction_bits
     drawn = rng.integers(0, one, (2, 128 * count)) + (fmt.bias + rng.integers(-8, 9, (2, 128 * count))) * one
     x, y = (drawn | rng.choice([0, fmt.sign_mask], drawn.shape)).astype(np.uint32)
@@ -112,10 +95,7 @@ def _long_cancellations(fmt: FixedFormat, count: int, rng: np.random.Generator) 
 
 
 def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations with products and addends at the ends of the exponent range.
-
-    In one third of the operations, the addend nearly cancels the product.
-    """
+    # In one third of the operations, the addend nearly cancels the product.
     p, top = fmt.fraction_bits, fmt.max_code >> fmt.fraction_bits
     x = rng.choice(finite(fmt), count)
     high = rng.integers(0, 2, count)
@@ -131,10 +111,7 @@ def _ending(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
 
 
 def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations in which one operand is the largest number, or one bit flip from zero, infinity or NaN.
-
-    The other operands are chosen so that product and sum stay finite.
-    """
+    # The other operands are chosen so that product and sum stay finite.
     p, bias = fmt.fraction_bits, fmt.bias
     codes = rng.choice(beside_special(fmt), count)
     fractions = rng.choice(walking_fractions(fmt), (2, count))
@@ -149,10 +126,6 @@ def _nearly_special(fmt: FixedFormat, count: int, rng: np.random.Generator) -> T
 
 
 def _walking(fmt: FixedFormat, count: int, rng: np.random.Generator) -> list[Triple]:
-    """Return operations whose operands have walking bits at any exponent.
-
-    In further operations, the factors are 0 or 1, with either sign.
-    """
     codes = walking_codes(fmt).astype(np.uint32)
     x, y, z = (rng.choice(codes, count) for _ in range(3))
     one = np.uint32(fmt.bias << fmt.fraction_bits)
