@@ -1,1 +1,1 @@
-"""Accumulator registers: one sum (`register`), chunks (`chunks`), exact sum (`kulisch`)."""
+"""Accumulator registers: single sum (`register`), chunks (`chunks`), exact sum (`kulisch`)."""

@@ -1,12 +1,9 @@
-"""Registers of a `mac` unit with chunks: one for the open chunk, one for the total.
+"""Build the two registers of a `mac` unit with chunks: current chunk and total.
 
     products -> (+) -> chunk ---> (+) -> total -> result
                  ^-------'         ^-------'
 
-The two registers are the last two register stages of the unit. Each register is updated from its current value in one
-clock cycle, through a feedback loop. The first register accumulates the products of the current chunk. When a chunk is
-complete, the second register adds its sum to the total. No operation waits for another operation in these registers,
-and all operations keep their order.
+Both registers accept one operation per clock cycle, in order.
 """
 
 from __future__ import annotations
@@ -25,9 +22,8 @@ from fp9_rtl.sums.chunks import join_steps
 class ChunkSum(ElasticStage):
     """Register that accumulates the current chunk, and controls the register of the total.
 
-    If the output `joins` is 1, the register of the total adds the chunk's sum. If the output `restarts` is 1, the
-    register of the total first loads `c`. The output `flags` holds the exception flags of the latest addition to the
-    chunk. After a chunk's sum was added to the total, the next chunk starts from +0.
+    If the output `joins` is 1, the chunk's sum is added to the total, and the next chunk starts from +0. If the output
+    `restarts` is 1, the total first loads `c`.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
@@ -73,10 +69,7 @@ class ChunkSum(ElasticStage):
 
 
 class Total(ElasticStage):
-    """Register of the total, whose inputs are the outputs of `ChunkSum`.
-
-    The register stage outputs the total after every operation.
-    """
+    """Register of the total. It receives the outputs of `ChunkSum`, and outputs the total after every operation."""
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._steps = join_steps(unit.engine)

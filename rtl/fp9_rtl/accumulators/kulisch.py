@@ -1,10 +1,9 @@
 """Kulisch accumulator: an exact sum in a fixed-point register, rounded at the output.
 
+The accumulation loop contains only one addition, which keeps the critical path short.
+
     products  ->  placed, added  ->  register + sum  ->  magnitude, normalised, rounded
                                      ^________|
-
-The accumulation loop contains only one addition. The rounding logic after the accumulation loop has separate register
-stages.
 """
 
 from __future__ import annotations
@@ -31,7 +30,7 @@ from fp9_rtl.sums.fixed.sum import Normalise, placed_product
 from fp9_rtl.sums.terms import carry_save
 
 LEAST_RESULT_BITS = 16
-"""Smallest number of bits of a result that the register can be rounded to."""
+"""Smallest width of a result format, in bits."""
 
 _STICKY = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero")
 """Flags that stay set until LOAD or CLEAR. `not_zero` means that some term was not +0."""
@@ -67,14 +66,10 @@ CIRCUITS = Circuits(
     ),
     lambda unit: unit.engine.step.exact,
 )
-"""Conditions that a unit must meet for a Kulisch accumulator."""
 
 
 def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
-    """Return the stream components of a `mac` with a Kulisch accumulator, by submodule name.
-
-    The registers are placed so that the slowest pipeline stage is as fast as possible.
-    """
+    """Return the stream components of a `mac` with a Kulisch accumulator, by submodule name."""
     front = [*product_steps(unit, ("op",))]
     front.append(PlaceProducts(unit, front[-1].o.shape()))
     accumulator = KulischAccumulator(unit, front[-1].o.shape())
@@ -161,10 +156,9 @@ class AddToRegister(Step):
 
 
 class KulischAccumulator(ElasticStage):
-    """Register that accumulates the exact sums of products, and outputs its value after every operation.
+    """Register that accumulates the exact sum of products, and outputs its value after every operation.
 
-    The register changes only in a clock cycle that accepts an operation. While the receiver has not accepted a result,
-    the register accepts no operation.
+    The register changes only when it accepts an operation. It accepts none while the receiver stalls.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
@@ -218,7 +212,6 @@ class Magnitude(Step):
 
 
 def rounding_steps(unit: Mac, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that convert the register to the rounded result and its flags."""
     fmt = unit.engine.result.format
     window = register_window(unit)
     magnitude = Magnitude(window, i)

@@ -1,7 +1,4 @@
-"""The accumulator register of a `mac` unit is the unit's last register stage.
-
-The register's value returns to the adder within one clock cycle.
-"""
+"""Accumulator register of a `mac` unit, whose value returns to the adder within one clock."""
 
 from __future__ import annotations
 
@@ -18,10 +15,7 @@ from fp9_rtl.sums.engine_step import sum_steps
 
 
 class StepLoop:
-    """Datapath stages of an accumulator that add products to the accumulated value.
-
-    In an accumulator, the addend of each sum is the previous sum.
-    """
+    """Datapath that adds products to the accumulated value."""
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._names = tuple(name for name, _ in i if name not in ("op", "c"))
@@ -31,7 +25,6 @@ class StepLoop:
         self._steps = sum_steps(step, terms)
 
     def sum(self, m: Module, operation: data.View[data.StructLayout], addend: Value) -> data.View[data.StructLayout]:
-        """Return the result and the flags of one sum: the operation's products plus the addend."""
         terms = Signal(self._steps[0].i.shape())
         m.d.comb += [terms[name].eq(operation[name]) for name in self._names]
         m.d.comb += terms.c.eq(addend)
@@ -41,8 +34,7 @@ class StepLoop:
 class Accumulator(ElasticStage):
     """Register that accumulates the products of operations, and outputs its value after every operation.
 
-    The register changes only in a clock cycle that accepts an operation. While the receiver has not accepted a result,
-    the register accepts no operation.
+    The register changes only when it accepts an operation. It accepts none while the receiver stalls.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
