@@ -1,14 +1,12 @@
 """Build the datapath of the `cast` unit, which rounds a 16- or 32-bit float to an 8-bit format.
 
-Each number is rounded once. In 8-bit formats, very small numbers have fewer fraction bits. In HiFloat8, very large
-numbers have fewer fraction bits, too. A right shift moves the source significand so that its last kept bit is at a
-fixed bit position. The position of the last kept bit does not depend on the target format. The rounder adds at this
-position:
+The number of kept fraction bits depends on the number's magnitude and on the target format. A right shift therefore
+moves the last kept bit to a fixed position, where the rounder adds:
 
     1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
 
-After rounding, the leading 1 of a normal number is removed and an exponent field is added. If the rounded number is
-subnormal or zero, the kept bits already are its code without the sign.
+After rounding, the leading 1 of a normal number is removed and an exponent field is added. The kept bits of a subnormal
+number already are its code without the sign.
 """
 
 from __future__ import annotations
@@ -32,17 +30,13 @@ from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.hybrid import HYBRID_ZONES, hybrid_bits, hybrid_threshold
 
 SELECTS = ("target", "rounding", "overflow", "random")
-"""Input ports of a cast that stages after the first need."""
+"""Input ports that the pipeline stages after the first need."""
 
 LARGEST_SCALE = 1 << (SCALE_BITS - 1)
-"""Magnitude of the most negative scale."""
+"""Magnitude of the most negative scale exponent."""
 
 
 def cast_steps(unit: Cast) -> list[Step]:
-    """Return the datapath stages of a cast unit.
-
-    With several lanes, each datapath stage contains all lanes and the fields that pass through unchanged.
-    """
     if unit.lanes == 1 and not unit.amax:
         return lane_steps(unit)
     sections = zip(*(lane_steps(unit) for _ in range(unit.lanes)), strict=True)
@@ -50,7 +44,6 @@ def cast_steps(unit: Cast) -> list[Step]:
 
 
 def lane_steps(unit: Cast) -> list[Step]:
-    """Return the datapath stages that cast one operand."""
     assert isinstance(unit.source, FixedFormat)
     targets = [cast_target(fmt, unit.source.bias, random_bits(unit) or 1) for fmt in unit.targets]
     unpack = Unpack(unit, targets)
@@ -60,14 +53,14 @@ def lane_steps(unit: Cast) -> list[Step]:
 
 
 def random_bits(unit: Cast) -> int:
-    """Return the number of random bits for stochastic rounding, or 0 for a unit without stochastic rounding."""
+    """Return the number of random bits for stochastic rounding, or 0 without stochastic rounding."""
     return unit.random_bits if Rounding.SR in unit.roundings else 0
 
 
 class Unpack(Step):
     """Unpack the source number, and add the scale to its exponent.
 
-    Subnormal source numbers are normalised only if a target format has a code other than zero for them.
+    Subnormal source numbers are normalised only if a target format represents them as non-zero.
     """
 
     name = "unpack"
@@ -117,10 +110,7 @@ class Unpack(Step):
         return m
 
     def _specials(self, fields: data.View[data.StructLayout]) -> tuple[Value, Value]:
-        """Return two flags: whether the source number is NaN, and whether the source number is infinite.
-
-        If the source format encodes NaN as -0, all bits of NaN except the sign are 0.
-        """
+        # If the source format encodes NaN as -0, all bits of NaN except the sign are 0.
         source, magnitude = self._source, self.i.x[:-1]
         if source.specials is Specials.IEEE:
             top = fields.exponent.all()
@@ -129,10 +119,7 @@ class Unpack(Step):
         return is_nan(source, self.i.x), magnitude == source.inf_code(False) if source.has_inf else Const(0)
 
     def _normalise(self, m: Module, fields: data.View[data.StructLayout], exponent: Value) -> None:
-        """If the number is subnormal, shift its fraction left until the leading 1 is shifted out.
-
-        A number with exponent field 0 has the same exponent as a number with exponent field 1.
-        """
+        # A number with exponent field 0 has the same exponent as a number with exponent field 1.
         normalised, zeros = shift_left_normalising(m, fields.fraction, None, only_last=Const(0))
         with m.If(fields.exponent == 0):
             m.d.comb += [self.o.fraction.eq(normalised << 1), exponent.eq(-zeros)]
@@ -191,7 +178,6 @@ class Place(Step):
         return switch(m, select, self._targets)
 
     def _place(self, m: Module, places: Signal) -> None:
-        """Drive the signal `places` with the number of fraction bits that the selected target format drops."""
         for target in self._each_target(m):
             target.places(m, self.i.exponent, self._window, places)
 
@@ -199,7 +185,7 @@ class Place(Step):
         return target.is_normal(self.i.exponent)
 
     def _all_ones(self, m: Module, places: Signal) -> None:
-        """Drive `all_ones`, which is 1 if all kept fraction bits are 1, so that rounding up increments the exponent."""
+        """Drive `all_ones`, which is 1 if rounding up would increment the exponent."""
         fraction, window = self.i.fraction, self._window
         ones = Cat(fraction[-1 - bit] | (places >= window - bit) for bit in range(window)).all()
         m.d.comb += self.o.all_ones.eq(ones)
@@ -215,10 +201,7 @@ class Place(Step):
         ]
 
     def _near_normal(self, m: Module, target: CastTarget) -> None:
-        """Drive the bits that show whether a number just below the normal numbers rounds to a normal number.
-
-        The tininess test rounds the number to the full precision of normal numbers.
-        """
+        # The tininess test rounds a number just below the normal numbers to the full precision of normal numbers.
         padded = Cat(Const(0, self._tail), self.i.fraction)
         tail_top = len(padded) - target.lowest_fraction_bits
         beside = self.i.exponent == target.lowest + target.bias - 1

@@ -1,7 +1,4 @@
-"""Encode the result of a cast, as a number or as a special code.
-
-The overflow policy selects the code for infinity and for numbers above the largest number.
-"""
+"""Encode the result of a cast as a number or as a special code."""
 
 from __future__ import annotations
 
@@ -69,10 +66,7 @@ class Encode(Step):
     def _encode(
         self, m: Module, target: CastTarget, saturates: Signal, overflow: Signal, flushed: Signal, infinite: Signal
     ) -> None:
-        """Drive the code that the result has in one target format.
-
-        Drive three more signals, which tell whether the result overflows, is flushed to zero, or is infinite.
-        """
+        """Drive the result's code in one target format, and its overflow, flush and infinity signals."""
         i, fmt = self.i, target.format
         finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)
         if not target.has_subnormals:

@@ -1,7 +1,4 @@
-"""Place several cast lanes side by side, with a running maximum of the operands.
-
-Each datapath stage contains all lanes. Separate logic computes amax, the running maximum of the operands' magnitudes.
-"""
+"""Place several cast lanes side by side, with a running maximum (amax) of the operands."""
 
 from __future__ import annotations
 
@@ -18,25 +15,19 @@ from fp9_rtl.pipelines.elastic import ElasticStage
 
 
 def lane_layout(unit: Cast) -> data.StructLayout:
-    """Return the input layout of one cast lane: its operand, its random bits, and the shared select ports."""
     return ports_layout(dataclasses.replace(unit, lanes=1, amax=False).inputs)
 
 
 def lane_name(number: int) -> str:
-    """Return the field name of lane `number`."""
     return f"lane{number}"
 
 
 def beside_lanes(unit: Cast) -> dict[str, int]:
-    """Return the names and widths of the fields that the running maximum (amax) needs, if any."""
     return {"largest": unit.source.bits - 1, "amax_clear": 1} if unit.amax else {}
 
 
 class Spread(Step):
-    """Distribute the input ports to the lanes, and find the largest finite magnitude among the operands.
-
-    The search for the maximum runs beside the first stages of the casts, and does not lengthen the critical path.
-    """
+    """Distribute the input ports to the lanes, and find the largest finite magnitude among the operands."""
 
     name = "spread"
 
@@ -135,9 +126,8 @@ class Join(Step):
 class RunningAmax(ElasticStage):
     """Last register stage of a cast unit with a running maximum (`amax`).
 
-    The stored maximum is updated only when the stage accepts an operation. The output `amax` is the largest magnitude
-    since the last clear, including the operation at the output. While the receiver has not accepted a result, no
-    operation enters the register stage. A reset clears the maximum.
+    The output `amax` is the largest magnitude since the last clear, including the operation at the output. The stored
+    maximum changes only when the stage accepts an operation. A reset clears the maximum.
     """
 
     def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:

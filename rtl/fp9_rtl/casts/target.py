@@ -1,4 +1,4 @@
-"""Properties of a cast's target format: the position of the last place, and the codes."""
+"""Properties of a cast's target format: number of kept fraction bits, and encoding."""
 
 from __future__ import annotations
 
@@ -16,26 +16,22 @@ from fp9_rtl.parts.condition import Circuits, Condition
 class CastTarget(abc.ABC):
     """A target format of a cast.
 
-    Exponents in the circuit have the bias of the source format: they equal the true exponent plus `bias`.
-
-    `depth` is the number of dropped bits on which the rounding depends. The depth is 1, or the number of random bits in
-    a unit with stochastic rounding.
+    Exponents in the circuit have the bias of the source format: they equal the true exponent plus `bias`. The rounding
+    depends on the first `depth` dropped bits.
     """
 
     fraction_bits: int
-    """Largest number of fraction bits that a number keeps."""
+    """Maximum number of fraction bits that a number keeps."""
 
     lowest: int
-    """Smallest exponent of normal numbers."""
 
     lowest_fraction_bits: int
-    """Number of fraction bits that a normal number with the exponent `lowest` keeps."""
+    """Number of fraction bits that the smallest normal numbers keep."""
 
     highest: int
-    """Exponent of the largest number."""
 
     floor: int
-    """Limit of the exponents: all numbers with smaller exponents round in the same way."""
+    """Exponent limit below which all numbers round in the same way."""
 
     def __init__(self, fmt: Format, bias: int, depth: int) -> None:
         self.format = fmt
@@ -44,19 +40,17 @@ class CastTarget(abc.ABC):
 
     @property
     def has_subnormals(self) -> bool:
-        """Return whether the target format has subnormal or denormal numbers."""
         return True
 
     def is_normal(self, exponent: Value) -> Value:
-        """Return whether a source number with the given biased exponent is a normal number of the target format."""
+        """Return whether a source number with this biased exponent is normal in the target format."""
         return exponent >= self.lowest + self.bias
 
     @abc.abstractmethod
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
         """Drive `places` with the number of fraction bits that rounding drops at the given biased exponent.
 
-        `window` is the largest number of fraction bits in any target format of the unit. Rounding drops at most
-        `window` + 1 + `depth` fraction bits.
+        `window` is the maximum number of fraction bits in any target format of the unit.
         """
 
     def clamped(self, exponent: Value) -> Value:
@@ -64,22 +58,19 @@ class CastTarget(abc.ABC):
         return exponent
 
     def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
-        """Return the last bit that the result code has before rounding. The last bit decides ties to even."""
+        """Return the last bit of the result code before rounding, which decides ties to even."""
         return kept[0]
 
     @abc.abstractmethod
     def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
-        """Return the code of a rounded number without its sign, and whether the number exceeds the target format.
+        """Return the code of a rounded number without its sign, and whether the number overflows.
 
         The kept bits are right-aligned.
         """
 
 
 class FixedTarget(CastTarget):
-    """A target format with a sign, an exponent field and a fraction field of fixed widths.
-
-    In each binade below the normal numbers, the format has one fraction bit less.
-    """
+    """Target format with a sign, an exponent field and a fraction field of fixed widths."""
 
     def __init__(self, fmt: FixedFormat, bias: int, depth: int) -> None:
         super().__init__(fmt, bias, depth)
@@ -122,7 +113,7 @@ class FixedTarget(CastTarget):
 
 
 class HiFloat8Target(CastTarget):
-    """The target format HiFloat8, whose precision is highest for numbers near 1.
+    """Target format HiFloat8, whose precision is highest for numbers near 1.
 
     A denormal HiFloat8 code with the value M in its lowest bits represents the number 2^(M - offset).
     """
@@ -132,7 +123,7 @@ class HiFloat8Target(CastTarget):
     lowest_fraction_bits = HiFloat8.fraction_bits_at(HiFloat8.LOWEST_NORMAL)
     highest = (1 << hif8.EXPONENT_SIZE_BITS) - 1
     zero = -HiFloat8.DENORMAL_OFFSET
-    """Exponent whose code is zero. Numbers with smaller exponents round to zero or to the smallest number."""
+    """Exponent whose code is zero. Smaller numbers round to zero or to the smallest number."""
 
     def __init__(self, fmt: HiFloat8, bias: int, depth: int) -> None:
         super().__init__(fmt, bias, depth)
@@ -196,14 +187,10 @@ CIRCUITS = Circuits(
         ),
     ),
 )
-"""Conditions on a cast that its rounding requires in hardware."""
 
 
 def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:
-    """Return the cast target of a format. `bias` is the exponent bias of the cast's source format.
-
-    `depth` is the number of dropped bits on which the rounding depends.
-    """
+    """Return the cast target of a format. `bias` is the exponent bias of the source format."""
     if isinstance(fmt, HiFloat8):
         return HiFloat8Target(fmt, bias, depth)
     assert isinstance(fmt, FixedFormat)

@@ -1,8 +1,4 @@
-"""Build the datapath of the `upcast` unit, from an 8-bit code to a 16- or 32-bit float.
-
-Every number keeps all its bits, so nothing is rounded. The significand of the operand becomes the top bits of the
-result's fraction. Numbers above the result's largest exponent become infinity.
-"""
+"""Build the datapath of the `upcast` unit, from an 8-bit code to a 16- or 32-bit float."""
 
 from __future__ import annotations
 
@@ -19,7 +15,7 @@ from fp9_rtl.rounding.specials import packed_magnitude
 
 
 class UpcastStep(Step):
-    """Decode the operand to an exponent with the bias of the result format, then encode the number or special code."""
+    """Decode the operand, then encode the number or special code in the result format."""
 
     name = "upcast"
 
@@ -50,19 +46,12 @@ class UpcastStep(Step):
         return m
 
     def _too_large(self, exponent: Value) -> Value:
-        """Return whether a number is larger than the largest number of the result format.
-
-        The exponent alone shows whether the number is too large, because the result has more fraction bits than the
-        operand.
-        """
+        # The exponent alone decides, because the result has more fraction bits than the operand.
         fmt = self._result
         return exponent > fmt.highest_exponent + fmt.bias if self._exponents[1] > fmt.highest_exponent else Const(0)
 
     def _magnitude(self, m: Module, operand: data.View[data.StructLayout]) -> Value:
-        """Return the fraction and the exponent field of a finite number.
-
-        If the result is subnormal, its fraction contains the leading 1.
-        """
+        # If the result is subnormal, its fraction contains the leading 1.
         fmt = self._result
         room = fmt.padding + fmt.precision - len(operand.significand)
         normal = Cat(Const(0, room), operand.significand[:-1], operand.exponent[: fmt.exponent_bits])
@@ -74,10 +63,7 @@ class UpcastStep(Step):
         return Mux(operand.exponent < 1, subnormal, normal)
 
     def _pack(self, m: Module, magnitude: Value, infinite: Value) -> None:
-        """Drive the result, which is a number or a special code.
-
-        A NaN keeps its sign if both formats have a NaN of each sign.
-        """
+        # A NaN keeps its sign if both formats have a NaN of each sign.
         fmt, operand = self._result, self._decoder.operand
         sign = Signal()
         m.d.comb += sign.eq(operand.sign)
@@ -89,10 +75,7 @@ class UpcastStep(Step):
         m.d.comb += self.o.result.eq(Cat(code, self._sign(sign, code, operand.nan, infinite)))
 
     def _sign(self, sign: Value, code: Value, nan: Value, infinite: Value) -> Value:
-        """Return the sign bit of the result. In some result formats, zero or NaN has no sign.
-
-        If the result format codes NaN as -0, the sign bit of NaN is 1.
-        """
+        # If the result format codes NaN as -0, the sign bit of NaN is 1.
         fmt = self._result
         if fmt.signed_zero:
             return sign
