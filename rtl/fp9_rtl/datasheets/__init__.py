@@ -1,4 +1,1 @@
-"""Data sheets of units, with block diagrams and timing diagrams.
-
-`sheet` writes the data sheets, `diagram` draws block diagrams, and `timing` draws timing diagrams.
-"""
+"""Data sheets of units, with block diagrams and timing diagrams."""

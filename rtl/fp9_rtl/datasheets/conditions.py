@@ -1,4 +1,4 @@
-"""Write a page that lists, for each specification field, the values that the RTL accepts."""
+"""Write a page that lists the values that the RTL accepts in each specification field."""
 
 from __future__ import annotations
 
@@ -6,7 +6,6 @@ from fp9_rtl.components import CIRCUITS
 from fp9_rtl.synthesis.report import markdown_table
 
 CONDITIONS = "conditions.md"
-"""File name of the page that lists the accepted values."""
 
 _INTRO = """The model computes every unit that its constructor accepts. The RTL has circuits for most of them. A field
 that this page names takes fewer values in the RTL; `fp9 rtl` refuses any other value in a sentence, from the same row.
@@ -15,7 +14,6 @@ All other fields take what the model takes. Decoders, upcasts and quantisers hav
 
 
 def page() -> str:
-    """Return the page of accepted values as Markdown."""
     rows = [
         [f"`{condition.field}`", circuits.units, condition.takes, condition.reason]
         for circuits in CIRCUITS

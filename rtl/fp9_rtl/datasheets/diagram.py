@@ -32,10 +32,7 @@ def section(unit: Unit) -> str:
 
 
 def flowchart(unit: Unit, steps: Steps) -> str:
-    """Return a Mermaid flowchart of a unit's data ports and Verilog modules, without control ports.
-
-    Equal units give equal text.
-    """
+    """Return a Mermaid flowchart of a unit's data ports and Verilog modules, without control ports."""
     inputs, outputs = ([port.name for port in ports] for ports in (unit.inputs, unit.outputs))
     undrawn = {port.name for port in unit.control_ports}
     edges = [edge for edge in steps.edges if edge.source not in undrawn and edge.target not in undrawn]
@@ -63,7 +60,7 @@ def _together(names: Sequence[str], ends: Iterable[tuple[object, object]]) -> li
 
 
 def _ranges(names: Sequence[str]) -> Iterator[str]:
-    """Yield port names for a box. A series of numbered port names is shortened to its first and last name."""
+    # A series of numbered port names is shortened to its first and last name.
     series: dict[str, list[str]] = {}
     for name in names:
         series.setdefault(re.sub(r"\d+$", "#", name), []).append(name)

@@ -22,10 +22,9 @@ from fp9_rtl.synthesis.report import markdown_table, um2
 from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise_unit
 
 INDEX = "README.md"
-"""File name of the page that lists the data sheets."""
 
 AREA = "## Area and delay"
-"""Heading of the last section of a data sheet, which is the only section with measured values."""
+"""Heading of the last section of a data sheet, the only section with measured values."""
 
 
 def write(
@@ -55,7 +54,6 @@ def write(
 
 
 def index(units: Sequence[Unit]) -> str:
-    """Return the Markdown page that lists the data sheets of the units."""
     rows = [[f"[{unit.name}]({unit.name}.md)", unit.kind, str(unit.stages)] for unit in units]
     intro = "One data sheet for each unit of the catalogue, built from specification and record by `fp9 records pages`."
     refused = f"[What the RTL takes]({CONDITIONS}) lists the values of fields that have no circuit, and why."
@@ -65,8 +63,7 @@ def index(units: Sequence[Unit]) -> str:
 def sheet(unit: Unit, measured: Sequence[Synthesis] = ()) -> str:
     """Return the data sheet of a unit as Markdown text.
 
-    `measured` holds the unit's synthesis results, with one record for each cell library. Raises ValueError for a unit
-    without hardware.
+    `measured` holds one synthesis result for each cell library. Raises ValueError for a unit without hardware.
     """
     parts = [f"# {unit.name}", body(unit)]
     if drawn := picture(unit):
@@ -96,7 +93,6 @@ def body(unit: Unit) -> str:
 
 
 def unmeasured(text: str) -> str:
-    """Return the text of a data sheet without the section on area and delay."""
     return text.partition(f"\n{AREA}")[0]
 
 

@@ -11,7 +11,6 @@ from fp9.system.missing import MissingTool, install_hint
 from fp9.units import Handshake, Unit
 
 OPERATIONS = ("1st", "2nd", "3rd")
-"""Labels of the consecutive operations in a timing diagram."""
 
 Wave = list["str | int | None"]
 """Values of a signal, one for each clock cycle. None means that the payload is not valid."""
@@ -35,8 +34,7 @@ def picture(unit: Unit) -> str | None:
 def timing_svg(unit: Unit) -> str:
     """Return the timing diagram of a unit as SVG text.
 
-    The diagram of a pipelined unit shows three consecutive operations. With back-pressure, `out_ready` is 0 in one
-    clock cycle. Raises MissingTool if WaveDrom is not installed.
+    The diagram shows three consecutive operations of a pipelined unit. Raises MissingTool if WaveDrom is not installed.
     """
     try:
         import wavedrom  # optional
@@ -47,10 +45,7 @@ def timing_svg(unit: Unit) -> str:
 
 
 def diagram(unit: Unit) -> dict[str, object]:
-    """Return the timing diagram of a unit as WaveJSON.
-
-    In the diagram, `inputs` stands for all data inputs of the unit, and `outputs` for all data outputs.
-    """
+    """Return the timing diagram of a unit as WaveJSON, with one signal for all data inputs and one for all outputs."""
     if not unit.stages:
         wave = {"wave": "x=.=.=.x", "data": list(OPERATIONS)}
         return {"signal": [{"name": "inputs", **wave}, {"name": "outputs", **wave, "phase": -0.25}]}
@@ -63,7 +58,7 @@ def diagram(unit: Unit) -> dict[str, object]:
 
 
 def handshakes(stages: int, waits: bool = True) -> dict[str, Wave]:
-    """Return the handshake and data signals of a unit with `stages` stages, for each clock cycle after reset.
+    """Simulate the handshake of a pipeline, and return the values of each signal after reset.
 
     If `waits` is true, `out_ready` is 0 in the first clock cycle in which a result is valid.
     """
