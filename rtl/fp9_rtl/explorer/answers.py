@@ -1,7 +1,4 @@
-"""Answer the explorer's requests for a unit's data sheet, and for its area and delay.
-
-`sheet` answers immediately. `area` returns the area and delay of a unit, or the progress of their measurement.
-"""
+"""Answer the explorer's requests for a unit's data sheet, and for its area and delay."""
 
 from __future__ import annotations
 
@@ -24,7 +21,6 @@ from fp9_rtl.explorer.areas import Areas
 Record = dict[str, Any]
 
 APART = ";"
-"""Separator between the settings of a request."""
 
 _AREAS = Areas()
 
@@ -52,8 +48,7 @@ def sheet(asked: Mapping[str, str]) -> Record:
 def area(asked: Mapping[str, str]) -> Record:
     """Return the area and delay of a unit, or the progress of their measurement.
 
-    The request has the same parameters as a request for the data sheet. The explorer sends the same request again until
-    the measurement is finished.
+    The explorer repeats the same request until the measurement is finished.
     """
     return _AREAS.of(_spec(*_named(asked)))
 
@@ -64,10 +59,7 @@ def _named(asked: Mapping[str, str]) -> tuple[str, list[str]]:
 
 
 def _spec(name: str, settings: list[str]) -> Unit:
-    """Return a catalogue unit with settings applied. File names are not accepted.
-
-    Raises ValueError if the unit has no hardware.
-    """
+    # File names are not accepted.
     spec = load(unit(name).name, settings)
     check_offered(spec)
     return spec

@@ -1,7 +1,7 @@
 """Measure the areas of units in a separate process, while the explorer answers requests.
 
-The measuring process handles one unit at a time. A request for a measurement expires after `PATIENCE` seconds unless
-the explorer repeats it. When a request has expired and another one is waiting, the measurement is stopped.
+The process measures one unit at a time. A request expires after `PATIENCE` seconds unless the explorer repeats it. An
+expired measurement is stopped if another request is waiting.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ PATIENCE = 2.0
 """Seconds after which a request expires if it is not repeated."""
 
 WORKER = (sys.executable, "-m", "fp9_rtl.explorer.worker")
-"""Command that starts the measuring process."""
 
 UNDER_WAY, MEASURED, REFUSED = "under way", "measured", "refused"
 """Values of a record's `state`. Only a record in the state `UNDER_WAY` can still change."""
@@ -43,9 +42,9 @@ class Areas:
         self._worker: subprocess.Popen[str] | None = None
 
     def of(self, unit: Unit) -> Record:
-        """Return the unit's area and delay, the reason why it has none, or the progress of its measurement.
+        """Return the unit's area and delay, a refusal, or the progress of the measurement.
 
-        The first call for a unit also requests a measurement of the unit's area.
+        The first call for a unit also requests the measurement of its area.
         """
         with self._lock:
             if unit in self._known:
@@ -67,10 +66,7 @@ class Areas:
             threading.Thread(target=self._measure, args=(self._running, self._started()), daemon=True).start()
 
     def _started(self) -> subprocess.Popen[str]:
-        """Return the measuring process, and start the process if it is not running.
-
-        The process leads a process group, so that killing the group also ends its child processes.
-        """
+        # The process leads a process group, so that killing the group also ends its child processes.
         if self._worker is None:
             pipe = subprocess.PIPE
             self._worker = subprocess.Popen(WORKER, stdin=pipe, stdout=pipe, text=True, start_new_session=True)

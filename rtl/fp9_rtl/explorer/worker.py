@@ -1,7 +1,7 @@
 """Worker process of the explorer that measures the area and delay of units.
 
-The worker reads specifications from standard input and writes records to standard output. An input line holds one
-specification: the text of a unit file as a JSON string. The worker and its children end when standard input ends.
+Each line of standard input holds one unit file as a JSON string. Records go to standard output. The worker and its
+children end when standard input ends.
 """
 
 from __future__ import annotations
@@ -24,10 +24,7 @@ _FIGURES = ("mapping", "area_um2", "nand2", "flip_flops", "delay_ns")
 
 
 def main() -> None:
-    """Measure each specification that arrives on standard input, and kill the process group at the end of the input.
-
-    The client sends the next specification only after it has received the final record of the previous one.
-    """
+    """Measure each specification from standard input, and kill the process group at the end of the input."""
     for line in sys.stdin:
         threading.Thread(target=_answer, args=(json.loads(line),), daemon=True).start()
     os.killpg(0, signal.SIGKILL)
