@@ -1,10 +1,8 @@
 """Wrap a pipelined unit in AXI4-Stream ports.
 
-The wrapper has a stream of operands and a stream of results, both with `tlast` and `tuser`. `tdata` holds the unit's
-ports in order, the first port at bit 0, padded with zeros to whole bytes. The module `interfaces` gives the bit offset
-of each port in `tdata`. Port names follow AMBA AXI-Stream (IHI 0051): operands enter at `s_axis_*`, and results leave
-at `m_axis_*`. The reset `aresetn` is active low and is sampled at the rising edge of the clock `aclk`. The wrapper sets
-`tvalid` without waiting for `tready`.
+`tdata` holds the unit's ports in order, the first port at bit 0, padded with zeros to whole bytes. Port names follow
+AMBA AXI-Stream (IHI 0051): operands enter at `s_axis_*`, and results leave at `m_axis_*`. The reset `aresetn` is active
+low and is sampled at the rising edge of `aclk`. The wrapper sets `tvalid` without waiting for `tready`.
 """
 
 from __future__ import annotations
@@ -31,10 +29,9 @@ def tdata_bits(ports: tuple[Port, ...]) -> int:
 
 
 def stream_members(unit: Unit, user_bits: int = 0) -> dict[str, wiring.Member]:
-    """Return the ports of the AXI4-Stream wrapper of a unit, by name.
+    """Return the ports of a unit's AXI4-Stream wrapper, by name.
 
-    Raises ValueError if the unit can have no wrapper, for example because it has no pipeline stages and thus no
-    handshake. Raises ValueError if `tuser` is wider than `MAX_USER_BITS`.
+    Raises ValueError if the unit can have no wrapper, or if `tuser` is wider than `MAX_USER_BITS`.
     """
     if sentence := stream_refusal(unit):
         raise ValueError(f"{unit.name}: {sentence}")
@@ -54,10 +51,10 @@ def stream_members(unit: Unit, user_bits: int = 0) -> dict[str, wiring.Member]:
 
 
 class AxiStream(wiring.Component):
-    """AXI4-Stream wrapper of a unit. The slave `s_axis_*` takes operands, and the master `m_axis_*` outputs results.
+    """AXI4-Stream wrapper of a unit. The port `s_axis_*` takes operands, and the port `m_axis_*` outputs results.
 
-    `tlast` and `tuser` pass through registers that advance in step with the unit's pipeline. `tuser` has `user_bits`
-    bits, and does not exist if `user_bits` is 0.
+    `tlast` and `tuser` pass through registers that advance in step with the unit's pipeline. `tuser` does not exist if
+    `user_bits` is 0.
     """
 
     def __init__(self, unit: Unit, user_bits: int = 0) -> None:
@@ -116,15 +113,15 @@ def stream_refusal(unit: Unit) -> str | None:
 
 
 def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
-    """Return the AXI4-Stream wrapper of a unit. Raises ValueError where `stream_members` does."""
+    """Return the AXI4-Stream wrapper of a unit as an Amaranth component.
+
+    Raises ValueError if the unit can have no wrapper, or if `user_bits` is above `MAX_USER_BITS`.
+    """
     return AxiStream(unit, user_bits)
 
 
 def axi_stream_verilog(unit: Unit, user_bits: int = 0) -> str:
-    """Return the Verilog of the wrapper `NAME_axis`, followed by the modules of the unit inside the wrapper.
-
-    The text is deterministic.
-    """
+    """Return the Verilog of the AXI4-Stream wrapper `NAME_axis` and of its unit. The text is deterministic."""
     body = component_verilog(axi_stream(unit, user_bits), f"{unit.name}_axis")
     note = "// AXI4-Stream: tdata holds the ports below in their order from bit 0; aclk is clk, aresetn is not rst."
     options = f"--wrapper axis{f' --user-bits {user_bits}' if user_bits else ''} -o {unit.name}_axis.v"

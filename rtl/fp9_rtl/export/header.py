@@ -33,11 +33,7 @@ _LATENCY = {
 
 
 def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
-    """Return the lines of a generated file's header comment.
-
-    The comment shows four things: the generating command with its `options`, the specification, a description of the
-    unit, and the ports. For each port, the comment shows the width, the meaning and the bit fields.
-    """
+    """Return the header comment of a generated file: command, specification, description and ports."""
     made_by = f"{command} {unit.name}.toml {options}"
     lines = _PROVENANCE.format(name=unit.name, version=version("fp9"), command=made_by).splitlines()
     lines += ["", *(f"  {line}" for line in dumps(unit).splitlines()), ""]
@@ -58,7 +54,6 @@ def code_fields(port: Port) -> Fields | None:
 
 
 def is_flags(port: Port) -> bool:
-    """Return whether a port carries the exception flags."""
     return port.doc == FLAGS_PORT.doc
 
 

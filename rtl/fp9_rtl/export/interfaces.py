@@ -1,8 +1,7 @@
 """Write a unit's encodings for integrators: a SystemVerilog package and a C header.
 
-The package and the header contain the values of each select port, the exception flags, and the special codes of each
-format. The package and the header also give each port's bit offset in the packed operand and result words. In both
-packed words, the first port begins at bit 0, as in the AXI4-Stream wrapper.
+Both files contain the values of each select port, the exception flags, the special codes of each format, and each
+port's bit offset in the packed operand and result words. The first port begins at bit 0, as in the AXI4-Stream wrapper.
 """
 
 from __future__ import annotations
@@ -19,10 +18,7 @@ from fp9_rtl.export.port_types import identifier
 
 
 def c_header(unit: Unit) -> str:
-    """Return a C header with a unit's encodings. Every name in the header begins with the unit's name.
-
-    The text is deterministic.
-    """
+    """Return a C header with a unit's encodings. The text is deterministic."""
     prefix = identifier(unit.name)
     guard = f"FP9_{prefix}_H"
     lines = [*_comment(unit), "", f"#ifndef {guard}", f"#define {guard}"]
@@ -43,19 +39,13 @@ def c_header(unit: Unit) -> str:
 
 
 def sv_package(unit: Unit) -> str:
-    """Return the SystemVerilog package `NAME_pkg` and the interface `NAME_if` of a unit, in one file.
-
-    The package contains the unit's encodings and the types of the packed operand and result words.
-    """
+    """Return the SystemVerilog package `NAME_pkg` and the interface `NAME_if` of a unit as one text."""
     head = header(unit, f"--sv-package {unit.name}_pkg.sv")
     return "\n".join([*head, "", _types(unit), sv_interface(unit)])
 
 
 def sv_types(unit: Unit) -> str:
-    """Return the SystemVerilog package `NAME_pkg` without the interface, as the command `fp9 package` writes it.
-
-    Every supported tool can read the package.
-    """
+    """Return the SystemVerilog package `NAME_pkg` without an interface, so that every supported tool can read it."""
     return "\n".join([*header(unit, f"-o {unit.name}", "package"), "", _types(unit)])
 
 
@@ -80,10 +70,7 @@ def _types(unit: Unit) -> str:
 
 
 def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None = None) -> None:
-    """Write the SystemVerilog package, the C header or both. Each file is written completely or not at all.
-
-    Raises OSError if a file cannot be written.
-    """
+    """Write the SystemVerilog package, the C header or both. Raises OSError if a file cannot be written."""
     if package is not None:
         write_whole(package, sv_package(unit))
     if c is not None:
@@ -91,10 +78,9 @@ def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None 
 
 
 def sv_interface(unit: Unit) -> str:
-    """Return the SystemVerilog interface `NAME_if` of a unit.
+    """Return the SystemVerilog interface `NAME_if`, with a modport for the unit and a modport for its user.
 
-    One modport is for the unit, and the other modport is for the module that uses the unit. Icarus Verilog 11 cannot
-    read the interface.
+    Icarus Verilog 11 cannot read the interface.
     """
     clocks, inputs, outputs = handshakes(unit)
     ports = f"({', '.join(f'input logic {name}' for name in clocks)})" if clocks else ""
@@ -131,15 +117,11 @@ def _comment(unit: Unit) -> list[str]:
 
 
 def select_ports(unit: Unit) -> list[Port]:
-    """Return the ports whose values have names, for example a port that selects the rounding mode."""
     return [port for port in (*unit.inputs, *unit.outputs) if port.choices]
 
 
 def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
-    """Return three lists of port names: clock, reset and enable; handshake inputs; handshake outputs.
-
-    For a unit without pipeline stages, all three lists are empty, because it has no control ports.
-    """
+    """Return three lists of port names: clock, reset and enable; handshake inputs; handshake outputs."""
     inputs = [port.name for port in unit.control_inputs]
     return (
         [name for name in inputs if name not in HANDSHAKE],
@@ -149,10 +131,7 @@ def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
 
 
 def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:
-    """Yield each port with the index of its lowest bit in the packed word.
-
-    The first port begins at bit 0. Each port begins at the bit directly above the previous port.
-    """
+    """Yield each port with the index of its lowest bit in the packed word. The first port begins at bit 0."""
     lowest = 0
     for port in ports:
         yield port, lowest
@@ -160,15 +139,10 @@ def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:
 
 
 def port_formats(unit: Unit) -> list[Format]:
-    """Return the formats of a unit's ports, without duplicates, in port order."""
     return list(dict.fromkeys(fmt for port in (*unit.inputs, *unit.outputs) for fmt in port.formats))
 
 
 def special_codes(fmt: Format) -> list[tuple[str, int]]:
-    """Return the names and codes of a format's special values.
-
-    The special values are the largest number and the smallest positive number, plus infinity and NaN in formats with
-    infinity and NaN.
-    """
+    """Return the names and codes of a format's largest number, smallest positive number, infinity and NaN."""
     codes = {"MAX": fmt.max_code, "SMALLEST": fmt.smallest_code, "INF": fmt.inf_code(False), "NAN": fmt.nan_code(False)}
     return [(f"{identifier(fmt.name)}_{name}", code) for name, code in codes.items() if code is not None]

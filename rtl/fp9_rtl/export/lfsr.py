@@ -1,8 +1,7 @@
 """Generate random bits for stochastic rounding with a linear feedback shift register.
 
-The register outputs a new word of random bits at each step. The sequence of bits is s[n + degree] = s[n] ^ s[n + tap] ^
-... In each step, the register shifts by a whole word, so that no random bit is used twice. Each new bit needs one
-exclusive OR for each tap:
+The sequence of bits is s[n + degree] = s[n] ^ s[n + tap] ^ ... Each step shifts by a whole word, so that no random bit
+is used twice:
 
     state       s[n]         ... s[n + degree - 1]           the word is its first `width` bits
     next state  s[n + width] ... s[n + width + degree - 1]
@@ -44,15 +43,14 @@ The taps are the exponents between 0 and `degree` in the polynomial x^degree + .
 """
 
 MAX_WIDTH = max(TAPS)
-"""Maximum width of a word. No cast needs as many random bits."""
+"""Maximum width of a word in bits."""
 
 
 class Lfsr(wiring.Component):
     """Hardware generator of `width` random bits per step, with a period of 2^degree - 1 steps.
 
-    In each period, every word occurs equally often, except the word 0, which occurs once less. The parameter `width` is
-    1 to `MAX_WIDTH`. The parameter `seed` is the state after reset, and is reduced modulo 2^degree. The reduced seed
-    must not be 0.
+    In each period, every word occurs equally often, except the word 0, which occurs once less. `width` is 1 to
+    `MAX_WIDTH`. `seed` is the state after reset, modulo 2^degree, and must not be 0.
 
     The output `bits` is the current word. If the input `step` is 1, the register advances to the next word. If the
     input `load` is 1, the register stores the input `state` instead. A state of 0 would never change, so a loaded 0

@@ -48,8 +48,8 @@ write_json words.json
 def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
     """Return the Verilog of a unit. The top module comes first and has the unit's name. The text is deterministic.
 
-    If `flat` is true, the Verilog text has a single module. With `system`, the text is SystemVerilog. Raises ValueError
-    if the specification has no hardware.
+    `flat` writes a single module, and `system` writes SystemVerilog. Raises ValueError if the specification has no
+    hardware.
     """
     made = _made(unit, flat)["system" if system else "plain"]
     options = ["--flat"] * flat + (["--sv"] if system else []) + [f"-o {unit.name}.{_ending(system)}"]
@@ -57,7 +57,7 @@ def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
 
 
 def verilog_files(unit: Unit, system: bool = False) -> dict[str, str]:
-    """Return a dictionary from file names to texts: one Verilog file for each module, and the file list `UNIT.f`.
+    """Return the Verilog of a unit as texts by file name: one file for each module, and the file list `UNIT.f`.
 
     The file of the top module comes first. Each SystemVerilog file includes the types in `UNIT_types.svh`.
     """
@@ -99,15 +99,14 @@ def canonical_digest(unit: Unit) -> str:
 
 
 def unit_steps(unit: Unit) -> Steps:
-    """Return the Verilog modules of a unit as steps, with the bits that pass between them.
+    """Return the Verilog modules of a unit, and the bits that pass between them.
 
-    The function raises the same errors as `verilog`.
+    Raises the same errors as `verilog`.
     """
     return Steps.from_dict(_made(unit)["steps"])
 
 
 def component_digest(component: wiring.Component, name: str) -> str:
-    """Return the SHA-256 of a component's circuit."""
     return digest(_words(component, name)[0])
 
 
@@ -120,8 +119,7 @@ def component_verilog(component: wiring.Component, name: str) -> str:
 def _made(unit: Unit, flat: bool = False) -> dict[str, Any]:
     """Return the Verilog and SystemVerilog of a unit, with its types, modules, steps and digests.
 
-    The computation takes seconds, so the result is cached until the source code changes. If the cache cannot be
-    written, every call computes the result again.
+    The computation takes seconds, so the result is cached until the source code changes.
     """
     request = {"unit": repr(unit), "flat": flat, "source": _stamp()}
     folder = cache.folder("verilog")
@@ -152,10 +150,7 @@ def _written(unit: Unit, flat: bool) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Disable garbage collection to save time.
-
-    Without garbage collection, no memory is lost, because a circuit's objects form no reference cycles.
-    """
+    """Disable garbage collection to save time. No memory is lost, because circuits contain no reference cycles."""
     collects = gc.isenabled()
     gc.disable()
     try:

@@ -1,4 +1,4 @@
-"""Group nets that are fields of one source structure and cross the same module boundaries."""
+"""Group signals that are fields of one source structure and cross the same module boundaries."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from fp9_rtl.export.text.signals import Sources, clean
 class Bundle:
     """Fields of one structure that enter or leave a module together, lowest field first.
 
-    `place` is the name of the module that drives the fields. `name` is the structure's name in the Python source.
+    `place` is the name of the module that drives the fields.
     """
 
     place: str
@@ -25,34 +25,29 @@ class Bundle:
 
     @property
     def bits(self) -> Bits:
-        """Return all bits of the bundle."""
         return tuple(bit for _, bits in self.fields for bit in bits)
 
     @property
     def stems(self) -> tuple[str, str]:
-        """Return two possible names for the structure's type: without and with the module's name as a prefix."""
         stem = re.sub("^[io]_|[0-9_]*$", "", clean(self.name.rpartition(".")[2]) or "fields")
         return stem, f"{self.place}_{stem}"
 
     def crosses(self, crossing: Collection[int]) -> bool:
-        """Return whether at least two fields of the bundle are among the nets in `crossing`."""
         return sum(not set(nets(bits)).isdisjoint(crossing) for _, bits in self.fields) > 1
 
 
 @dataclass(frozen=True)
 class Crossing:
-    """The bundles at the boundary of one module: `taken` are inputs of the module, and `given` are outputs."""
+    """Bundles of signals at the boundary of one module. `taken` are inputs, and `given` are outputs."""
 
     taken: tuple[Bundle, ...] = ()
     given: tuple[Bundle, ...] = ()
 
 
 def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
-    """Return the bundles of fields that are inputs and outputs of each module.
+    """Return the bundles of signals that enter and leave each module.
 
-    If a module reads at least two fields of a bundle, the whole bundle becomes an input of the module. `typed` contains
-    the words that have their own SystemVerilog type. A word with its own type is part of a bundle only if the bundle
-    contains nothing else.
+    `typed` contains the words that have their own SystemVerilog type.
     """
     given: dict[Path, tuple[Bundle, ...]] = {(): ()}
     every: list[Bundle] = []

@@ -9,15 +9,13 @@ from fp9_rtl.export.text.cell_expressions import arms
 from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Cell
 
 MIN_LABELS = 2
-"""Minimum number of values for which a selection is written as a `case` statement."""
 
 
 @dataclass(frozen=True)
 class Case:
     """A selection of one of several results by the value of the word `subject`.
 
-    Each entry of `arms` holds values of the word, and the result for these values. For all values of the word that are
-    not in `arms`, the result is `otherwise`.
+    The result is `otherwise` for all values of the word that are not in `arms`.
     """
 
     subject: Bits
@@ -26,7 +24,7 @@ class Case:
 
 
 def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
-    """Return a `$pmux` cell as a `Case`, or None if the conditions of the cell test different words."""
+    """Return a `$pmux` cell as a `Case`, or None if its conditions test different words."""
     if cell.kind != "$pmux":
         return None
     found = [(list(_labels(condition, driver)), value) for condition, value in arms(cell)]
@@ -48,11 +46,9 @@ def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
 
 @dataclass(frozen=True)
 class Update:
-    """The next value of a register.
+    """The next value of a register, chosen by conditions in order of priority.
 
-    `arms` holds conditions with their values, in order of priority. The register's next value belongs to the first
-    condition that is true. If no condition is true, the register keeps its value if `holds` is set, and otherwise gets
-    the value `otherwise`.
+    If no condition is true, the register keeps its value if `holds` is set, and otherwise gets `otherwise`.
     """
 
     arms: tuple[tuple[Bits, Bits], ...]
@@ -61,10 +57,7 @@ class Update:
 
 
 def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell], bool]) -> Update:
-    """Return the next value of a register as pairs of a condition and a value.
-
-    The conditions come from the chain of multiplexers at the register's input, as far as only the register reads it.
-    """
+    """Return the next value of a register, with its conditions read from the multiplexers at the register's input."""
     found: list[tuple[Bits, Bits]] = []
     value = cell.inputs["D"]
     while True:
@@ -77,10 +70,7 @@ def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell],
 
 
 def _labels(condition: Bit, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Bits, str]]:
-    """Yield the word and the value of each comparison in a condition.
-
-    A condition that is not a comparison counts as the comparison of one bit with 1.
-    """
+    # A condition that is not a comparison counts as the comparison of one bit with 1.
     cell = driver.get(condition)
     if cell is None:
         yield (condition,), "1"

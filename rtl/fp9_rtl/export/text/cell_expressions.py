@@ -8,7 +8,6 @@ from fp9_rtl.export.text.circuits.circuit import Bits, Cell
 from fp9_rtl.export.text.expressions import Atom, Binary, Choice, Concatenation, Expression, Unary, constant
 
 Read = Callable[[Bits], Expression]
-"""Function that returns the Verilog expression for some bits inside a given module."""
 
 OPERATORS = {
     "$and": "&",
@@ -75,10 +74,7 @@ def _choice(arms: list[tuple[Expression, Expression]], otherwise: Expression) ->
 
 
 def _not(value: Expression) -> Expression:
-    """Return the inverse of a Verilog expression.
-
-    If possible, replace an inversion `~` by the opposite operator, such as `!=` for `==`.
-    """
+    # If possible, replace an inversion `~` by the opposite operator, such as `!=` for `==`.
     if isinstance(value, Binary) and value.operator in _OPPOSITES:
         return Binary(_OPPOSITES[value.operator], value.operands)
     if isinstance(value, Unary) and value.operator == "~":
@@ -107,10 +103,9 @@ class _Bare(Expression):
 
 
 def joined(parts: Sequence[Expression]) -> Expression:
-    """Return the Verilog concatenation of several values. The first value has the lowest bits."""
     return parts[0] if len(parts) == 1 else Concatenation(tuple(reversed(parts)))
 
 
 def fixed(bits: Bits) -> Expression:
-    """Return the Verilog constant for a vector of constant bits, lowest bit first. Undefined bits become 0."""
+    """Return the Verilog constant for constant bits, lowest bit first. Undefined bits become 0."""
     return constant("".join("1" if bit == "1" else "0" for bit in reversed(bits)))

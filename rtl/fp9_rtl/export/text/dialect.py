@@ -11,7 +11,7 @@ from fp9_rtl.export.text.signals import Signal
 
 @dataclass(frozen=True)
 class Dialect:
-    """Verilog keywords of one dialect: for nets, variables and ports, and for the start of a block."""
+    """Keywords of Verilog or SystemVerilog: for nets, variables and ports, and for the start of a block."""
 
     net: str
     variable: str
@@ -22,23 +22,21 @@ class Dialect:
     combinational: str
 
     def value(self, signal: Signal) -> str:
-        """Return the declaration of a wire or register inside a module."""
         return _declared(self.variable if signal.is_register else self.net, signal)
 
     def port(self, signal: Signal) -> str:
-        """Return the declaration of a port."""
         if signal.kind == "input":
             return _declared(self.input, signal)
         return _declared(self.variable_output if signal.is_register else self.output, signal)
 
     def defined(self, signal: Signal) -> str:
-        """Return the declaration of a signal with a single assignment, up to the equals sign of the assignment."""
+        """Return the declaration of a signal with a single assignment, up to the equals sign."""
         declared = self.value(signal)
         # A value in the declaration of a variable is only an initial value, so the assignment is separate.
         return declared if self is PLAIN else f"{declared};\n{INDENT}assign {signal.name}"
 
     def choosing(self, block: Sequence[str]) -> str:
-        """Return the Verilog keyword (such as `always_comb`) that begins a combinational block with these lines."""
+        """Return the Verilog keyword that begins a combinational block, for example `always_comb`."""
         # Icarus Verilog 11 rejects slices in an `always_comb` block.
         sliced = any("[" in line or "." in line for line in block)
         return PLAIN.combinational if sliced else self.combinational

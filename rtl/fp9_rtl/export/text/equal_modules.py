@@ -1,4 +1,4 @@
-"""Find the modules of a circuit, called steps, and the bits that pass between these modules.
+"""Find the distinct modules of a circuit, called steps, and the bits that pass between them.
 
 Equal modules with the same parent count as one step.
 """
@@ -17,18 +17,16 @@ from fp9_rtl.export.text.hierarchy import Part
 _CLOCKING = ("CLK", "ARST")
 
 End = Path | str
-"""The source or target of an edge: the path of a module, or the name of a circuit port."""
 Passing = Mapping[tuple[End, End], set[int]]
-"""Nets that pass between modules. Each key is a pair of driver and target, which are modules or circuit ports."""
+"""Nets that pass between modules or circuit ports, by driver and reader."""
 
 
 @dataclass(frozen=True)
 class Step:
     """A Verilog module, or several equal Verilog modules with the same parent.
 
-    The field `path` is the hierarchical path of the module, or of the first of several equal modules. The field `names`
-    lists the instance names of the module or of all equal modules. The field `kept` is the number of register bits in
-    one instance of the module. The field `computes` is False for a module that contains submodules but no logic.
+    `path` is the hierarchical path of the first module, and `names` lists all instance names. `kept` is the number of
+    register bits in one instance. `computes` is False for a module without own logic.
     """
 
     path: Path
@@ -40,10 +38,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Edge:
-    """A connection of `bits` bits between two steps of a circuit, or between a step and a port.
-
-    Each end of the connection is a step or a port of the circuit.
-    """
+    """A connection of `bits` bits between two steps of a circuit, or between a step and a port."""
 
     source: End
     target: End
@@ -52,21 +47,17 @@ class Edge:
 
 @dataclass(frozen=True)
 class Steps:
-    """The modules of a circuit, parents first, and the bits that pass between the modules.
-
-    The edges also describe the connections to the circuit's ports and to the top module.
-    """
+    """The modules of a circuit, parents first, and the bits that pass between the modules."""
 
     steps: tuple[Step, ...]
     edges: tuple[Edge, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields of the object as plain values for JSON."""
+        """Return all fields as plain values for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, record: Mapping[str, Any]) -> Steps:
-        """Return the steps that `to_dict` converted to a dictionary, also after storage as JSON."""
         steps = (
             Step(**{**step, "path": tuple(step["path"]), "names": tuple(step["names"])}) for step in record["steps"]
         )
@@ -79,10 +70,7 @@ def _end(end: Sequence[str]) -> End:
 
 
 def steps(circuit: Circuit, top: Part, named: Mapping[Path, str]) -> Steps:
-    """Return the steps of a circuit. `named` maps each module's path to the module's Verilog name.
-
-    The result is deterministic.
-    """
+    """Return the steps of a circuit. `named` maps each module's path to the module's Verilog name."""
     parts = {part.path: part for part in top.walk(children_first=False)}
     passing = _passing(circuit)
     stands_for = _folded(list(parts), named, passing)
@@ -103,10 +91,6 @@ def _kept(part: Part) -> int:
 
 
 def _passing(circuit: Circuit) -> Passing:
-    """Return the nets between each pair of modules or circuit ports, in the direction from driver to reader.
-
-    Clock and reset nets are left out.
-    """
     source: dict[int, End] = {bit: port.name for port in circuit.ports if port.is_input for bit in nets(port.bits)}
     source |= {bit: cell.path for cell in circuit.cells for bit in nets(cell.output)}
     found: defaultdict[tuple[End, End], set[int]] = defaultdict(set)
@@ -124,7 +108,7 @@ def _reading(circuit: Circuit) -> Iterator[tuple[End, Bits]]:
 
 
 def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) -> dict[Path, Path]:
-    """Map each module to the first module that is equal to it and has the same parent.
+    """Map each module to the first equal module with the same parent.
 
     Two equal modules become one step only if neither module reads a value that depends on the other module.
     """
@@ -141,10 +125,7 @@ def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) 
 
 
 def _feeds(passing: Passing) -> Callable[[Path, Path], bool]:
-    """Return a function of two modules that tells whether the second module reads a value that depends on the first.
-
-    The dependence may lead through other modules.
-    """
+    # The dependence may lead through other modules.
     readers: defaultdict[End, set[End]] = defaultdict(set)
     for source, target in passing:
         readers[source].add(target)

@@ -6,12 +6,11 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 WIDTH = 110
-"""Maximum line length."""
 INDENT = "  "
 
 
 class Expression:
-    """A value in Verilog. If `atomic` is true, the expression needs no parentheses inside another expression."""
+    """A value in Verilog. If `atomic` is true, the expression never needs parentheses."""
 
     atomic = True
 
@@ -20,16 +19,13 @@ class Expression:
         raise NotImplementedError
 
     def inner(self) -> str:
-        """Return the expression on one line, in parentheses if an operand needs parentheses."""
+        """Return the expression on one line, in parentheses unless it is atomic."""
         return self.flat() if self.atomic else f"({self.flat()})"
 
     def lines(self, indent: str, first: int, last: int = 1) -> list[str]:
         """Return the expression as text, on as few lines as possible.
 
-        All lines except the first are indented by `indent`.
-
-        `first` is the number of columns used before the first line. `last` is the number of columns used after the last
-        line.
+        `first` and `last` are the numbers of columns that other text uses on the first and the last line.
         """
         flat = self.flat()
         return [flat] if len(flat) + first + last <= WIDTH else self._broken(indent)
@@ -50,7 +46,7 @@ class Atom(Expression):
 
 @dataclass(frozen=True)
 class Unary(Expression):
-    """A Verilog operator before an operand, or a Verilog function that is applied to an operand."""
+    """A Verilog operator or function with one operand."""
 
     operator: str
     operand: Expression
@@ -88,10 +84,7 @@ class Binary(Expression):
 
 @dataclass(frozen=True)
 class Choice(Expression):
-    """A conditional expression. The first true condition selects the value.
-
-    If no condition is true, the value is `otherwise`.
-    """
+    """A Verilog conditional expression. The first true condition selects the value."""
 
     arms: tuple[tuple[Expression, Expression], ...]
     otherwise: Expression
@@ -118,7 +111,7 @@ class Choice(Expression):
 
 @dataclass(frozen=True)
 class Concatenation(Expression):
-    """A concatenation of several values, in which the first operand has the highest bits."""
+    """A Verilog concatenation, in which the first operand has the highest bits."""
 
     operands: tuple[Expression, ...]
 
@@ -140,7 +133,7 @@ class Concatenation(Expression):
 
 @dataclass(frozen=True)
 class Repeated(Expression):
-    """A value repeated `count` times."""
+    """A Verilog replication: a value repeated `count` times."""
 
     count: int
     operand: Expression

@@ -12,10 +12,7 @@ _WIDTH = 110
 
 
 def head(doc: str, ports: Sequence[Signal], types: Types) -> list[str]:
-    """Return the lines of a module's comment: the docstring, then the inputs, then the outputs.
-
-    A structure is listed once, with all its fields.
-    """
+    """Return the lines of a module's comment: the docstring, then the inputs, then the outputs."""
     lines = doc.splitlines()
     for title, kind in (("Inputs", "input"), ("Outputs", "output")):
         said = [*_said([port for port in ports if port.kind == kind], types)]

@@ -1,7 +1,4 @@
-"""Divide a circuit into the modules of its Python source.
-
-Every net that crosses the boundary of a module becomes a port of the module.
-"""
+"""Divide a circuit into the modules of its Python source."""
 
 from __future__ import annotations
 
@@ -29,7 +26,7 @@ from fp9_rtl.export.text.signals import Sources
 
 @dataclass
 class Part:
-    """A module of the circuit, with its cells and source names. `children` maps names to submodules.
+    """A module of the circuit, with its cells, source names and submodules.
 
     The nets in `entering` are inputs of the module, and the nets in `leaving` are outputs.
     """
@@ -43,7 +40,6 @@ class Part:
 
     @cached_property
     def sources(self) -> Sources:
-        """Return the source names of the module's nets."""
         return Sources(self.wires)
 
     def walk(self, children_first: bool = True) -> Iterator[Part]:
@@ -57,10 +53,7 @@ class Part:
 
 
 def parts(circuit: Circuit, order: Iterable[Path]) -> Part:
-    """Return the top module of a circuit, with its submodules in the given order.
-
-    Modules that contain no cell are left out.
-    """
+    """Return the top module of a circuit, with its submodules in the given order. Empty modules are left out."""
     top = Part(())
     every: dict[Path, Part] = {(): top}
     place = {path: number for number, path in enumerate(order)}
@@ -104,9 +97,9 @@ def _common(a: Path, b: Path) -> int:
 
 
 def without_wrappers(circuit: Circuit, docs: Mapping[Path, str]) -> tuple[Circuit, dict[Path, str]]:
-    """Remove wrapper modules, and return the circuit and the docstrings of the remaining modules.
+    """Remove modules that contain only one submodule of the same name.
 
-    A wrapper module contains nothing but one submodule of the same name.
+    Return the circuit and the docstrings of the remaining modules.
     """
     inside: defaultdict[Path, set[str]] = defaultdict(set)
     for cell in circuit.cells:
@@ -133,11 +126,7 @@ def flattened(circuit: Circuit) -> Circuit:
 
 
 def split_structures(circuit: Circuit) -> None:
-    """Split each register or multiplexer of a complete structure into one cell for each field.
-
-    A cell is divided only at fields that have a name in the Python source. If only one cell reads a multiplexer and
-    this cell is split, the multiplexer is split too.
-    """
+    """Split each register or multiplexer of a complete structure into one cell for each named field."""
     fields = _fields(circuit.wires)
     read = readers(circuit)
     places: dict[int, list[Sequence[int]]] = {}
@@ -177,10 +166,7 @@ def _behind(
 
 
 Fields = dict[int, dict[int, Wire]]
-"""For each net of a module, the wires that contain the net, by wire number.
-
-Wires that consist of other wires are left out.
-"""
+"""Wires that contain a net, by net and wire number."""
 
 
 def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
@@ -194,10 +180,7 @@ def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:
 
 
 def _cuts(output: Bits, fields: Fields) -> list[Sequence[int]]:
-    """Group the bit positions of a cell's output by the fields of its structure.
-
-    If all bits belong to one field, or to no field, return an empty list.
-    """
+    # If all bits belong to one field, or to no field, nothing is cut.
     place = {bit: i for i, bit in enumerate(output)}
     holding = {number: wire for bit in nets(output) for number, wire in fields.get(bit, {}).items()}
     held = [[place[bit] for bit in holding[number].bits if bit in place] for number in sorted(holding)]

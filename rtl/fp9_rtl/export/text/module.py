@@ -15,7 +15,7 @@ from fp9_rtl.export.text.uses import Uses
 
 
 class Module:
-    """A module to be written as Verilog: its `ports`, its named `values`, and the signals that submodules drive."""
+    """A module to be written as Verilog: ports, named values, and signals that submodules drive."""
 
     def __init__(self, part: Part, children: Mapping[str, Module], types: Types | None) -> None:
         self.part, self.children, self._types = part, children, types
@@ -32,16 +32,15 @@ class Module:
 
     @property
     def pins(self) -> list[Signal]:
-        """Return the ports of the module. A port that is a structure is replaced by its members."""
+        """Return the module's ports, with the members of each structure instead of the structure."""
         return [*members(self.ports)]
 
     @property
     def driven(self) -> set[int]:
-        """Return the Python `id` of each signal that a submodule drives."""
         return {id(signal) for results in self.results.values() for signal in members(results)}
 
     def settle(self, ports: Sequence[Signal]) -> None:
-        """Add ports to the module, and choose names for those values that need a name."""
+        """Add ports to the module, and choose names for the values that need a name."""
         self.ports += ports
         for port in self.ports:
             if port.kind == "input":
@@ -55,11 +54,9 @@ class Module:
         self._gather(groups)
 
     def divide(self, loops: set[int]) -> None:
-        """Replace each signal in `loops`, which holds several values, by one signal for each value.
+        """Split signals that hold several values into one signal for each value, to break dependency cycles.
 
         `loops` holds the `id` of each signal.
-
-        After the split, no dependency cycle is left that exists only because values share a signal.
         """
         home = self.reading.home
         for cell in self.part.cells:
@@ -104,7 +101,6 @@ class Module:
         return self._value(Signal(self.names.give(name), port.bits))
 
     def _name(self, cell: Cell, groups: defaultdict[str, list[tuple[int, Cell]]], driven: set[int]) -> None:
-        """Choose a name for the value of a cell: from an output port, the Python source, or the operands' names."""
         self._name_in(cell, groups, driven)
         if cell.kind == "$dff":
             update = self.uses.updates[id(cell)]
@@ -131,7 +127,7 @@ class Module:
         self.reading.home[id(cell)] = self._value(Signal(given, cell.output, is_register=alone))
 
     def _gather(self, groups: Mapping[str, Sequence[tuple[int, Cell]]]) -> None:
-        """If values are adjacent bits of one source name, combine them into one signal."""
+        """Combine values that are adjacent bits of one source name into one signal."""
         for name, members in groups.items():
             run: list[tuple[int, Cell]] = []
             runs = [run]
@@ -150,7 +146,6 @@ class Module:
 
 
 def members(signals: Sequence[Signal]) -> Iterator[Signal]:
-    """Yield all signals that are not structures, and the members of all structures."""
     for signal in signals:
         yield from signal.members or (signal,)
 

@@ -36,8 +36,7 @@ _LONGEST_NAME = 40
 def said(cell: Cell, word: Callable[[Bits], str], case: Case | None, follows: str | None) -> str:
     """Return a name for a cell's value.
 
-    Names of local variables in the Python source come first, then `follows`, then names formed from the operands. If
-    the value is the next value of a register, `follows` is a name formed from the register's name.
+    Local variables of the Python source come first, then `follows`, then names formed from the operands.
     """
     name = source.value_name(cell.source, cell.kind) or follows or _of_operands(cell, word)
     subject = word(case.subject) if case else ""

@@ -17,10 +17,8 @@ def ports(
 ) -> list[Signal]:
     """Return a module's ports for all nets that enter and leave the module.
 
-    If `typed` is true, a structure becomes a single port, and otherwise one port for each field.
-
-    The source names in `lent` are used for nets that have no name inside the module. The first entries of `lent` have
-    priority.
+    If `typed` is true, a structure becomes a single port, and otherwise one port for each field. The source names in
+    `lent` are used for nets without a name inside the module.
     """
     sources = part.sources
     found: list[Signal] = []

@@ -13,10 +13,7 @@ from fp9_rtl.export.text.types import Enum
 
 
 class Reading:
-    """Lookup table from each bit to the signal names by which a module can refer to it.
-
-    `driver` maps each bit to the cell that drives it.
-    """
+    """Lookup table from each bit to the signal names by which a module can refer to it."""
 
     def __init__(self, driver: Mapping[Bit, Cell]) -> None:
         self._driver = driver
@@ -28,36 +25,24 @@ class Reading:
         """The bits that have been read: the `id` of the signal, and the index of the bit."""
 
     def know(self, signals: Iterable[Signal], bits: Bits | None = None) -> None:
-        """Add signals to the table, so that Verilog expressions use their names.
-
-        If `bits` is given, only these bits of the signals are added.
-        """
+        """Add signals, or only the given bits of them, to the table of known names."""
         for signal in signals:
             for place, bit in enumerate(signal.bits):
                 if isinstance(bit, int) and (bits is None or bit in bits):
                     self._at[bit].append((signal, place))
 
     def know_whole(self, signal: Signal) -> None:
-        """Add a structure to the table.
-
-        An expression that reads all bits of the structure then uses the structure's name.
-        """
+        """Add a structure to the table, so that its name stands for all its bits together."""
         self.know(signal.members)
         self._wholes[signal.bits[0]].append(signal)
 
     def forget(self, signals: Collection[int]) -> None:
-        """Remove signals from the table, so that Verilog expressions no longer use their names.
-
-        `signals` holds the `id` of each signal.
-        """
+        """Remove signals from the table. `signals` holds the `id` of each signal."""
         for bit, at in self._at.items():
             self._at[bit] = [known for known in at if id(known[0]) not in signals]
 
     def word(self, bits: Bits) -> str:
-        """Return text for a signal or a number that can be part of another name.
-
-        If the bits form neither a signal nor a constant, return an empty text.
-        """
+        """Return text that can be part of a name, or an empty text if the bits are no signal and no constant."""
         if all(isinstance(bit, str) for bit in bits):
             return str(int("".join("1" if bit == "1" else "0" for bit in reversed(bits)), 2))
         at = [self._at[bit][0] for bit in nets(bits) if bit in self._at]
@@ -69,8 +54,7 @@ class Reading:
     def definition(self, signal: Signal, inside: Iterable[Cell]) -> Expression:
         """Return the expression that defines a signal.
 
-        Bits that a cell in `inside` drives are written as the cell's expression. The method `read` writes all other
-        bits.
+        Bits that a cell in `inside` drives are written as the cell's expression.
         """
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []
@@ -86,7 +70,6 @@ class Reading:
         return verilog.joined(parts)
 
     def read(self, bits: Bits) -> Expression:
-        """Return a Verilog expression for the given bits, as the module reads them."""
         parts: list[Expression] = []
         start = 0
         while start < len(bits):
@@ -96,10 +79,7 @@ class Reading:
         return verilog.joined(parts)
 
     def choice(self, bits: Bits) -> tuple[Expression, Enum | None]:
-        """Return the expression for a word that is compared with constants, and its enumeration type or None.
-
-        The type is None unless the word is a complete signal of an enumeration type.
-        """
+        """Return the expression for a word that is compared with constants, and its enumeration type or None."""
         signal = self._whole(bits)
         return self.read(bits), signal.type if signal and isinstance(signal.type, Enum) else None
 
@@ -115,10 +95,7 @@ class Reading:
         return verilog.expression(cell, self._operand)
 
     def _operand(self, bits: Bits) -> Expression:
-        """Return the expression for an operand.
-
-        A bit of an enumeration type is written as a comparison with the label of the value 1.
-        """
+        # A bit of an enumeration type is written as a comparison with the label of the value 1.
         if len(bits) == 1 and isinstance(bits[0], int):
             subject, named = self.choice(bits)
             label = named and named.label(("1",))

@@ -16,12 +16,10 @@ from fp9_rtl.export.text.types import Struct, Type
 
 @dataclass(eq=False)
 class Signal:
-    """A named vector of bits.
+    """A named vector of bits, whose lowest bit has the index `low` in the Verilog text.
 
-    In the Verilog text, the lowest bit of the signal has the index `low`. `kind` is input, output or value.
-
-    If the `type` of a signal is a structure, `members` can hold one signal for each field. A member of a structure
-    refers to the structure's own signal in `whole`.
+    `kind` is input, output or value. If the `type` is a structure, `members` can hold one signal for each field, and
+    `whole` of each member refers to the structure's signal.
     """
 
     name: str
@@ -32,7 +30,7 @@ class Signal:
     type: Type | None = None
     whole: Signal | None = None
     origin: tuple[str, str] | None = None
-    """The structure and the field in the source. None if the signal is not a field."""
+    """The structure and the field in the source, or None if the signal is not a field."""
     members: tuple[Signal, ...] = ()
 
     def take(self, type: Type | None) -> None:
@@ -42,15 +40,11 @@ class Signal:
 
     @property
     def range(self) -> str:
-        """Return the name of the signal's type, or the index range of a vector without a type.
-
-        For a single bit without a type, return an empty text.
-        """
+        """Return the name of the signal's type, or the index range of a vector without a type."""
         return self.places if self.type is None else self.type.name
 
     @property
     def places(self) -> str:
-        """Return the index range of the vector, or an empty text for a single bit."""
         return "" if len(self.bits) == 1 and not self.low else f"[{self.low + len(self.bits) - 1}:{self.low}]"
 
     @property
@@ -70,7 +64,7 @@ class Signal:
 
 
 def structure(whole: Signal, struct: Struct) -> Signal:
-    """Set the signal's type to `struct`, and create a member signal for each field of the structure."""
+    """Set the signal's type to `struct`, and create a member signal for each field."""
     members, low = [], 0
     for field, width in struct.fields:
         members.append(Signal(f"{whole.name}.{field}", whole.bits[low : low + width], whole.kind, whole=whole))
@@ -80,28 +74,22 @@ def structure(whole: Signal, struct: Struct) -> Signal:
 
 
 class Names:
-    """The names that are already in use in one Verilog module. Each name is unique."""
+    """The names that are already in use in one Verilog module."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*VERILOG, *taken}
 
     def give(self, wanted: str) -> str:
-        """Return a name that is unique in the module, equal or similar to the wanted name, and reserve it.
-
-        If another signal already has the wanted name, a number is appended. If the wanted name does not begin with a
-        letter, `value_` is prepended.
-        """
+        """Reserve and return a unique name, equal or similar to the wanted name."""
         wanted = wanted if wanted[:1].isalpha() else f"value_{wanted.lstrip('_')}"
         name = next(n for n in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(2))) if self.free(n))
         self._taken.add(name)
         return name
 
     def free(self, name: str) -> bool:
-        """Return whether a name is unused."""
         return name not in self._taken
 
     def rename(self, old: str, new: str) -> None:
-        """Release the name `old`, and reserve the unused name `new`."""
         self._taken.remove(old)
         self._taken.add(new)
 
@@ -119,10 +107,7 @@ def clean(name: str) -> str | None:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _field(name: str) -> tuple[str, str] | None:
-    """Split a dotted source name into the structure and the field.
-
-    Return None for a name outside a structure, and for a field of a module's interface.
-    """
+    """Split a dotted source name into structure and field, or return None for other names."""
     parent, _, field = name.rpartition(".")
     called = clean(field)
     if called is None or called in VERILOG or re.fullmatch(r"([io](\$\d+)?)?", parent):
@@ -139,7 +124,7 @@ def _short_field(field: str, name: str, wire: Wire) -> str:
 
 
 def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[str | None, Wire]]:
-    """Remove the `i` or `o` of a submodule's interface from names, so that `align_o_smaller` becomes `align_smaller`.
+    """Remove the `i` or `o` of a submodule's interface from names: `align_o_smaller` becomes `align_smaller`.
 
     If two names would become equal, as `add_i_nan` and `add_o_nan`, neither is shortened.
     """
@@ -154,10 +139,7 @@ def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[
 
 
 class Sources:
-    """Source names in one module. Each name denotes a single field.
-
-    Names of packed structures are stored separately.
-    """
+    """Source names in one module. Each name denotes a single field."""
 
     def __init__(self, wires: Sequence[Wire]) -> None:
         packed = {wire.name.rpartition(".")[0] for wire in wires}
@@ -175,32 +157,25 @@ class Sources:
                     self._holding[bit].append(number)
 
     def holding(self, bit: Bit) -> Iterator[tuple[str, Bits]]:
-        """Yield each source name that contains the given bit, and the bits that this name denotes."""
         return (self.wires[number] for number in self._holding.get(bit, ()))
 
     def around(self, bits: Bits) -> Iterator[tuple[str, Bits, int]]:
-        """Yield the source names in which `bits` appear as adjacent bits.
-
-        For each source name, also yield all its bits, and the index at which the given bits begin.
-        """
+        """Yield source names that contain `bits` as adjacent bits, with all their bits and the start index."""
         for name, held in self.holding(bits[0]):
             place = held.index(bits[0])
             if held[place : place + len(bits)] == bits:
                 yield name, held, place
 
     def within(self, bits: Bits) -> Iterator[str]:
-        """Yield the source names that denote all of the bits `bits`, or the lowest bits of `bits`.
-
-        Longer source names, by number of bits, come first.
-        """
+        """Yield the source names of exactly these bits, or of the lowest bits, longest first."""
         found = [(n, held) for n, held in self.holding(bits[0]) if held == bits[: len(held)]]
         return (name for name, _ in sorted(found, key=lambda found: -len(found[1])))
 
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
-        """Divide the wanted bits into runs of adjacent bits that have the same source name.
+        """Divide the wanted bits into runs of adjacent bits with the same source name.
 
-        For each run, yield a source name, the index of the run's first bit within this name, and the bits of the run.
-        Names that begin with `first` have priority.
+        For each run, yield the source name, the index of the first bit within it, and the bits. Names that begin with
+        `first` have priority.
         """
         left = set(wanted)
         holding = sorted({number for bit in left for number in self._holding.get(bit, ())})
@@ -228,10 +203,7 @@ def _stretches(bits: Bits, wanted: set[int]) -> list[tuple[int, Bits]]:
 
 
 def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -> list[Signal]:
-    """Return a named signal for each run of adjacent bits.
-
-    If runs share a name, the bit indices of each run are appended to the name.
-    """
+    """Return a named signal for each run of adjacent bits. Runs that share a name get their bit indices appended."""
     shared = {name for name, group in itertools.groupby(sorted(name for name, _, _ in runs)) if len(list(group)) > 1}
     signals = []
     for name, low, bits in runs:
@@ -243,7 +215,7 @@ def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -
 
 
 def shorten(signals: Sequence[Signal], names: Names, sources: Sources) -> None:
-    """Remove the prefixes `i_` and `o_` from port names whose short form is not used in the module."""
+    """Remove the prefixes `i_` and `o_` from port names where the short name is free."""
     short = Counter(signal.name[2:] for signal in signals if signal.name[:2] in ("i_", "o_"))
     short.update(name for name, _ in sources.wires)
     for signal in signals:

@@ -8,7 +8,6 @@ import re
 from pathlib import Path
 
 Place = tuple[str, int]
-"""A file and a line."""
 
 _OPERATORS: dict[str, tuple[type[ast.AST], ...]] = {
     "$and": (ast.BitAnd,),
@@ -29,12 +28,11 @@ _OPERATORS: dict[str, tuple[type[ast.AST], ...]] = {
     "$gt": (ast.Gt,),
     "$ge": (ast.GtE,),
 }
-"""Python operators that correspond to each kind of cell."""
 _CALLS = {"$mux": "Mux", "$reduce_or": "any", "$reduce_and": "all", "$reduce_xor": "xor"}
 
 
 def value_name(place: Place | None, kind: str) -> str | None:
-    """Return the local name that the Python source gives to a cell's value, or None if there is no name."""
+    """Return the local name that the Python source gives to a cell's value, or None without a name."""
     for target, value in _assignments(place[0]).get(place[1], ()) if place else ():
         if _outermost(value, kind):
             return target.strip("_")
@@ -42,7 +40,7 @@ def value_name(place: Place | None, kind: str) -> str | None:
 
 
 def comment(place: Place | None) -> str | None:
-    """Return the comment at the end of a source line, or the comment above the line, as one line of text."""
+    """Return the comment at the end of a source line, or above the line, as one line of text."""
     lines = _lines(place[0]) if place else ()
     if place is None or not 0 < place[1] <= len(lines):
         return None
@@ -67,7 +65,7 @@ def _lines(file: str) -> tuple[str, ...]:
 
 @functools.cache
 def _assignments(file: str) -> dict[int, list[tuple[str, ast.expr]]]:
-    """Return the assigned names with their values for each source line, innermost assignment first.
+    """Return the names that the source assigns on each line, with their values, innermost assignment first.
 
     The name of a function counts as the name of the value that the function returns.
     """
@@ -111,10 +109,7 @@ def _outermost(value: ast.expr, kind: str) -> bool:
 
 
 def context_name(place: Place | None) -> str | None:
-    """Return the name of the variable that a line of Python source assigns.
-
-    A cell at a source line may compute only a part of the expression that the line assigns.
-    """
+    """Return the name of the variable that a line of Python source assigns."""
     found = _assignments(place[0]).get(place[1]) if place else None
     if found:
         return found[0][0].strip("_")

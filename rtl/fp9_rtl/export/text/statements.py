@@ -17,10 +17,7 @@ from fp9_rtl.tools.order import dependencies_first
 
 @dataclass
 class Definition:
-    """The definition of a signal in Verilog.
-
-    `reads` holds the signals in the expression. `comment` is taken from the Python source.
-    """
+    """The definition of a signal in Verilog. `comment` is taken from the Python source."""
 
     signal: Signal
     cells: list[Cell]
@@ -46,10 +43,7 @@ def body(module: Module, dialect: Dialect) -> list[str]:
 
 
 def _acyclic(module: Module, dialect: Dialect) -> list[Definition]:
-    """Return the definitions of a module's signals, without dependency cycles.
-
-    Each signal that holds several values and depends on itself is divided into one signal for each value.
-    """
+    # Each signal that holds several values and depends on itself is divided into one signal for each value.
     while True:
         definitions = _definitions(module, dialect)
         loops = _loops(definitions)
@@ -85,10 +79,7 @@ def _definitions(module: Module, dialect: Dialect) -> list[Definition]:
 
 
 def _loops(definitions: Sequence[Definition]) -> set[int]:
-    """Return the signals that hold several values and depend on themselves.
-
-    A dependency cycle in which every signal holds a single value is a real combinational loop of the circuit.
-    """
+    # A dependency cycle in which every signal holds a single value is a real combinational loop of the circuit.
     left = {id(d.signal): d for d in definitions}
     while True:
         free = [number for number, d in left.items() if not d.reads & left.keys()]
@@ -104,7 +95,7 @@ def _is_part(definition: Definition) -> bool:
 
 
 def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
-    """Sort the definitions so that each signal is defined before it is used. Keep the order where possible."""
+    """Sort the definitions so that each signal is defined before it is used."""
     by_signal = {id(d.signal): d for d in definitions}
     return [*dependencies_first(definitions, lambda d: (one for number, one in by_signal.items() if number in d.reads))]
 
@@ -185,7 +176,7 @@ def _instance(module: Module, name: str) -> list[str]:
 
 
 def _registers(module: Module, dialect: Dialect) -> list[str]:
-    """Return the clocked blocks. Registers that change under the same conditions share a clocked block."""
+    # Registers that change under the same conditions share a clocked block.
     groups: defaultdict[tuple[object, ...], list[Cell]] = defaultdict(list)
     for cell in module.part.cells:
         if cell.kind == "$dff":
@@ -238,7 +229,7 @@ def _branch(module: Module, head: str, targets: Sequence[str], given: Sequence[B
 
 
 def _unused(module: Module, dialect: Dialect) -> list[str]:
-    """Return a Verilog wire that reads all unused bits, so that lint tools do not report unused bits."""
+    """Return a Verilog wire that reads all unused bits, so that lint tools do not report them."""
     parts: list[str] = []
     for signal in (*module.pins, *members(module.values)):
         if signal.kind == "output":

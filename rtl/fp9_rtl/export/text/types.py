@@ -24,10 +24,7 @@ def bits_of(fields: Fields) -> str:
 
 @dataclass(frozen=True)
 class Enum:
-    """A SystemVerilog enumeration type for a vector with the values 0, 1, ...
-
-    `choices` says what each value selects. `labels` holds the label of each value.
-    """
+    """A SystemVerilog enumeration type for a vector with the values 0, 1, ..."""
 
     name: str
     width: int
@@ -42,7 +39,6 @@ class Enum:
         return self.labels[value] if value < len(self.labels) else None
 
     def declaration(self) -> str:
-        """Return the SystemVerilog declaration of the enumeration type."""
         values = (constant(f"{value:0{self.width}b}").flat() for value in range(len(self.labels)))
         lines = [f"{INDENT}{label} = {value}" for label, value in zip(self.labels, values, strict=True)]
         return "\n".join([f"typedef enum {_logic(self.width)} {{", ",\n".join(lines), f"}} {self.name};"])
@@ -56,7 +52,6 @@ class Struct:
     fields: Fields
 
     def declaration(self) -> str:
-        """Return the SystemVerilog declaration of the structure type."""
         lines = [f"{INDENT}{_logic(width)} {field};" for field, width in reversed(self.fields)]
         return "\n".join(["typedef struct packed {", *lines, f"}} {self.name};"])
 
@@ -77,10 +72,7 @@ Type = Enum | Struct
 
 
 class Types:
-    """The SystemVerilog types of one circuit. The name of each type begins with `prefix`.
-
-    `ports` maps port names to types.
-    """
+    """The SystemVerilog types of one circuit's ports and registers."""
 
     def __init__(self, prefix: str, ports: Mapping[str, Type]) -> None:
         self._prefix, self._ports = prefix, ports
@@ -105,10 +97,6 @@ class Types:
             left = [cell for cell in left if cell not in found]
 
     def _taken(self, register: Cell, alone: Mapping[Bits, Cell]) -> Type | None:
-        """Return the type that all values loaded into a register have.
-
-        Return None otherwise.
-        """
         found: set[Type | None] = set()
         value = register.inputs["D"]
         while (choice := alone.get(value)) is not None and choice.kind == "$mux" and choice.path == register.path:
@@ -120,18 +108,13 @@ class Types:
 
     @property
     def typed(self) -> Collection[Bits]:
-        """Return the words that have a type. Each word consists of all bits of one port or register."""
         return self._of
 
     def of(self, bits: Bits) -> Type | None:
-        """Return the type of the given bits, or None if they are not a complete port or register with a type."""
         return self._of.get(bits)
 
     def struct(self, stems: Sequence[str], fields: Sequence[tuple[str, int]]) -> Struct:
-        """Return the structure type with the given fields.
-
-        A new structure type is named after the first word in `stems` that is not yet used.
-        """
+        """Return the structure type with the given fields, named after the first unused word in `stems`."""
         key = tuple(fields)
         if key not in self._structs:
             taken = {known.name for known in (*self._structs.values(), *self._ports.values())}
@@ -141,7 +124,6 @@ class Types:
         return self._structs[key]
 
     def declarations(self) -> list[str]:
-        """Return the declarations of all types."""
         enums = [port for port in dict.fromkeys(self._ports.values()) if isinstance(port, Enum)]
         known: list[Type] = [*enums, *self._structs.values()]
         return [declared.declaration() for declared in known]

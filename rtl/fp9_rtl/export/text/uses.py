@@ -11,17 +11,13 @@ from fp9_rtl.export.text.hierarchy import Part
 from fp9_rtl.export.text.signals import Signal, Sources
 
 _NAMED_LEAVES, _UNNAMED_LEAVES = 5, 16
-"""Maximum number of operands in an inline expression.
-
-The first limit is for values with a name in the source, and the second limit is for other values.
-"""
+"""Maximum number of operands in an inline expression, with and without a name in the source."""
 
 
 class Uses:
     """The cells of a module, prepared for writing as Verilog.
 
-    The class converts selections to `case` statements, and finds the next value of each register. `inner` holds the
-    ports of the submodules.
+    `inner` holds the ports of the submodules.
     """
 
     def __init__(self, part: Part, sources: Sources, inner: Sequence[Signal]) -> None:
@@ -36,10 +32,7 @@ class Uses:
         self.updates: dict[int, Update] = {id(c): update_of(c, self.driver, self._is_alone) for c in registers}
 
     def named(self, outputs: Iterable[Signal]) -> Iterator[Cell]:
-        """Yield the cells whose values become named signals, registers first.
-
-        `outputs` holds the outputs of the module.
-        """
+        """Yield the cells whose values become named signals, registers first."""
         references = self._references(outputs)
         leaves: dict[int, int] = {}
         for cell in sorted(self._part.cells, key=lambda cell: cell.kind != "$dff"):
@@ -51,10 +44,7 @@ class Uses:
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
-        """Return how often the value of each cell is used.
-
-        If a module reads only some bits of a value, the value counts as used twice.
-        """
+        """Return how often the value of each cell is used. A partial read counts as two uses."""
         count: Counter[int] = Counter()
         for port in outputs:
             self._refer(port.bits, count)
@@ -87,10 +77,7 @@ class Uses:
             count[id(cell)] += weight if whole else 2
 
     def _is_inline(self, cell: Cell, references: int, leaves: dict[int, int]) -> bool:
-        """Return whether a value is written inline.
-
-        A short value that is used once is written inline, and so is the inverse of a named bit.
-        """
+        """Return whether a value is written inline: a short value used once, or the inverse of a named bit."""
         below = 0
         for bits in self._reads(cell):
             behind = _runs(bits, self.driver)
@@ -111,10 +98,7 @@ class Uses:
 
 
 def _runs(bits: Bits, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Cell, Bits]]:
-    """Divide `bits` into runs of adjacent bits that the same cell drives, and yield each run with its cell.
-
-    Bits without a driver are left out.
-    """
+    """Divide bits into runs of adjacent bits that the same cell drives, and yield each run with its cell."""
     start = 0
     while start < len(bits):
         cell = driver.get(bits[start]) if isinstance(bits[start], int) else None

@@ -31,9 +31,8 @@ class Writer:
     ) -> None:
         """Read a circuit from `words`, a module in Yosys' JSON.
 
-        `docs` maps each module to its docstring, in the order in which the modules are written. `types` holds the
-        SystemVerilog types of the circuit's ports. The writer adds the types that it creates. If `flat` is true, the
-        circuit is written as a single module.
+        `docs` maps each module to its docstring, in the order in which the modules are written. `types` holds the types
+        of the circuit's ports, and receives further types. If `flat` is true, the circuit becomes a single module.
         """
         circuit = read_circuit(words)
         fold(circuit)
@@ -49,10 +48,9 @@ class Writer:
         self._lent = (Sources(self._circuit.wires), Sources(unnamed))
 
     def modules(self, system: bool = False) -> tuple[dict[str, str], Steps]:
-        """Return a dictionary from module names to Verilog texts, parents first, and the steps of the circuit.
+        """Return the Verilog text of each module, parents first, and the steps of the circuit.
 
-        If `system` is true, the text is SystemVerilog, which uses types, and otherwise plain Verilog. The result is
-        deterministic.
+        If `system` is true, the text is SystemVerilog with types. The result is deterministic.
         """
         top = parts(self._circuit, self._docs)
         texts, named = _Texts(self._circuit, self._name, self._docs, self._types, self._lent, system).write(top)
@@ -109,10 +107,7 @@ class _Texts:
         return "\n".join([",\n".join(declared), ");", *lines])
 
     def _named(self, modules: Mapping[Path, Module], bodies: Mapping[Path, str]) -> dict[Path, str]:
-        """Return a Verilog name for each module.
-
-        Modules with equal texts and submodules get the same name, formed from the common part of their paths.
-        """
+        # Modules with equal texts and submodules get the same name, formed from the common part of their paths.
         groups: defaultdict[tuple[object, ...], list[Path]] = defaultdict(list)
         key: dict[Path, tuple[object, ...]] = {}
         for path, module in modules.items():
@@ -134,10 +129,7 @@ def _common(group: Sequence[Path]) -> Path:
 
 
 def _without_repetition(path: Path, others: Sequence[Path]) -> Path:
-    """Drop each name that only repeats the start of the next name: `decode`, `decode_a` becomes `decode_a`.
-
-    If the shortened path is already the path of another module, `one` is appended.
-    """
+    """Drop each name that only repeats the start of the next name: `decode`, `decode_a` becomes `decode_a`."""
     names = tuple(n for n, after in itertools.pairwise((*path, "")) if not f"{after}_".startswith(f"{n}_"))
     return names if names == path or names not in others else (*names, "one")
 

@@ -26,15 +26,15 @@ ARITHMETIC = {"$add", "$sub", "$mul", "$neg", "$shl", "$sshl"}
 """Cell kinds in which an output bit depends only on its own and lower bit positions."""
 _RENAMED = {"$reduce_bool": "$reduce_or", "$logic_not": "$is_zero", "$logic_and": "$and", "$logic_or": "$or"}
 SHARED = {"$dff": ("CLK", "ARST"), "$mux": ("S",), "$pmux": ("S",)}
-"""For some bitwise cell kinds, the input ports that affect all bit positions."""
+"""Input ports of bitwise cells that affect all bit positions, by cell kind."""
 
 
 @dataclass(eq=False, slots=True)
 class Cell:
-    """One operation of a circuit. `inputs` maps port names to bits. `output` holds the bits that the cell drives.
+    """One operation of a circuit. `output` holds the bits that the cell drives.
 
-    `signed` is True for a comparison of signed numbers. A register with asynchronous reset has the input `ARST`, and is
-    reset while `ARST` equals `reset_by`. The input `RESET` of the register holds the register's value after reset.
+    A register with asynchronous reset is reset while its input `ARST` equals `reset_by`. Its input `RESET` holds the
+    reset value.
     """
 
     kind: str
@@ -58,7 +58,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Wire:
-    """A name in the Python source, with the module in which it occurs and the bits that it denotes."""
+    """A name in the Python source, with its module and the bits that it denotes."""
 
     path: Path
     name: str
@@ -67,8 +67,6 @@ class Wire:
 
 @dataclass(frozen=True)
 class Port:
-    """A port of the whole circuit."""
-
     name: str
     is_input: bool
     bits: Bits
@@ -76,9 +74,9 @@ class Port:
 
 @dataclass
 class Circuit:
-    """The cells, source names and ports of a circuit. Ports are in their original order.
+    """The cells, source names and ports of a circuit.
 
-    Each cell comes after the cells that drive its inputs, unless the driving cell is a register.
+    Each cell comes after the cells that drive its inputs, except registers.
     """
 
     cells: list[Cell]
@@ -117,10 +115,7 @@ def _wire(name: str, wire: Mapping[str, Any]) -> Wire:
 
 
 def _module_name(name: str) -> str:
-    """Return the name of a submodule without the number by which Amaranth makes it unique.
-
-    The first unnamed submodule is called `U0`.
-    """
+    # The first unnamed submodule is called `U0`.
     return re.sub(r"^U\$", "U", re.sub(r"(?<!^U)\$\d+$", "", name))
 
 
@@ -165,7 +160,7 @@ def _cell(name: str, cell: Mapping[str, Any], free: _Free) -> Cell:
 
 
 def _compare_less(cell: Cell) -> None:
-    """Remove the bit positions of a comparison at which both operands have the same constant."""
+    # Drop the bit positions at which both operands have the same constant.
     pairs = list(zip(cell.inputs["A"], cell.inputs["B"], strict=True))
     kept = [(a, b) for a, b in pairs if a != b or isinstance(a, int)] or pairs[:1]
     cell.inputs = {"A": tuple(a for a, _ in kept), "B": tuple(b for _, b in kept)}
@@ -183,18 +178,14 @@ def _as_gate(cell: Cell) -> None:
 def extended(bits: Bits, width: int, signed: bool) -> Bits:
     """Return the bits of a number, shortened or extended to `width` bits.
 
-    Extension repeats the sign bit if `signed` is true, and otherwise adds zeros.
+    Extension repeats the sign bit if `signed`.
     """
     sign = bits[-1] if signed else "0"
     return (bits + (sign,) * (width - len(bits)))[:width]
 
 
 def _place(cells: Iterable[Cell]) -> None:
-    """Find the source module of each cell that an optimisation in Yosys created.
-
-    A cell without a source module is assigned to the module that reads its output. If no module reads the output, the
-    cell is assigned to the module that drives its inputs.
-    """
+    """Assign each cell without a source module to the module that reads its output, or that drives its inputs."""
     lost = [cell for cell in cells if cell.path == ("?",)]
     if not lost:
         return
@@ -211,7 +202,6 @@ def _place(cells: Iterable[Cell]) -> None:
 
 
 def nets(bits: Iterable[Bit]) -> Iterator[int]:
-    """Yield the bits that are not constants."""
     return (bit for bit in bits if isinstance(bit, int))
 
 
@@ -275,7 +265,6 @@ def _behind(cell: Cell, place: int) -> Iterator[int]:
 
 
 def _order(circuit: Circuit) -> None:
-    """Sort the cells so that each cell comes after the cells that drive its inputs. Registers count as inputs."""
     driver = {bit: cell for cell in circuit.cells for bit in nets(cell.output)}
     registers = [cell for cell in circuit.cells if cell.kind == "$dff"]
     roots = [driver[b] for port in circuit.ports if not port.is_input for b in nets(port.bits) if b in driver]
@@ -306,7 +295,7 @@ def _merge(circuit: Circuit) -> None:
 
 
 def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Replace each bit that is a key of `same` by its value in `same`, then remove unread and duplicate cells."""
+    """Replace bits by the values in `same`, then remove unread and duplicate cells."""
     _rename(circuit, same)
     _trim(circuit)
     _merge(circuit)
@@ -319,7 +308,6 @@ def readers_first(cells: Sequence[Cell]) -> Iterator[Cell]:
 
 
 def readers(circuit: Circuit) -> Counter[int]:
-    """Return the fan-out of each net."""
     count = Counter(bit for cell in circuit.cells for bits in cell.inputs.values() for bit in nets(bits))
     count.update(bit for port in circuit.ports if not port.is_input for bit in nets(port.bits))
     return count

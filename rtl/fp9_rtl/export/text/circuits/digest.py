@@ -1,8 +1,7 @@
 """Compute digests of circuits and of Verilog texts.
 
-Two circuits have the same digest if their ports have the same names and their cells and connections are equal. The
-digest does not depend on the names of nets and modules, the order of cells, and unused cells. The canonical digest also
-ignores the order of the operands of commutative cells.
+A circuit's digest depends on port names, cells and connections, but not on names of nets and modules, the order of
+cells, and unused cells. The canonical digest also ignores the operand order of commutative cells.
 """
 
 from __future__ import annotations
@@ -132,10 +131,6 @@ class _Terms:
         self._order = self._sorted()
 
     def digest(self) -> str:
-        """Return the digest of the outputs.
-
-        For n registers, the update is repeated at most 2 n + 1 times, and ends early if no digest changes.
-        """
         held = {id(cell): _hash("register", self._start(cell)) for cell in self._registers}
         clocks = 2 * len(self._registers) + 1
         for _ in range(clocks):

@@ -1,7 +1,4 @@
-"""Remove trivial operations from a circuit.
-
-Examples of trivial operations are `x & 1`, `1 ? a : b`, `s ? a : a` and `(a | b) | a`.
-"""
+"""Remove trivial operations from a circuit, for example `x & 1`, `s ? a : a` and `(a | b) | a`."""
 
 from __future__ import annotations
 
@@ -25,8 +22,6 @@ def fold(circuit: Circuit) -> None:
     """Remove the cells whose output is constant or equal to one of their inputs.
 
     The circuit's function does not change.
-
-    A cell with several output bits is removed only if each output bit is constant or equal to an input.
     """
     same: dict[Bit, Bit] = {}
     joined: dict[Bit, tuple[str, frozenset[Bit]]] = {}
@@ -44,10 +39,7 @@ def fold(circuit: Circuit) -> None:
 
 
 def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits | None:
-    """If the output of a cell is constant or equal to an input, return its bits, and otherwise None.
-
-    Inputs that cannot affect the output are removed from the cell.
-    """
+    # This also removes inputs that cannot affect the output from the cell.
     inputs = cell.inputs
     if cell.kind in _IDENTITY:
         return _each(inputs["A"], inputs["B"], lambda a, b: _operation(cell.kind, a, b, joined))
@@ -93,10 +85,7 @@ def _operation(kind: str, a: Bit, b: Bit, joined: Mapping[Bit, tuple[str, frozen
 
 
 def _operands(kind: str, bit: Bit, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> frozenset[Bit]:
-    """Return all operands of the AND or OR gate that drives `bit`.
-
-    If a gate of the same kind drives an operand, the operands of that gate are included.
-    """
+    # If a gate of the same kind drives an operand, the operands of that gate are included.
     made_by, operands = joined.get(bit, ("", frozenset()))
     return operands if made_by == kind else frozenset()
 
@@ -109,10 +98,7 @@ def _join(cell: Cell, joined: dict[Bit, tuple[str, frozenset[Bit]]]) -> None:
 
 
 def _selected(cell: Cell) -> Bits | None:
-    """If a `$pmux` cell selects between equal values, return this value, and otherwise None.
-
-    The function also removes conditions that are constant 0 from the cell. An undefined default may have any value.
-    """
+    # This also removes conditions that are constant 0 from the cell. An undefined default may have any value.
     width, inputs = len(cell.output), cell.inputs
     held = [i for i, bit in enumerate(inputs["S"]) if bit != "0"]
     if not held:
@@ -127,10 +113,7 @@ def _selected(cell: Cell) -> Bits | None:
 
 
 def _reduced(cell: Cell) -> Bits | None:
-    """If the output of a reduction cell is constant or equal to an input, return its value, and otherwise None.
-
-    Operands that cannot affect the result are removed from the cell.
-    """
+    # This also removes operands that cannot affect the result from the cell.
     bits = cell.inputs["A"]
     neutral, deciding = ("1", "0") if cell.kind == "$reduce_and" else ("0", "1")
     if deciding in bits:
@@ -150,12 +133,8 @@ def _reduced(cell: Cell) -> Bits | None:
 
 
 def _compared(cell: Cell) -> Bits | None:
-    """If the comparison of an unsigned number with a constant is trivial, return its result, and otherwise None.
-
-    Return None for other comparisons.
-
-    A comparison is trivial if its result is constant or equal to the only non-constant bit of the number.
-    """
+    # A comparison with a constant is trivial if its result is constant or equal to the only unknown bit of the
+    # number.
     a, b = cell.inputs["A"], cell.inputs["B"]
     if "x" in (*a, *b) or any(True for _ in nets(b)):
         return None
