@@ -1,4 +1,1 @@
-"""RTL of the dual-format FPU and of the multi-format FPU.
-
-The modules `steps` and `round` hold the dual-format FPU. The package's other modules hold the multi-format FPU.
-"""
+"""RTL of the dual-format FPU (`steps`, `round`) and of the multi-format FPU (other modules)."""

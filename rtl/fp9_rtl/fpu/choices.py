@@ -12,7 +12,6 @@ from fp9.units.multi_fpu import ROUNDED
 from fp9_rtl.parts.select import any_of
 
 SUMS = (*ROUNDED, MultiFpuOp.TO_INTEGER)
-"""Operations whose result is a rounded sum."""
 
 
 def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: MultiFpuOp) -> Value:
@@ -29,19 +28,16 @@ def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: Mult
 
 
 def targets(unit: MultiFpu) -> int:
-    """Return the number of rounding targets: one for each format, and one more if there are integer formats."""
+    """Return the number of rounding targets: one for each format, and one for all integer formats."""
     return len(unit.formats) + bool(unit.integers)
 
 
 def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
-    """Return the overflow policies that the encoder supports, without duplicates.
-
-    First come the policies that the user can select, then the fixed policies of result formats.
-    """
+    """Return the overflow policies that the encoder supports, with the user's choices first."""
     fixed = filter(None, map(unit.fixed_overflow, unit.formats))
     return tuple(dict.fromkeys((*unit.overflow_choices, *fixed)))
 
 
 def threshold_bits(unit: MultiFpu) -> int:
-    """Return the width of the threshold of hybrid rounding, or 0 if no format of the unit supports hybrid rounding."""
+    """Return the width of the threshold of hybrid rounding, or 0 without hybrid rounding."""
     return max((sum(HiFloat8.threshold_bits(fmt)) for fmt in unit.hybrid_sources), default=0)

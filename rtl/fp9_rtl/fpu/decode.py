@@ -1,8 +1,7 @@
 """First stage of a multi-format FPU: decode the input ports to the terms of an exact sum.
 
-Every operation computes a sum a * b + c. For an operation without operand b, the value of b is 1. For an operation
-without operand c, the value of c is a zero that has the sign of the product. Comparisons, minimum and maximum compute
-the difference a - c.
+Every operation computes a sum a * b + c. Without operand b, the value of b is 1. Without operand c, the value of c is a
+zero that has the sign of the product. Comparisons, minimum and maximum compute a - c.
 """
 
 from __future__ import annotations
@@ -87,10 +86,7 @@ class DecodeMulti(Step):
         return is_operation(self._unit, self.i, *ops)
 
     def _select(self, name: str) -> Value:
-        """Return the port value that selects the format of an operand.
-
-        Sign injections, minimum and maximum read operand c in the format of operand a.
-        """
+        # Sign injections, minimum and maximum read operand c in the format of operand a.
         unit = self._unit
         if len(unit.formats) == 1:
             return Const(0, 0)
@@ -111,10 +107,7 @@ class DecodeMulti(Step):
                 m.d.comb += self.o.b.exponent.eq(self.i.scale + self._scale.bias)
 
     def _factor_layout(self) -> data.StructLayout:
-        """Return the layout of factor b.
-
-        The exponent field of factor b can also hold the power of two that scales a conversion.
-        """
+        # The exponent field of factor b can also hold the power of two that scales a conversion.
         layout, bias = self._scale.layout, self._scale.bias
         if not self._unit.scale:
             return layout
@@ -135,14 +128,13 @@ class DecodeMulti(Step):
         ]
 
     def _integer(self, m: Module) -> None:
-        """Feed the upper and the lower part of an integer operand into the sum in place of product and addend."""
+        # Feed the upper and the lower part of an integer operand into the sum in place of product and addend.
         o = self.o
         upper, lower = integer_terms(m, self._unit, self._scale, self.i)
         with m.If(self._is(_Op.FROM_INTEGER)):
             m.d.comb += [o.a.eq(upper), o.c.eq(lower), o.single.eq(0)]
 
     def _threshold(self, m: Module) -> None:
-        """Drive the threshold of hybrid rounding, and the signal that makes the rounder use the threshold."""
         unit, o = self._unit, self.o
         for fmt in switch(m, self._select("a"), unit.formats):
             if fmt in unit.hybrid_sources:
@@ -153,7 +145,7 @@ class DecodeMulti(Step):
                 ]
 
     def _target(self, m: Module) -> None:
-        """Drive the rounding target. The last value of the rounding target stands for all integer formats."""
+        # The last value of the rounding target stands for all integer formats.
         formats, o = self._unit.formats, self.o
         if "target" not in o.shape().members:
             return
@@ -163,7 +155,6 @@ class DecodeMulti(Step):
         m.d.comb += o.target.eq(result)
 
     def _overflow(self, m: Module) -> None:
-        """Drive the overflow policy, which the user selects or the result format fixes."""
         unit, policies = self._unit, overflows(self._unit)
         wide, chosen = Signal(name="result_is_wide"), Signal(range(len(policies)))
         finite = Signal(name="result_is_finite")

@@ -1,13 +1,13 @@
 """Division and square root in a multi-format FPU.
 
-The sum uses the quotient or square root in place of a product. Each row of subtractors computes one bit of the result
-by trial subtraction from the partial remainder w. Both operations share the rows:
+Each row of subtractors computes one bit of the result by trial subtraction from the partial remainder w. Both
+operations share the rows:
 
     row 0      w - b             w - 1
     row j    2 w - b           2 w - (2 Q + 2^-j)      Q: the square root computed so far
 
-A result bit is 1 if the difference in its row of subtractors is not negative. If the difference is not negative, it is
-the next partial remainder. The sticky bit is 1 if the final remainder is not zero.
+A result bit is 1 if the difference in its row is not negative. The difference is then the next partial remainder. The
+sticky bit is 1 if the final remainder is not zero.
 """
 
 from __future__ import annotations
@@ -23,16 +23,15 @@ from fp9_rtl.parts.layouts import product_layout
 View: TypeAlias = "data.View[data.StructLayout]"
 
 _INTEGER_BITS = 3
-"""Bits of a partial remainder above the point. Twice the remainder of a square root is below 8."""
+"""Integer bits of a partial remainder. Twice the remainder of a square root is below 8."""
 
 
 def quotient_bits(precision: int) -> int:
-    """Return the number of bits of a quotient: its precision, a leading zero, a guard bit and a sticky bit."""
+    """Return the width of a quotient: its precision, a leading zero, a guard bit and a sticky bit."""
     return precision + 3
 
 
 def quotient_exponents(scale: Scale) -> range:
-    """Return the range of a quotient's biased exponent."""
     return range(scale.sum_bias - scale.field.stop, scale.sum_bias + scale.field.stop)
 
 
@@ -58,11 +57,8 @@ def quotient_term(m: Module, i: View, scale: Scale) -> tuple[View, Value]:
 
 
 def _digits(m: Module, a: Value, b: Value, root: Value, odd: Value) -> Value:
-    """Return the bits of the quotient or square root, from weight 1 downward, with a sticky bit at the end.
-
-    Both operands must be normalised. To take the square root of a number with an odd exponent, its significand is
-    doubled.
-    """
+    # Both operands must be normalised. To take the square root of a number with an odd exponent, its significand is
+    # doubled.
     fraction = len(a) + 1
     width = fraction + _INTEGER_BITS
     remainder: Value = Signal(width, name="dividend")

@@ -25,10 +25,7 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def dot_layout(unit: MultiFpu) -> data.StructLayout:
-    """Return the layout of a dot product's decoded operands.
-
-    The field `selected` is 1 if the current operation is a dot product.
-    """
+    """Return the layout of a dot product's decoded operands, with a flag that selects the dot product."""
     operand = Scale(unit.narrow).layout
     names = (f"{name}{lane}" for lane in range(unit.dot_products) for name in "ab")
     return data.StructLayout({"selected": 1, **dict.fromkeys(names, operand)})
@@ -54,7 +51,7 @@ def dot_operands(m: Module, unit: MultiFpu, ports: View, o: View) -> None:
 
 
 class DotField:
-    """The fixed-point number that holds the exact sum of all products: lowest weight, highest weight and width."""
+    """Fixed-point field that holds the exact sum of all products."""
 
     def __init__(self, unit: MultiFpu) -> None:
         self.scale, self.products = Scale(unit.narrow), unit.dot_products
@@ -69,14 +66,11 @@ class DotField:
 
 
 def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) -> tuple[View, Value, Value]:
-    """Return the sum of the products in the form of a single product, and two flags.
+    """Return the sum of the products in the form of a single product, and two invalid flags.
 
-    The first flag is 1 if some products are plus infinity and others are minus infinity. The second flag is 1 if an
-    operand is a signalling NaN.
-
-    If products and addend are all zero, the sum of the products gets a sign that gives the final zero the correct sign.
-    If all products are zero and have the same sign, the sum of the products has this sign. If the products cancel each
-    other, their zero sum gets the opposite of the addend's sign.
+    The first flag is 1 for infinities of both signs, the second for a signalling NaN. If all products are zero and have
+    the same sign, the sum has this sign. If the products cancel, their zero sum gets the opposite of the addend's sign,
+    so that the final zero has the correct sign.
     """
     field, lanes = DotField(unit), range(unit.dot_products)
     pairs = [(i[f"a{lane}"], i[f"b{lane}"]) for lane in lanes]
@@ -103,7 +97,6 @@ def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) 
 
 
 def _placed(m: Module, field: DotField, a: View, b: View, lane: int) -> Value:
-    """Return the product of one lane, shifted to its bit position in the fixed-point sum of all products."""
     scale = field.scale
     lowest = 2 * (scale.exponents.start - scale.precision + 1)  # weight of the product's last bit without a shift
     product = Signal(2 * scale.precision, name=f"product{lane}")

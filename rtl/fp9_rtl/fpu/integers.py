@@ -52,11 +52,10 @@ def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple
 
 
 class IntegerTarget(CastTarget):
-    """The rounding target of all integer formats.
+    """The rounding target of all integer formats, whose last kept bit has the weight 1.
 
-    For every number within the integer limits, the last kept bit has the weight 1. Rounding to an integer is like
-    rounding a subnormal number, because the last bit has a fixed weight in both cases. A number that is too large for
-    every integer format counts as a normal number.
+    Rounding to an integer is like rounding a subnormal number, whose last bit also has a fixed weight. A number that is
+    too large for every integer format counts as a normal number.
     """
 
     floor = -1
@@ -93,8 +92,7 @@ class EncodeIntegers(Step):
     """Encode the rounded sum as a floating-point number or as an integer.
 
     An integer beyond the limits of its format becomes the nearest limit and raises only the flag `invalid`. The integer
-    result for NaN is the largest integer (RISC-V, F extension). The fields in `beside`, such as `integer_format`, are
-    forwarded unchanged.
+    result for NaN is the largest integer (RISC-V, F extension).
     """
 
     name = "encode"
@@ -116,10 +114,7 @@ class EncodeIntegers(Step):
         return m
 
     def _integer(self, m: Module) -> None:
-        """Drive the integer result.
-
-        In the result word, the bits above the integer are copies of its sign bit, or 0 for an unsigned format.
-        """
+        # In the result word, the bits above the integer are copies of its sign bit, or 0 for an unsigned format.
         i, o, word = self.i, self.o, self._unit.word
         limit, too_large, beyond = Signal(word, name="limit"), Signal(name="is_too_large"), Signal(name="is_beyond")
         for integer in switch(m, i.integer_format, self._unit.integers):

@@ -17,7 +17,6 @@ from fp9_rtl.parts.step import Step, forward
 
 
 def multi_steps(unit: MultiFpu) -> list[Step]:
-    """Return the pipeline steps of a unit with all its lanes."""
     if not unit.lane_widths:
         return lane_steps(unit)
     lanes = _lanes(unit)
@@ -26,7 +25,7 @@ def multi_steps(unit: MultiFpu) -> list[Step]:
 
 
 def _lanes(unit: MultiFpu) -> list[MultiFpu]:
-    """Return the specification of each lane. Only the first lane accepts every format."""
+    # Only the first lane accepts every format.
     whole = replace(unit, lanes=1, half_lanes=False)
     return [whole, *(unit.lane_units[width] for _, width in unit.lane_places[1:])]
 
@@ -36,7 +35,6 @@ def _beside(unit: MultiFpu) -> dict[str, int]:
 
 
 def _by_vector(unit: MultiFpu, vector: Value, whole: Value, in_lanes: Sequence[Value]) -> Value:
-    """Return `whole`, or a value of `in_lanes`, as the port `vector` selects."""
     *before, last = in_lanes
     for number, value in reversed([*enumerate(before, 1)]):
         last = Mux(vector == number, value, last)

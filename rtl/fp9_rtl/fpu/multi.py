@@ -1,9 +1,7 @@
-"""Datapath of a multi-format FPU: the pipeline steps of one lane.
+"""Datapath of one lane of a multi-format FPU.
 
 Each operand has its own decoder. All operations share a multiplier, an adder, a normaliser and a rounder. The steps
-are: decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish. A cast unit also has the
-steps `place`, `round` and `encode`. In an FPU, the steps `place`, `round` and `encode` round the exact sum of product
-and addend.
+are: decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ from fp9_rtl.parts.step import Beside, Step
 
 
 def lane_steps(unit: MultiFpu) -> list[Step]:
-    """Return the pipeline steps of one lane."""
     decode = DecodeMulti(unit)
     multiply = MultiplyMulti(unit, decode.o.shape())
     align = AlignMulti(unit, multiply.o.shape())
@@ -44,11 +41,9 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
 class PlaceMulti(Place):
     """Shift the exact sum so that its last kept bit is at the rounding position.
 
-    One subtractor serves all targets, also integers.
-
-    A result below the normal numbers of the target format loses one fraction bit for each binade. A result is normal if
-    its exponent is not below the lowest exponent of the target format. With `tiny_before_rounding`, every number below
-    the smallest normal number is tiny, even if the number rounds up to a normal number.
+    A result below the normal numbers of the target format loses one fraction bit for each binade. With
+    `tiny_before_rounding`, every number below the smallest normal number is tiny, even if the number rounds up to a
+    normal number.
     """
 
     def __init__(self, unit: MultiFpu, cast: ResultCast, targets: list[CastTarget], i: data.StructLayout) -> None:
@@ -75,20 +70,14 @@ class PlaceMulti(Place):
                 m.d.comb += places.eq(unused)
 
     def _all_ones(self, m: Module, places: Signal) -> None:
-        """Drive the signal that is 1 if all kept fraction bits of the result are 1.
-
-        In formats with fixed fields, only normal numbers use the exponent after a carry out of the fraction.
-        """
+        # In formats with fixed fields, only normal numbers use the exponent after a carry out of the fraction.
         super()._all_ones(m, places)
         for target in self._each_target(m):
             if not isinstance(target, HiFloat8Target):
                 m.d.comb += self.o.all_ones.eq(self.o.kept[: target.fraction_bits].all())
 
     def _hybrid_zones(self, m: Module, target: CastTarget) -> None:
-        """Drive the zones of hybrid rounding.
-
-        In hybrid rounding, an operation without a threshold rounds to nearest.
-        """
+        # In hybrid rounding, an operation without a threshold rounds to nearest.
         super()._hybrid_zones(m, target)
         with m.If(~self.i.reads_source):
             m.d.comb += self.o.hybrid.nearest.eq(1)
@@ -120,7 +109,7 @@ def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeL
 
 
 class Finish(Step):
-    """Output the rounded sum, or the result of an operation that needs no rounding. Output the flags and the tag.
+    """Output the rounded sum, or the result of an operation that needs no rounding, with flags and tag.
 
     If the unit uses NaN boxing, all bits above a narrow result are 1.
     """

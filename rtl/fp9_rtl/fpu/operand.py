@@ -1,7 +1,4 @@
-"""Operand decoders of a multi-format FPU.
-
-A code of any format becomes a sign, a biased exponent and a significand.
-"""
+"""Operand decoders of a multi-format FPU, from a code to sign, biased exponent and significand."""
 
 from __future__ import annotations
 
@@ -25,11 +22,8 @@ from fp9_rtl.sums.adder import EXTRA_BITS
 class Scale:
     """Exponent range and precision that suffice for every operand of the given formats.
 
-    An integer operand is split into an upper and a lower half, which are two terms of the sum. The leading bit of the
-    upper half is at the top of the significand.
-
-    If the adder is wide enough, subnormal operands keep the leading zeros of their significands. Otherwise the decoder
-    normalises subnormal operands. Division always needs normalised operands.
+    An integer operand is split into an upper and a lower half, which are two terms of the sum. Subnormal operands keep
+    the leading zeros of their significands if the adder is wide enough. Division always needs normalised operands.
     """
 
     def __init__(
@@ -41,21 +35,16 @@ class Scale:
 
     @classmethod
     def of(cls, unit: MultiFpu) -> Scale:
-        """Return the scale of a unit's operands."""
         return cls(unit.formats, unit.integers, FpuGroup.DIVSQRT in unit.groups, unit.random_width or 1)
 
     @cached_property
     def normalised(self) -> frozenset[Format]:
-        """Return the formats whose subnormal operands are normalised.
-
-        The set is as small as possible. The set contains either all 8-bit formats with subnormal numbers or none of
-        them.
-        """
+        """Return the smallest possible set of formats whose subnormal operands must be normalised."""
         return self._subnormal - frozenset(self._kept)
 
     @cached_property
     def extra_bits(self) -> int:
-        """Return how many bits the adder keeps below the last bit of an unshifted product, including the sticky bit."""
+        """Return how many bits the adder keeps below an unshifted product, including the sticky bit."""
         return next(bits for bits in range(1, self._most_extra_bits + 1) if self._keeps_zeros(self._kept, bits))
 
     @property
@@ -74,17 +63,15 @@ class Scale:
         return kept
 
     def _keeps_zeros(self, kept: Sequence[Format], extra_bits: int) -> bool:
-        """Return whether the adder is wide enough for subnormal operands with leading zeros, for the formats in `kept`.
+        """Return whether the adder is wide enough for unnormalised subnormal operands of the formats in `kept`.
 
-        The adder has 2 * precision + extra_bits - 2 exact bits below the larger exponent. Alignment loses only bits
-        further right. Rounding reads `rounding_bits` bits below the last bit of the result. Detecting tininess reads
-        one more bit.
+        The adder has 2 * precision + extra_bits - 2 exact bits below the larger exponent. Rounding reads
+        `rounding_bits` bits below the last bit of the result, and detecting tininess reads one more.
 
-        The larger exponent may belong to a subnormal addend or to a product of two subnormal numbers. For such an
-        addend or product, the adder must be exact down to the last bit of the smallest possible result. In all other
-        cases, the result's leading 1 is at most z + 2 bit positions below the larger exponent, for operands with z
-        leading zeros. The adder must then be exact for the result's precision and the rounding bits below its leading
-        1.
+        If the larger exponent belongs to a subnormal addend or to a product of two subnormal numbers, the adder must be
+        exact down to the last bit of the smallest possible result. In all other cases, the result's leading 1 is at
+        most z + 2 bit positions below the larger exponent, for operands with z leading zeros. The adder must then be
+        exact for the result's precision and the rounding bits below its leading 1.
         """
         exact = 2 * self.precision + extra_bits - 2
         quanta = [fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) for fmt in self._formats]
@@ -101,7 +88,7 @@ class Scale:
 
     @cached_property
     def exponents(self) -> range:
-        """Return the exponent range of all operands except zeros.
+        """Return the exponent range of all non-zero operands.
 
         The range includes exponent 0, because a sum or a conversion multiplies its operand by 1.
         """
@@ -117,15 +104,12 @@ class Scale:
 
     @property
     def bias(self) -> int:
-        """Return the bias with which the lowest exponent becomes 1."""
+        """Return the exponent bias with which the lowest exponent becomes 1."""
         return 1 - self.exponents.start
 
     @property
     def sum_bias(self) -> int:
-        """Return the exponent bias of all products and sums.
-
-        Products have a different bias from operands, because the first bit of a product has weight 2.
-        """
+        """Return the exponent bias of all products and sums. The first bit of a product has weight 2."""
         return 2 * self.bias - 1
 
     @property
@@ -141,7 +125,6 @@ class Scale:
 
 
 def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> data.View[data.StructLayout]:
-    """Decode an operand's code in the selected format. Return the fields of the operand."""
     scale = Scale.of(unit)
     operand = Signal(scale.layout, name=f"operand_{name}")
     narrow = _narrow(m, unit.narrow, scale, name, code, select) if unit.narrow else None
@@ -162,7 +145,7 @@ def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> 
 def unpack_narrow(
     m: Module, formats: Sequence[Format], name: str, code: Value, select: Value
 ) -> data.View[data.StructLayout]:
-    """Decode an 8-bit code to a sign, an exponent and a significand that have the same widths for all 8-bit formats.
+    """Decode an 8-bit code to sign, exponent and significand, with the same widths for all 8-bit formats.
 
     If the select value is too large, the last format is selected.
     """

@@ -1,8 +1,7 @@
 """Results of a multi-format FPU that need no rounding, such as comparisons.
 
-Operations that need no rounding return one of two words, which a comparison of the operands a and c selects. The adder
-computes a - c exactly, and the sign of the difference gives the order. Operations without a comparison always select
-the first word.
+Such an operation returns one of two words, which a comparison of the operands a and c selects. The adder computes a - c
+exactly, and the sign of the difference gives the order.
 """
 
 from __future__ import annotations
@@ -26,10 +25,9 @@ View: TypeAlias = "data.View[data.StructLayout]"
 def others_layout(unit: MultiFpu) -> data.StructLayout:
     """Return the layout of the fields that choose an operation's result: the rounded sum or one of two words.
 
-    If all operations of the unit round their results, the layout is empty. If the field `rounded` is 1, the result is
-    the rounded sum. If `rounded` is 0, the order of the operands a and c selects one of the fields `if_less`,
-    `if_equal` and `if_greater`. If the selected field is 1, the result is the word `first`, and otherwise the word
-    `second`.
+    The layout is empty if all operations of the unit round their results. If `rounded` is 0, the order of the operands
+    a and c selects one of the fields `if_less`, `if_equal` and `if_greater`. If the selected field is 1, the result is
+    the word `first`, and otherwise the word `second`.
     """
     if all(op in SUMS for op in unit.operations):
         return data.StructLayout({})
@@ -41,15 +39,11 @@ class Others:
     """Logic of the decoding stage that drives the fields of `others_layout`."""
 
     def __init__(self, m: Module, unit: MultiFpu, ports: View, a: View, c: View, o: View) -> None:
-        """Store the decoded operands a and c.
-
-        In a unit whose operations never read operand c, the argument `c` is operand a.
-        """
+        # In a unit whose operations never read operand c, the argument `c` is operand a.
         self._m, self._unit, self._ports = m, unit, ports
         self._a, self._c, self._o = a, c, o
 
     def drive(self) -> None:
-        """Drive the words `first` and `second`, and the fields that select between them."""
         a, c, o = self._a, self._c, self._o
         first, second = Signal(self._unit.word, name="word_of_a"), Signal(self._unit.word, name="word_of_c")
         mask, nan = Signal(CLASS_BITS, name="class_mask"), Signal(self._unit.word, name="canonical_nan")
@@ -109,10 +103,7 @@ class Others:
         ]
 
     def _code(self, fmt: Format, name: str) -> Value:
-        """Return an operand's code.
-
-        If NaN boxing is used and the bits above the code are not all 1, return the canonical NaN.
-        """
+        # With NaN boxing, a code below bits that are not all 1 counts as the canonical NaN.
         word = self._ports[name]
         code = word[: fmt.bits]
         if not self._unit.nan_boxing or fmt.bits == self._unit.word:
@@ -122,7 +113,7 @@ class Others:
         return boxed
 
     def _canonical(self, fmt: Format, code: Value, operand: View) -> Value:
-        """Return the code of an operand, with all zeros and NaN values in the canonical form of the format.
+        """Return the code of an operand, with zeros and NaN values in the canonical form of the format.
 
         If the format has only one zero or one NaN, the sign of that zero or NaN is ignored.
         """
@@ -143,10 +134,7 @@ class Others:
         return Cat(*negative, *positive, a.signaling, a.nan & ~a.signaling)
 
     def _is_subnormal(self, fmt: Format) -> Value:
-        """Return whether operand a is subnormal, or denormal in HiFloat8.
-
-        If operand a is infinite, NaN or zero, the returned value has no meaning.
-        """
+        # If operand a is infinite, NaN or zero, the returned value has no meaning.
         magnitude = self._ports.a[: fmt.bits - 1]
         if isinstance(fmt, FixedFormat):
             return ~magnitude[fmt.fraction_bits :].any() if fmt.subnormals else Const(0)

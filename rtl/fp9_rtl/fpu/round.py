@@ -19,17 +19,15 @@ from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step
 
 TARGET = "a_format"
-"""Port that selects the target of a downcast if there are several targets."""
+"""Port that selects the target format of a downcast."""
 
 CODE_BITS = 8
-"""Width of an 8-bit operand's code."""
 
 
 class RoundFpu(Step):
-    """Round once. After rounding, handle overflow, underflow and NaN-Inf as the result format requires.
+    """Round once, and handle overflow, underflow and NaN-Inf as the result format requires.
 
-    If the input `downcast` is 1, the result is rounded to 8 bits, and saturates on overflow. In a downcast, the input
-    of the rounder is an exact number of the 16-bit format.
+    If the input `downcast` is 1, the result is rounded to 8 bits, and saturates on overflow.
     """
 
     name = "round"
@@ -93,10 +91,7 @@ class RoundFpu(Step):
                 ]
 
     def _pack(self, m: Module, rounded: Value, narrow: Value, kept: Value, overflow: Value) -> None:
-        """Drive the result. If `kept` is 1, the result's magnitude is the rounded magnitude.
-
-        If `kept` is 0, the result's magnitude is zero, the largest number, or NaN-Inf with all bits 1.
-        """
+        # If `kept` is 0, the result's magnitude is zero, the largest number, or NaN-Inf with all bits 1.
         i, bits = self.i, self._format.bits - 1
         number, ones, sign = Signal(), Signal(), Signal()
         m.d.comb += [

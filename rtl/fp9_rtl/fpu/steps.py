@@ -1,9 +1,8 @@
 """Datapath of the dual-format FPU: two 8-bit products or one 16-bit product, plus an addend.
 
-The 16-bit multiplier forms two 8-bit products at once. The first product is in the upper bits of the multiplier's
-output, and the second product is in the lower bits. A 16-bit product has twice the precision of an 8-bit product. The
-adder for two products also adds a 16-bit product, with a zero as second product. An upcast is the exact product of the
-8-bit number and 1, plus zero. A downcast passes the 16-bit number through the addend's path and rounds it to 8 bits.
+The 16-bit multiplier forms two 8-bit products at once, in the upper and lower bits of its output. An upcast is the
+exact product of the 8-bit number and 1, plus zero. A downcast passes the 16-bit number through the addend's path and
+rounds it to 8 bits.
 """
 
 from __future__ import annotations
@@ -26,11 +25,10 @@ from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums.pair import addition
 
 LANES = 2
-"""Number of 8-bit products in one operation."""
 
 
 def _is_merged(_: Fpu, fmt: Format) -> bool:
-    """Return whether a format has NaN-Inf, no subnormal numbers, and rounding with ties away, like HFP8 formats."""
+    """Return whether a format has NaN-Inf, no subnormal numbers, and rounding with ties away, like HFP8."""
     return fmt.nan_is_inf and fmt.flushes and fmt.default_rounding is Rounding.RNA
 
 
@@ -52,11 +50,9 @@ CIRCUITS = Circuits(
         Condition("engine.result.rounding", lambda _, value: value is Rounding.RNA, "rna", _SHARED),
     ),
 )
-"""Conditions on an fpu that its shared datapath requires."""
 
 
 def fpu_steps(unit: Fpu) -> list[Step]:
-    """Return all pipeline steps of the dual-format FPU."""
     decode = DecodeFpu(unit)
     multiply = MultiplyFpu(unit, decode.products)
     added = addition(unit.engine.result.format, multiply.o.shape())
@@ -69,13 +65,10 @@ def fpu_steps(unit: Fpu) -> list[Step]:
 
 
 def _factors(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of the factors that are decoded from input port a or b.
+    """Return the layout of the factors from port a or b. All exponents have the bias of the 16-bit format.
 
-    All exponents in the layout have the bias of the 16-bit format.
-
-    The field `wide` is the significand of a 16-bit number. The fields `narrow0` and `narrow1` hold the significands of
-    the two 8-bit numbers. Unused significands are 0. The fields of lane 0 hold either a 16-bit number or the first
-    8-bit number.
+    `wide` is the significand of a 16-bit number. `narrow0` and `narrow1` are the significands of two 8-bit numbers.
+    Unused significands are 0. The other fields of lane 0 belong to the 16-bit number or to the first 8-bit number.
     """
     lanes: dict[str, data.ShapeLike] = {}
     for lane in range(LANES):
@@ -91,8 +84,8 @@ def _where(value: Value, taken: Value) -> Value:
 class DecodeFpu(Step):
     """Decode the factors of the products that the selected operation computes.
 
-    In a downcast, all factors are zero. Each format has its own decoder. The significand is 0 in every decoder that the
-    selected operation or format does not use.
+    Each format has its own decoder, whose significand is 0 if the selected operation or format does not use it. In a
+    downcast, all factors are zero.
     """
 
     name = "decode"
@@ -126,8 +119,7 @@ class DecodeFpu(Step):
     def _factors(self, m: Module, name: str, wide: Value, narrow: Sequence[Value], one: Value) -> None:
         """Drive the factors of one port.
 
-        If the input `wide` is 1, the port's code is read as a 16-bit number. If the input `narrow[i]` is 1, the 8-bit
-        number in lane i of the port is used. The input `one` selects the number 1.
+        `wide` selects a 16-bit number, `narrow[i]` the 8-bit number in lane i, and `one` the number 1.
         """
         fmt, o = self._format, self.o[name]
         number = unpack_addend(m, fmt, self.i[name], f"wide_{name}")
@@ -149,11 +141,7 @@ class DecodeFpu(Step):
         ]
 
     def _decoded(self, m: Module, name: str, lane: int, taken: Value) -> data.View[data.StructLayout]:
-        """Return the 8-bit operand of a lane.
-
-        If the input `taken` is 0, the returned significand is 0. If `taken` is 0, the returned exponent of lane 0 is
-        also 0.
-        """
+        # If `taken` is 0, the significand is 0, and so is the exponent of lane 0.
         formats = {"a": self._unit.a, "b": self._unit.b}[name]
         bits = self._format.exponent_bits
         operand = Signal(operand_layout(range(1 << bits)), name=f"{name}{lane}")
@@ -180,9 +168,7 @@ class DecodeFpu(Step):
 class MultiplyFpu(Step):
     """Form both exact products with one multiplier and normalise them. Exponents have the result's bias.
 
-    In the multiplier, the lower rows of partial products use the second 8-bit significand of operand a. The upper rows
-    of partial products use the first 8-bit significand of operand a. If the 16-bit significands are 0, the multiplier's
-    output holds two separate 8-bit products.
+    If the 16-bit significands are 0, the multiplier's output holds two separate 8-bit products:
 
         bbbb......  x  aaaa......  ->  pppppppp............
         ......bbbb  x  ......aaaa  ->  ............pppppppp
@@ -221,10 +207,7 @@ class MultiplyFpu(Step):
         return m
 
     def _products(self, m: Module) -> tuple[Value, Value]:
-        """Return the second product and then the first product.
-
-        The second product is 0 if the selected operation has only one product.
-        """
+        # The second product comes first. It is 0 if the selected operation has only one product.
         a, b, pair = self.i.a, self.i.b, self.i.pair
         top = Const(0, self._wide - OPERAND_SIGNIFICAND_BITS)
         product = Signal(2 * self._wide)

@@ -1,7 +1,6 @@
 """Exact sum of a multi-format FPU: multiply, align, add, normalise.
 
-The term with the larger exponent keeps its position. The term with the smaller exponent is shifted right, as in
-`sums.adder`:
+The term with the smaller exponent is shifted right:
 
     larger    x.xxxxxxxxxxx|00|0
     smaller       x.xxxxxxx|gr|s     s: OR of all bits further right; g and r if `Scale.extra_bits` includes them
@@ -29,21 +28,20 @@ from fp9_rtl.sums.terms import signed_sum
 View: TypeAlias = "data.View[data.StructLayout]"
 
 ROUNDER_CHOICES = ("rounding", "target", "overflow", "random", "threshold", "reads_source")
-"""Fields that bypass the sum for the rounder."""
+"""Fields that only the rounder uses."""
 
 CHOICES = (*ROUNDER_CHOICES, "integer_format", "by_zero", "tag", "others")
-"""Fields that bypass the sum. The rounder and the last stage use these fields."""
+"""Fields that only the rounder and the last stage use."""
 
 
 def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
-    """Return the fields of the layout `i` whose names are in `CHOICES`."""
     return {name: i[name].shape for name in CHOICES if name in i.members}
 
 
 class MultiplyMulti(Step):
     """Form the exact product of two factors. The addend passes through.
 
-    In the product of two significands, the first bit has twice the weight of the product of both leading bits.
+    The first bit of the product has twice the weight of the product of both leading bits.
     """
 
     name = "multiply"
@@ -108,7 +106,6 @@ class MultiplyMulti(Step):
         ]
 
     def _dot(self, m: Module) -> None:
-        """Replace the product by the dot product."""
         o = self.o
         term, both_infinities, signaling = dot_term(m, self._unit, self.i.dot, o.c.sign, self._scale.sum_bias)
         self._replace(m, term)
@@ -205,10 +202,7 @@ class AddMulti(Step):
 
 
 class NormaliseMulti(Step):
-    """Normalise the sum and remove its leading 1, which the result does not store.
-
-    Select the result of operations that need no rounding.
-    """
+    """Normalise the sum and remove its leading 1, which the result does not store."""
 
     name = "normalise"
 
