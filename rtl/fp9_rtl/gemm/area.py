@@ -17,8 +17,7 @@ from fp9_rtl.synthesis.run import Progress, synthesise
 class TileArea:
     """Area in um2 and delay in ns of a matrix-product tile, for one synthesis mapping.
 
-    `element_um2` is the average area of an element: the tile's area divided by the number of elements. The average area
-    of an element includes the casts and the control logic. All figures except `element_um2` are for the whole tile.
+    `element_um2` is the tile's area, including casts and control logic, divided by the number of elements.
     """
 
     tile: str
@@ -31,7 +30,7 @@ class TileArea:
     delay_ns: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields of the object as plain values for JSON."""
+        """Return all fields as plain values for JSON."""
         return asdict(self)
 
 

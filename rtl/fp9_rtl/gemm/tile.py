@@ -30,22 +30,18 @@ from fp9_rtl.components import build, check_offered
 from fp9_rtl.export.verilog import component_verilog
 
 CODE_BITS = 8
-"""Number of bits in the code of a factor or a result."""
 
 MAX_SIDE = 64
-"""Largest number of rows or columns of a tile."""
 
 
 @dataclasses.dataclass(frozen=True)
 class GemmTile:
     """The specification of a tile with `rows` x `columns` accumulators.
 
-    `a` and `b` are the formats of the two operands. `engine` is the accumulator model of each element. `target` is the
-    format to which results are cast. `mac_stages` is the number of register stages of each `mac`. In each step, every
-    element adds `products` products to its sum.
+    `a` and `b` are the operand formats, `engine` is the accumulator model of each element, and `target` is the result
+    format. `mac_stages` is the number of register stages of each `mac`.
 
-    Raises ValueError for sizes and formats that a tile does not support, and for an accumulator that no `mac` unit
-    supports.
+    Raises ValueError for sizes, formats and accumulators that a tile does not support.
     """
 
     name: str
@@ -88,12 +84,9 @@ class GemmTile:
         overflow: Overflow = Overflow.SATURATE,
         name: str = "gemm",
     ) -> GemmTile:
-        """Return a tile whose elements are `unit`.
+        """Return a tile whose elements are `unit`. A `dot` or `fma` unit becomes the corresponding `mac` unit.
 
-        A `dot` or `fma` unit is replaced by the corresponding `mac` unit.
-
-        Raises the same errors as the constructor. Raises ValueError for a unit with a bias port, because a tile has no
-        bias ports.
+        Raises ValueError for a unit with bias ports, and for the same reasons as the constructor.
         """
         element = sum_of(unit)
         if element is None:
@@ -109,16 +102,16 @@ class GemmTile:
 
     @property
     def products(self) -> int:
-        """Return how many products each element of the tile adds to its sum in a step."""
+        """Number of products that each element adds to its sum per step."""
         return self.engine.step.products
 
     @property
     def row_bits(self) -> int:
-        """Return the number of operand bits that each row and each column of the tile receives per step."""
+        """Number of operand bits that each row and each column of the tile receives per step."""
         return CODE_BITS * self.products
 
     def period(self, steps: int) -> int:
-        """Return how many clock cycles after the start of a matrix product the next one can start.
+        """Return the number of clock cycles between the starts of two matrix products.
 
         Each matrix product has `steps` steps. The handshake never stalls.
         """
@@ -127,15 +120,11 @@ class GemmTile:
 
     @property
     def mac(self) -> Mac:
-        """Return the specification of the `mac` in every element."""
         return Mac(f"{self.name}_mac", self.a, self.b, self.engine, flags=False, stages=self.mac_stages)
 
     @property
     def cast(self) -> Cast:
-        """Return the specification of the cast at the bottom of each column.
-
-        Results are cast from the addend's format, which can represent all of them.
-        """
+        """Return the specification of the cast at the bottom of each column."""
         return Cast(f"{self.name}_cast", self.engine.addend_format, (self.target,), (self.rounding,), (self.overflow,))
 
 
@@ -160,16 +149,15 @@ def _members(tile: GemmTile) -> dict[str, wiring.Member]:
 class GemmComponent(wiring.Component):
     """The hardware of a matrix-product tile.
 
-    A step is accepted in a clock cycle in which `in_valid` and `in_ready` are both 1. If a step adds G products to each
-    sum, the input `a` holds G columns of matrix A. In the input `a`, the codes of row i begin at bit 8Gi, in the order
-    of the columns. With G products per step, the input `b` holds G rows of matrix B, and the codes of column j begin at
-    bit 8Gj. The inputs `a_format` and `b_format` select the formats of operands that have several formats. The input
-    `in_last` marks the last step. Pauses between steps are allowed.
+    A step is accepted in a clock cycle in which `in_valid` and `in_ready` are both 1. With G products per step, the
+    input `a` holds G columns of matrix A: the codes of row i begin at bit 8Gi, in the order of the columns. The input
+    `b` holds G rows of matrix B: the codes of column j begin at bit 8Gj. The inputs `a_format` and `b_format` select
+    the formats of operands that have several formats. The input `in_last` marks the last step. Pauses between steps are
+    allowed.
 
     A row of results is transferred in a clock cycle in which `out_valid` and `out_ready` are both 1. The output
-    `result` holds a row of results, with column j in bits 8j to 8j + 7. Row 0 comes first. The output `out_last` of the
-    tile is 1 while the last row of results is valid. The tile accepts the next matrix product after it has output the
-    last row.
+    `result` holds column j in bits 8j to 8j + 7. Row 0 comes first. The output `out_last` is 1 while the last row is
+    valid. The tile accepts the next matrix product after it has output the last row.
     """
 
     def __init__(self, tile: GemmTile) -> None:
@@ -194,10 +182,7 @@ class GemmComponent(wiring.Component):
         return m
 
     def _array(self, m: Module, taken: Value, begins: Value) -> tuple[list[list[Value]], Value]:
-        """Build the elements of the tile.
-
-        Return the sums of all elements, and a signal that is 1 when the last step has reached the last element.
-        """
+        """Build the elements. Return their sums, and a signal that is 1 when the last step reaches the last element."""
         ports: Any = self
         tile = self._tile
         control: dict[str, Value] = {"valid": taken, "first": begins}
@@ -230,11 +215,7 @@ class GemmComponent(wiring.Component):
         return token
 
     def _operate(self, m: Module, mac: Any, a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> None:
-        """Connect one `mac` of the tile to its operands.
-
-        In the first step of a matrix product, the new products replace the old sum. In later steps, the products are
-        added to the sum.
-        """
+        # In the first step of a matrix product, the new products replace the old sum.
         if not self._tile.engine.step.exact:
             m.d.comb += mac.c.eq(0)
         m.d.comb += [
@@ -249,7 +230,7 @@ class GemmComponent(wiring.Component):
                 m.d.comb += getattr(mac, f"{operand}_format").eq(token.format)
 
     def _drain(self, m: Module, taken: Value, arrived: Value, drains: Signal) -> Signal:
-        """Accept operands until the last step of a matrix product, then output the sums row by row.
+        """Accept operands until the last step, then output the sums row by row.
 
         Return the number of the current row.
         """
