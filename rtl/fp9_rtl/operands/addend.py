@@ -1,7 +1,4 @@
-"""Unpack 16- or 32-bit addends, and flush subnormal addends to zero.
-
-Addends are unpacked without shifting. Subnormal addends are flushed only if the accumulator model requires it.
-"""
+"""Unpack 16- or 32-bit addends, and flush subnormal addends to zero."""
 
 from __future__ import annotations
 
@@ -15,7 +12,6 @@ from fp9_rtl.parts.step import Step, forward
 
 
 def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend") -> data.View[data.StructLayout]:
-    """Return the fields of an addend's code, in a new signal called `name`."""
     fields = data.View(fields_layout(fmt), code[fmt.padding :])
     addend = Signal(addend_layout(fmt), name=name)
     lowest = fields.exponent == 0
@@ -37,10 +33,7 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
 
 
 def flush_addend(engine: Engine, i: data.StructLayout) -> list[Step]:
-    """Return a list with the datapath stage that flushes subnormal addends to zero.
-
-    If the accumulator keeps subnormal addends, or if the format has none, the list is empty.
-    """
+    """Return the datapath stage that flushes subnormal addends to zero, or an empty list if it is not needed."""
     fmt = engine.addend_format
     return [FlushAddend(fmt, i)] if engine.result.flush_addend and fmt.subnormals else []
 

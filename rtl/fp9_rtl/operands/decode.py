@@ -1,7 +1,4 @@
-"""Decode operands of at most 8 bits to sign, exponent and significand.
-
-The decoders can be switched to another operand format in each operation.
-"""
+"""Decode operands of at most 8 bits to sign, exponent and significand."""
 
 from __future__ import annotations
 
@@ -21,8 +18,7 @@ from fp9_rtl.parts.select import switch
 def places_above_exponent(formats: Sequence[Format]) -> int:
     """Return how many bits an aligned significand has above the bit with the weight 2^exponent.
 
-    For integer formats, return 1, because the significand of -128 needs a bit of weight 2. For floating-point formats,
-    return 0.
+    Integer formats have 1 such bit, because the significand of -128 needs a bit of weight 2.
     """
     return int(any(isinstance(fmt, ScaledInteger) for fmt in formats))
 
@@ -30,11 +26,10 @@ def places_above_exponent(formats: Sequence[Format]) -> int:
 class OperandDecoder(wiring.Component):
     """Combinational decoder from one code, right-aligned in eight bits, to the fields of an operand.
 
-    The input `select` chooses the format if there are several formats. In a unit with a bias port, the input
-    `extra_bias` is the value of the bias port, which changes the bias of hfp8_143. The decoded exponent is the true
-    exponent plus a constant, which saves adders in later stages. Subnormal numbers are normalised only if a later stage
-    needs normalised numbers. A subnormal number that is not normalised has leading zeros, and the lowest exponent of
-    its format. For NaN, infinity and zero, the exponent and the significand have no meaning.
+    The input `select` chooses the format. The input `extra_bias` changes the bias of hfp8_143. The decoded exponent is
+    the true exponent plus a constant, which saves adders in later stages. A subnormal number that is not normalised has
+    leading zeros, and the lowest exponent of its format. For NaN, infinity and zero, the exponent and the significand
+    have no meaning.
     """
 
     code: Signal
@@ -50,13 +45,11 @@ class OperandDecoder(wiring.Component):
         normalise: bool = True,
         aligned: bool = False,
     ) -> None:
-        """Build the ports.
+        """Build the ports. The exponent of `operand` is the true exponent plus `offset`.
 
-        The exponent of `operand` is the true exponent plus `offset`. `operand_layout` lists the fields.
-
-        If `aligned` is true and `normalise` is false, the exponent is the one at which an accumulator aligns the
-        number. For a subnormal number, the alignment exponent is the lowest exponent of its format. All integers of a
-        format are aligned at the same exponent. An aligned significand begins with `places_above_exponent` extra bits.
+        If `aligned` is true and `normalise` is false, subnormal numbers have the lowest exponent of their format, and
+        all integers of a format have the same exponent. An aligned significand begins with `places_above_exponent`
+        extra bits.
         """
         low, high = exponent_range(tuple(formats), bias_port)
         self._fraction_bits = significand_bits(formats) - 1
@@ -88,10 +81,7 @@ class OperandDecoder(wiring.Component):
         return m
 
     def _spread(self, m: Module) -> Value:
-        """Return the code with its sign in the top bit.
-
-        In the code of a narrower format, the bits between sign and exponent field are 0.
-        """
+        # In the code of a narrower format, the bits between sign and exponent field are 0.
         if all(fmt.bits == len(self.code) for fmt in self._formats):
             return self.code
         spread = Signal(len(self.code))
@@ -153,8 +143,8 @@ class OperandDecoder(wiring.Component):
         """Decode an integer like a floating-point number.
 
         All integers whose top magnitude bit is 1 are decoded as normal numbers with the same exponent. Smaller integers
-        count as subnormal numbers. The integer -128 is decoded as a normal number with the next higher exponent. If the
-        significand has an extra bit of weight 2, -128 sets this bit and has the same exponent as all other integers.
+        count as subnormal numbers. The integer -128 has the next higher exponent, unless the significand has an extra
+        bit of weight 2.
         """
         code, magnitude, beyond = self.code[: fmt.bits], Signal(fmt.bits, name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1
@@ -177,10 +167,7 @@ class OperandDecoder(wiring.Component):
         return field + (self._offset - fmt.bias)
 
     def _normalise(self, m: Module, fraction: Signal, exponent: Signal, subnormal: Signal) -> None:
-        """Shift the leading 1 of a subnormal operand out of its fraction.
-
-        A number with exponent field 0 has the same exponent as a number with exponent field 1.
-        """
+        # A number with exponent field 0 has the same exponent as a number with exponent field 1.
         normalised = Signal.like(fraction)
         bits = self._fraction_bits
         excess_zeros = Signal(range(bits))
@@ -208,8 +195,7 @@ def connect_ports(
 ) -> None:
     """Connect an operand decoder to the ports of its unit.
 
-    `code` is the name of the port that carries the operand's code. `name` is the operand (`a` or `b`) whose format and
-    bias ports are connected.
+    `code` is the port that carries the operand's code. `name` is the operand (`a` or `b`).
     """
     m.d.comb += decoder.code.eq(ports[code])
     if f"{name}_format" in ports.shape().members:

@@ -19,33 +19,26 @@ from fp9.formats import HiFloat8
 from fp9_rtl.parts.select import any_of
 
 MAGNITUDE_BITS = 7
-"""Number of bits of a code without its sign."""
 
 DENORMAL_BITS = 3
-"""Number of bits of the denormal field M."""
 
 EXPONENT_SIZE_BITS = 4
-"""Number of bits of the largest exponent's magnitude."""
+"""Width of the largest exponent's magnitude in bits."""
 
 
 @dataclass(frozen=True)
 class DotField:
-    """One row of HiFloat8's prefix code.
-
-    All HiFloat8 codes with the same dot field form one row, and `exponent_bits` is the length of their exponent field.
-    """
+    """All HiFloat8 codes with the same dot field. `exponent_bits` is the length of their exponent field."""
 
     prefix: str
     exponent_bits: int
 
     @property
     def fraction_bits(self) -> int:
-        """Return the number of fraction bits that the dot field and the exponent leave in a HiFloat8 code."""
         return MAGNITUDE_BITS - len(self.prefix) - self.exponent_bits
 
     @property
     def pattern(self) -> str:
-        """Return the pattern of the magnitude bits in all codes with the dot field of this row."""
         return self.prefix.ljust(MAGNITUDE_BITS, "-")
 
     @property
@@ -68,10 +61,7 @@ DOT_FIELDS = (DotField("11", 4), DotField("10", 3), DotField("01", 2), DotField(
 
 
 def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: Value) -> None:
-    """Decode a finite, non-zero magnitude code.
-
-    Drive the exponent of the number plus `offset`, and its fraction, left-aligned.
-    """
+    """Decode a finite, non-zero HiFloat8 magnitude to its exponent plus `offset` and its left-aligned fraction."""
     size = Signal(range(HiFloat8.DENORMAL_OFFSET + 1))
     negative = Signal()
     denormal = Signal()
@@ -99,18 +89,13 @@ def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: 
 
 
 def _signed(size: Signal, negative: Value) -> Value:
-    """Return `size`, negated if `negative` is 1.
-
-    Only the bits above the lowest 1 must be inverted, so XOR gates suffice and no adder is needed.
-    """
+    # Only the bits above the lowest 1 must be inverted, so XOR gates suffice and no adder is needed.
     inverted = [negative & (size[:place].any() if place else 0) for place in range(len(size) + 1)]
     return (Cat(size, Const(0, 1)) ^ Cat(inverted)).as_signed()
 
 
 def encode(m: Module, exponent: Value, kept: Value) -> Signal:
-    """Return the HiFloat8 code of a magnitude from its exponent and its fraction bits.
-
-    `kept` holds the fraction bits, right-aligned.
+    """Return the HiFloat8 code of a magnitude from its exponent and its right-aligned fraction bits.
 
     The exponent must be in the range from -23, which stands for zero, to 15.
     """
