@@ -1,8 +1,6 @@
 """Conditions that specification fields must meet if a unit is to have hardware.
 
-A unit has hardware only if it meets all conditions of its kind. Each condition restricts one field of the
-specification. A condition also supplies the words of its error message, and one row of the table in
-docs/units/conditions.md.
+A condition supplies an error message, and one row of the table in docs/units/conditions.md.
 """
 
 from __future__ import annotations
@@ -20,20 +18,19 @@ Kind = TypeVar("Kind", bound=Unit)
 class Condition(Generic[Kind]):
     """The values that the hardware accepts for one field of a specification.
 
-    If the field is a list, the condition holds if the hardware accepts every value in it.
+    If the field is a list, the hardware must accept every value in it.
     """
 
     field: str
     """Name of a field of the unit, or `engine.` followed by the name of an engine field."""
     fits: Callable[[Kind, Any], bool]
-    """Function that returns whether a unit's hardware accepts a value."""
+    """Function that returns whether the hardware of a unit accepts a value."""
     takes: str
     """Accepted values in words. The error message prints them after the word "give"."""
     reason: str
     """Why the hardware accepts no other values."""
 
     def misfits(self, unit: Kind) -> list[object]:
-        """Return the values of the unit's field that the hardware does not accept."""
         value: Any = unit
         for name in self.field.split("."):
             value = getattr(value, name)
@@ -49,7 +46,7 @@ class Circuits(Generic[Kind]):
     kind: type[Kind]
     conditions: tuple[Condition[Kind], ...]
     where: Callable[[Kind], bool] = lambda _: True
-    """Function that selects the units of the kind to which the conditions apply."""
+    """Function that selects the units to which the conditions apply."""
 
     def refusals(self, unit: Unit) -> Iterator[str]:
         """Yield an error sentence for each field whose value the hardware does not accept."""
@@ -68,5 +65,4 @@ def _given(field: str, values: list[object]) -> str:
 
 
 def is_absent(unit: object, value: object) -> bool:
-    """Return whether a field's value is None or False."""
     return value is None or value is False

@@ -1,7 +1,6 @@
 """Addition with end-around carry, for numbers in one's complement.
 
-The carry-out is added at the lowest bit. A tree of (generate, propagate) pairs computes the carry-out of the whole
-word. The tree also computes the carry into every bit, so no second adder is needed.
+A tree of (generate, propagate) pairs computes the carry-out and the carry into every bit, so no second adder is needed.
 """
 
 from __future__ import annotations
@@ -29,7 +28,7 @@ def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_i
 
 
 class _Tree:
-    """A node of the carry tree for the bits from `first` to `end` - 1, with a node for each half of these bits."""
+    """A node of the carry tree for the bits from `first` to `end` - 1."""
 
     def __init__(self, m: Module, generate: Value, propagate: Value, first: int, end: int) -> None:
         self._halves: tuple[_Tree, _Tree] | None = None
@@ -47,10 +46,7 @@ class _Tree:
         self._middle_name = f"carry_{middle}"
 
     def carries(self, m: Module, carry: Value) -> list[Value]:
-        """Return the carries into all bits that the node covers.
-
-        `carry` is the carry into the lowest bit of the node.
-        """
+        """Return the carries into all bits of the node. `carry` is the carry into its lowest bit."""
         if self._halves is None:
             return [carry]
         low, high = self._halves

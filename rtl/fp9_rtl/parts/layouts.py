@@ -1,6 +1,5 @@
 """Layouts of the fields that datapath stages pass to each other: unpacked numbers and flags.
 
-The width of an exponent field follows from the range of the exponent. The unit's formats determine all widths.
 Special flags override the other fields: `nan` has the highest priority, then `inf`, then `zero`.
 """
 
@@ -16,7 +15,7 @@ from fp9.formats.rounding import FLAG_BITS, Flags
 from fp9.units import OPERAND_SIGNIFICAND_BITS, Port
 
 PRODUCT_SIGNIFICAND_BITS = 2 * OPERAND_SIGNIFICAND_BITS
-"""Number of significand bits of an exact product. Both factors are 8-bit floating-point operands."""
+"""Significand width of an exact product of two 8-bit floating-point operands."""
 
 
 SPECIAL = {"inf": 1, "nan": 1, "invalid": 1}
@@ -80,5 +79,4 @@ def flags_layout() -> data.StructLayout:
 
 
 def ports_layout(ports: Iterable[Port]) -> data.StructLayout:
-    """Return the layout of the given data ports of a unit."""
     return data.StructLayout({port.name: signed(port.width) if port.signed else port.width for port in ports})

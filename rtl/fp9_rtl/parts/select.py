@@ -1,4 +1,4 @@
-"""Select a format, rounding mode or policy by the value of a port, and compute the OR of several values."""
+"""Select a format, rounding mode or policy by the value of a port."""
 
 from __future__ import annotations
 
@@ -24,10 +24,8 @@ def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Ch
 
 
 def at_most(select: Value, last: int) -> Value:
-    """Return the value of a select port, but at most `last`."""
     return select if last >= (1 << len(select)) - 1 else Mux(select > last, last, select)
 
 
 def any_of(values: Iterable[Value]) -> Value:
-    """Return the bitwise OR of several values. The OR of single bits is 1 if any bit is 1."""
     return functools.reduce(operator.or_, values)

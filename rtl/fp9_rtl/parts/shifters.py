@@ -8,10 +8,7 @@ from fp9_rtl.parts.select import any_of
 
 
 def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
-    """Return `value` shifted right by `distance`, and a sticky bit that is 1 if any lost bit is 1.
-
-    If the distance is at least the width of `value`, the result is 0.
-    """
+    """Return `value` shifted right by `distance`, and a sticky bit that is 1 if any lost bit is 1."""
     stages = min((len(value) - 1).bit_length(), len(distance))
     shifted, sticky = value, Const(0, 1)
     for stage in reversed(range(stages)):
@@ -30,8 +27,7 @@ def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value,
 def shift_left_normalising(m: Module, value: Value, limit: Value | None, only_last: Value) -> tuple[Value, Value]:
     """Shift `value` left until its top bit is 1. Return the shifted value and the distance.
 
-    `limit` is the largest distance. If `limit` is None and `only_last` is 1, the shift is at most one position, so
-    leading zeros remain.
+    `limit` is the largest distance. If `limit` is None and `only_last` is 1, the shift is at most one position.
     """
     if limit is not None:
         return _limited(m, value, limit)
@@ -65,12 +61,10 @@ def _limited(m: Module, value: Value, limit: Value) -> tuple[Value, Value]:
 
 
 def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, name: str) -> tuple[Value, Value]:
-    """Shift `value` right within a word of `width` bits, in which the value starts at the top.
+    """Shift `value` right from the top of a word of `width` bits. Return the result and a sticky bit.
 
-    Return the result, and a sticky bit that is 1 if any lost bit is 1.
-
-    The shifter has two stages. The first stage shifts the few bits of `value` by the low bits of the distance. The
-    second stage moves the result by a multiple of a power of two, with AND and OR gates instead of multiplexers.
+    The first stage shifts the few bits of `value` by the low bits of the distance. The second stage moves the result by
+    a multiple of a power of two, with AND and OR gates instead of multiplexers.
     """
     fine = min(len(distance), (len(value) - 1).bit_length())
     step = 1 << fine
@@ -101,14 +95,11 @@ def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, nam
 
 
 def shift_left_narrow(m: Module, value: Value, kept: int, furthest: int) -> tuple[Value, Value, Value]:
-    """Shift `value` left until its top bit is 1.
+    """Shift `value` left until its top bit is 1, by at most `furthest` positions.
 
-    Return the first `kept` bits of the shifted value, a sticky bit, and the shift distance.
-
-    The sticky bit is 1 if any bit after the kept bits is 1. The distance is at most `furthest`. Each stage drops the
-    low bits that later stages cannot shift up into the kept bits. The variable `bounded` is 1 while the distance so far
-    equals the upper bits of `furthest`. As long as `bounded` is 1, a stage may shift only if its bit in `furthest` is
-    1.
+    Return the first `kept` bits of the shifted value, a sticky bit of the other bits, and the distance. Each stage
+    drops the low bits that later stages cannot shift up into the kept bits. While the distance so far equals the upper
+    bits of `furthest` (`bounded`), a stage may shift only if its bit in `furthest` is 1.
     """
     taken: list[Value] = []
     sticky: Value = Const(0, 1)
