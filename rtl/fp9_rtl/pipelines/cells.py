@@ -1,8 +1,7 @@
-"""Group the cells of a Yosys netlist into operations.
+"""Group the cells of a Yosys netlist into operations, in which no pipeline register is placed.
 
-An operation is a group of cells that pipelining keeps together: no register is placed inside it. A sum of three numbers
-is kept together, because synthesis builds it with one carry chain. An increment of a long word is divided into several
-operations, so that a register can be placed between its parts.
+A sum of three numbers is one operation, because synthesis builds it with one carry chain. An increment of a long word
+is divided, so that a register can be placed between its parts.
 """
 
 from __future__ import annotations
@@ -17,7 +16,6 @@ Bit = int | str
 """A one-bit net by its number, or a constant as text: `0`, `1` or `x`."""
 
 INCREMENT_BITS = 16
-"""Maximum width of an increment that is not divided."""
 
 _SUMS = ("$add", "$sub")
 
@@ -32,20 +30,15 @@ class Cell:
 
     @property
     def drives(self) -> tuple[int, ...]:
-        """Return the output bits of the cell."""
         return tuple(bit for bit in self.ports["Y"] if isinstance(bit, int))
 
     @property
     def reads(self) -> tuple[int, ...]:
-        """Return the input bits of the cell, without duplicates."""
         bits = itertools.chain.from_iterable(bits for port, bits in self.ports.items() if port != "Y")
         return tuple(dict.fromkeys(bit for bit in bits if isinstance(bit, int)))
 
     def to_json(self, renamed: Mapping[int, int]) -> dict[str, Any]:
-        """Return the cell in Yosys' JSON.
-
-        In the returned JSON, output bits get the new numbers that `renamed` maps them to.
-        """
+        """Return the cell in Yosys' JSON, with the output bits renumbered by `renamed`."""
         output = [renamed.get(bit, bit) if isinstance(bit, int) else bit for bit in self.ports["Y"]]
         return {
             "type": self.kind,
@@ -73,7 +66,7 @@ def _cell(cell: Mapping[str, Any]) -> Cell:
 
 
 def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[list[Cell]]:
-    """Yield operations. If one sum drives only one other sum, both form one operation."""
+    """Yield operations. A sum that drives only one other sum is part of the same operation."""
     readers = Counter(bit for cell in cells for bit in cell.reads) + Counter(outputs)
     sums = {cell.ports["Y"]: cell for cell in cells if cell.kind in _SUMS and {readers[b] for b in cell.drives} == {1}}
     inner = {
@@ -92,10 +85,7 @@ def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[
 
 
 def _increments(cell: Cell, free: Iterator[int]) -> Iterable[Cell]:
-    """Divide the increment of a long word into increments of its parts, lowest bits first.
-
-    Return any other cell unchanged.
-    """
+    """Divide the increment of a long word into increments of its parts, lowest bits first."""
     y = cell.ports["Y"]
     step = cell.ports.get("B", ())
     top = "0" if len(step) > 1 or not cell.parameters.get("B_SIGNED") else "1"

@@ -1,7 +1,4 @@
-"""Divide a datapath into pipeline stages of equal delay.
-
-A pipeline register can be placed between any two operations.
-"""
+"""Divide a datapath into pipeline stages of equal delay."""
 
 from __future__ import annotations
 
@@ -33,11 +30,7 @@ class Stage(Step):
         o: data.StructLayout,
         gives: Sequence[Bit],
     ) -> None:
-        """Store the operations of the pipeline stage.
-
-        `reads` contains the input bits of the pipeline stage, in layout `i`. `gives` contains the output bits of the
-        pipeline stage, in layout `o`.
-        """
+        """Store the operations. `reads` are the input bits in layout `i`, and `gives` the output bits in layout `o`."""
         self.name = name
         self._operations, self._names, self._reads, self._gives = operations, names, reads, gives
         super().__init__(i, o)
@@ -87,10 +80,9 @@ def _by_name(bits: Iterable[int], names: Mapping[int, _Place]) -> dict[str, list
 
 
 def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
-    """Divide a chain of datapath stages into `stages` chains, so that registers can be placed between the chains.
+    """Divide a chain of datapath stages into `stages` chains, so that the slowest chain is as fast as possible.
 
-    The division minimises the delay of the slowest chain. If `stages` is at least 2, each returned chain contains a
-    single `Stage`.
+    Registers can be placed between the chains. If `stages` is at least 2, each chain is a single `Stage`.
     """
     if stages == 1:
         return [list(steps)]

@@ -1,7 +1,4 @@
-"""Elastic pipelines: register stages with valid/ready handshakes.
-
-An elastic pipeline neither loses nor repeats an operation, and can accept one operation in each clock cycle.
-"""
+"""Elastic pipelines: register stages with valid/ready handshakes."""
 
 from __future__ import annotations
 
@@ -33,25 +30,18 @@ class StreamComponent(wiring.Component):
 
 
 class ElasticStage(StreamComponent):
-    """A register stage whose input is ready if its register is empty or is emptied in the same clock cycle.
+    """A register stage that accepts an operation if its register is empty or is emptied in the same clock cycle.
 
     The output remains valid until the receiver accepts it. A reset empties the stage. Subclasses define what the
     register holds.
     """
 
     def give(self, m: Module, held: Value) -> None:
-        """Drive the output from the register `held`.
-
-        The input is `ready` if the register is empty or is emptied in the same clock cycle.
-        """
         m.d.comb += [self.i.ready.eq(~self.o.valid | self.o.ready), self.o.payload.eq(held)]
 
     @contextmanager
     def taken(self, m: Module) -> Iterator[None]:
-        """Open a context for assignments to registers that happen when the stage accepts an operation.
-
-        While the output waits for its receiver, the stage accepts no operation, and no register changes.
-        """
+        """Open a context for register assignments that happen only when the stage accepts an operation."""
         with m.If(self.i.ready):
             m.d.sync += self.o.valid.eq(self.i.valid)
         with m.If(self.i.ready & self.i.valid):
@@ -101,7 +91,7 @@ class Combinational(StreamComponent):
 class Pipeline(StreamComponent):
     """Several chains of datapath stages, with an elastic register after each chain.
 
-    The pipeline has as many clock cycles of latency as it has chains.
+    The latency in clock cycles is the number of chains.
     """
 
     def __init__(self, runs: Sequence[Sequence[Step]], clocking: Clocking = AS_EVER) -> None:

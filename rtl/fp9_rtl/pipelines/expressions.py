@@ -17,7 +17,6 @@ _ARITHMETIC: dict[str, Callable[[Value, Value], Value]] = {
     "$or": operator.or_,
     "$xor": operator.xor,
 }
-"""Operations that extend their operands to the width of the result."""
 
 _COMPARISONS: dict[str, Callable[[Value, Value], Value]] = {
     "$eq": operator.eq,
@@ -42,7 +41,7 @@ _SHIFTS: dict[str, Callable[[Value, Value], Value]] = {"$shl": operator.lshift, 
 def expression(cell: Cell, operands: dict[str, Value]) -> Value:
     """Return the output value of a cell, in the width of the output. The operands are unsigned.
 
-    Raises NotImplementedError for a cell that the datapaths of fp9 do not contain.
+    Raises NotImplementedError for an unsupported cell.
     """
     kind, width = cell.kind, len(cell.ports["Y"])
     if kind in _REDUCTIONS:

@@ -19,22 +19,18 @@ class FlowNetwork:
         self._left: list[int] = []
 
     def node(self) -> int:
-        """Add a node and return its number."""
         self._edges.append([])
         return len(self._edges) - 1
 
     def edge(self, start: int, end: int, capacity: int) -> None:
-        """Add an edge with a capacity, and next to it a reverse edge without capacity."""
+        """Add an edge with a capacity, and a reverse edge without capacity."""
         for node, to, left in ((start, end, capacity), (end, start, 0)):
             self._edges[node].append(len(self._to))
             self._to.append(to)
             self._left.append(left)
 
     def source_side(self) -> set[int]:
-        """Return the nodes that a minimum cut leaves on the side of the source.
-
-        If several cuts are minimal, return the one with the fewest nodes on the side of the source.
-        """
+        """Return the smallest set of nodes that a minimum cut leaves on the side of the source."""
         while True:
             level = self._levels()
             if self.SINK not in level:
@@ -42,7 +38,7 @@ class FlowNetwork:
             self._fill(level)
 
     def _levels(self) -> dict[int, int]:
-        """Return the distance from the source of every node that can be reached over edges with remaining capacity."""
+        """Return the distance from the source to each node reachable over edges with remaining capacity."""
         level = {self.SOURCE: 0}
         waiting = deque([self.SOURCE])
         while waiting:

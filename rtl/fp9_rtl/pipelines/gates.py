@@ -1,8 +1,8 @@
-"""Map each operation to gates, and compute the gate delays.
+"""Map each operation to gates with ABC, and compute the gate delays.
 
-ABC maps each operation separately, because a pipeline register may later separate two operations. ABC maps the
-operations with the script of delay-balanced synthesis, but without buffering and cell sizing. ABC uses a small built-in
-library with typical delays of osu018 cells.
+ABC maps each operation separately, because a pipeline register may later separate two operations. The script is that of
+delay-balanced synthesis, without buffering and cell sizing. The small built-in library has typical delays of osu018
+cells.
 """
 
 from __future__ import annotations
@@ -66,10 +66,7 @@ write_json gates.json
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A gate with its output net, its input nets and its delay.
-
-    The delay of a gate includes its fan-out within the same operation.
-    """
+    """A gate with its output net, its input nets and its delay, which includes the fan-out inside the operation."""
 
     output: int
     inputs: tuple[int, ...]
@@ -80,9 +77,8 @@ class Gate:
 class Gates:
     """The gates of all operations. `drivers` maps each net to the gate that drives the net.
 
-    A bit between two operations has two nets: an output net of its driver and an input net of its reader. `read` maps
-    each bit to the net at an operation's input, and `driven` maps it to the net at an operation's output. `load_delays`
-    holds the extra delay of each bit that results from its fan-out.
+    A bit between two operations has two nets: `driven` maps the bit to the output net of its driver, and `read` to the
+    input net of its reader. `load_delays` holds the extra delay of each bit that results from its fan-out.
     """
 
     drivers: Mapping[int, Gate]

@@ -33,8 +33,8 @@ write_json words.json
 class Operation:
     """A group of cells that pipelining keeps together, with drivers before readers.
 
-    The output of the last cell is the output of the operation. `reads` and `drives` are the bits that enter and leave
-    the operation, without constants. `gates` are in topological order.
+    `reads` and `drives` are the bits that enter and leave the operation, without constants. `gates` are in topological
+    order.
     """
 
     cells: tuple[Cell, ...]
@@ -45,10 +45,9 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Netlist:
-    """The operations of a datapath in topological order: each bit is driven before it is read.
+    """The operations of a datapath in topological order, with its input, output and named bits.
 
-    `inputs` are the bits of the first datapath stage's input fields. `outputs` are the bits of the last datapath
-    stage's output fields. `names` gives each named bit the name of its signal and its index within the signal.
+    `names` maps each named bit to its signal name and its index within the signal.
     """
 
     operations: tuple[Operation, ...]
@@ -59,7 +58,6 @@ class Netlist:
 
 
 def netlist(steps: Sequence[Step]) -> Netlist:
-    """Return the netlist of a chain of datapath stages."""
     return _netlist(to_rtlil(_Datapath(steps), _TOP))
 
 
@@ -73,10 +71,7 @@ def leaves(layout: data.Layout, prefix: str = "") -> Iterator[tuple[str, int]]:
 
 
 class _Datapath(wiring.Component):
-    """A component that contains a chain of datapath stages.
-
-    The ports get the names of the innermost fields of the input and output layouts.
-    """
+    """A component that contains a chain of datapath stages."""
 
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
@@ -134,10 +129,7 @@ def _port_bits(words: dict[str, Any], direction: str) -> tuple[Bit, ...]:
 
 
 def _names(words: dict[str, Any]) -> dict[int, tuple[str, int]]:
-    """Return the name of each named bit.
-
-    The bits of inputs have the input's name, and other bits have their shortest name.
-    """
+    # The bits of inputs have the input's name, and other bits have their shortest name.
     named: dict[int, tuple[str, int]] = {}
     taken: set[tuple[str, int]] = set()
     wires = [(name, wire["bits"]) for name, wire in words["netnames"].items() if not name.startswith("$")]

@@ -1,9 +1,7 @@
 """Assign operations to pipeline stages, for a short clock period and few registers.
 
-A short clock period has priority over a small number of registers. A path begins and ends at a port or register, and
-its length is the sum of its gate delays. For a given clock period, the earliest stage of an operation follows from the
-operations that drive its inputs. The latest stage of an operation follows from the operations that read its outputs.
-Within these limits, a minimum cut places each register boundary so that the fewest bits cross it.
+A short clock period has priority. For a given period, each operation has an earliest and a latest stage. Within these
+limits, a minimum cut places each register boundary so that the fewest bits cross it.
 """
 
 from __future__ import annotations
@@ -21,17 +19,14 @@ Stages = list[int]
 _Time = tuple[int, int]
 
 _NAMED, _UNNAMED = 4, 5
-"""Register cost of a bit: with a name in the source, and without.
+"""Register cost of a bit, with and without a name in the source.
 
 Named bits cost less, so that registers get meaningful names.
 """
 
 
 def place(netlist: Netlist, stages: int) -> Stages:
-    """Return a pipeline stage for every operation.
-
-    Among all assignments, the returned assignment makes the slowest stage as fast as possible.
-    """
+    """Return a pipeline stage for every operation, so that the slowest stage is as fast as possible."""
     anywhere = [1] * len(netlist.operations)
     low, high = 0, longest_path(netlist, anywhere)
     while low < high:
@@ -72,7 +67,7 @@ def _forward(
 def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) -> Stages | None:
     """Return the earliest stage of every operation, or None if more than `stages` stages are needed.
 
-    `floor[i]` is a stage before which operation i must not be placed.
+    `floor[i]` is the earliest permitted stage of operation i.
     """
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     placed = []
@@ -158,10 +153,7 @@ def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
 
 
 def _wires(netlist: Netlist) -> dict[tuple[int | None, frozenset[int | None]], int]:
-    """Group the bits by the operations that drive and read them, and return the register cost of each group.
-
-    None stands for a port.
-    """
+    """Return the register cost of the bits between each driver and its readers. None stands for a port."""
     driver = {bit: index for index, operation in enumerate(netlist.operations) for bit in operation.drives}
     readers: dict[int, set[int | None]] = {}
     for index, operation in enumerate(netlist.operations):
