@@ -1,9 +1,8 @@
 """Bounds on the difference between the results of quantising a number with two scales.
 
-A quantiser may try two scales for a block and compare their sums of squared errors. The bounds in this module determine
-the bit widths of the comparison of squared errors. The two candidate scales are the block's largest magnitude divided
-by two constants and rounded. A block therefore has only a few possible pairs of scales, and a number has only a few
-possible pairs of elements. Therefore, the squared errors under both scales differ far less than their size.
+A quantiser may try two scales for a block and compare their sums of squared errors. The bounds determine the widths of
+this comparison. A block has only a few possible pairs of scales, and a number only a few possible pairs of elements.
+Therefore, the squared errors under both scales differ far less than their size.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from fp9_rtl.quantisers.rules import tries
 class Apart:
     """Upper bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)|, where a number x is quantised to d1 or d2.
 
-    A number x is quantised to d1 with the first candidate scale, and to d2 with the second candidate scale. The unit of
-    d1 and d2 is the product of the smallest element, the last place of the first scale, and the tensor scale.
+    The unit of d1 and d2 is the product of the smallest element, the last place of the first scale, and the tensor
+    scale.
     """
 
     elements: int
@@ -52,7 +51,7 @@ def counts(element: Format) -> list[int]:
 
 @functools.cache
 def apart(unit: Quantiser) -> Apart:
-    """Return the bounds (`Apart`) that hold for every two different candidate scales of a quantiser unit."""
+    """Return the bounds that hold for every two different candidate scales of a quantiser unit."""
     differ = [
         (abs(second.number - first.number), first.number + second.number, min(first.high, second.high))
         for first, second in _elements(unit)
@@ -67,8 +66,7 @@ def apart(unit: Quantiser) -> Apart:
 def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
     """Yield each pair of quantised values that one number can have under two candidate scales.
 
-    A quantised value is the element times the scale. With each quantised value comes the interval of numbers that round
-    to it.
+    A quantised value is the element times the scale.
     """
     scale, smallest = unit.block.scale, unit.block.element.value_of(1)
     numbers = [scale.value_of(code) for code in range(scale.max_code + 1)]

@@ -1,13 +1,8 @@
 """Buffer for a block that arrives in several operations, until the block's scale is known.
 
-The registers that hold the stored block are reused for the next block. A register of the buffer is free as soon as its
-operation has left the buffer. In the clock cycle in which an operation leaves, its register can store an operation of
-the next block. The next block becomes the stored block when its last operation has arrived and the old block has left.
-
-    | register of the next operation | operation that leaves next | stored                                 |
-    |--------------------------------|----------------------------|----------------------------------------|
-    | w                              | w + lead, lead > 0         | yes: its register is free              |
-    | w                              | w                          | in the cycle in which operation w goes |
+The registers of the stored block are reused for the next block. In the clock cycle in which an operation leaves, its
+register can store an operation of the next block. The next block becomes the stored block when its last operation has
+arrived and the old block has left.
 """
 
 from __future__ import annotations
@@ -24,8 +19,8 @@ from fp9_rtl.quantisers.quantiser_steps import beside_scale, scaled_layout, scal
 class Block(StreamComponent):
     """Store a block's operations until the scale is known, then output the operations in order, with the scale.
 
-    The first operation of a block leaves the buffer one clock cycle after the last operation has arrived. Reset empties
-    the buffer and begins a new block.
+    The first operation of a block leaves one clock cycle after the last operation has arrived. Reset empties the buffer
+    and begins a new block.
     """
 
     def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:
@@ -70,10 +65,7 @@ class Block(StreamComponent):
         return m
 
     def _count(self, m: Module, lead: Signal, enters: Value, leaves: Value, ends: Value) -> None:
-        """Count by how many operations the buffer's output is ahead of its input.
-
-        `ends` is 1 if the operation at the output is the last of its block.
-        """
+        """Count by how many operations the buffer's output is ahead of its input."""
         with m.If(leaves & ends):
             m.d.sync += [self.o.valid.eq(0), lead.eq(0)]
         with m.Elif(leaves & ~enters):

@@ -1,9 +1,8 @@
 """Quantise to a format with few element codes: compare each number with one limit for each code.
 
 Each number x is quantised to the element nearest to x / (s t), with the block's scale s and the tensor scale t. The
-circuit does not divide: it multiplies the midpoints between elements by both scales, and compares x with the products.
-The products are exact, are computed once for each block, and are converted to codes of the source format. The code of
-each number is compared with the codes of the limits:
+circuit does not divide: it multiplies the midpoints between elements by both scales, once for each block. Each number
+is compared with the exact products:
 
     midpoint s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r      r: OR of all bits of the rest
     x reaches it if  x 0 > limit (ties down), or  x 1 > limit (ties up, to the even element)
@@ -37,12 +36,10 @@ def middles(block: BlockFormat) -> list[Fraction]:
 
 
 def limit_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Return the field names of the comparison limits that belong to the given candidate scale."""
     return tuple(f"{scale}_limit{number}" for number in range(1, unit.block.element.max_code + 1))
 
 
 def code_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
-    """Return the field names of the unsigned element codes that belong to the given candidate scale."""
     return tuple(f"{scale}_{name}" for name in unit.lane_names("element"))
 
 
@@ -112,7 +109,6 @@ class Named(Step):
 
 
 def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
-    """Return the values of all output ports for the given candidate scale, in port order."""
     special = i[scale] == unit.block.scale.nan_code(False)
     names = zip(unit.lane_names("x"), code_names(unit, scale), strict=True)
     return [i[scale], *(Mux(special, 0, Cat(i[code], i[x][-1])) for x, code in names)]
@@ -121,8 +117,8 @@ def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
 def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
     """Return the element's code without its sign bit, which equals the number of limits that `x` reaches.
 
-    `x` is a code of the source format without its sign bit. A binary search over the limits gives one bit of the code
-    in each comparison. In every comparison except the last, a tie rounds up, because the code below the limit is odd.
+    `x` is a code of the source format without its sign bit. A binary search gives one bit of the code per comparison.
+    In every comparison except the last, a tie rounds up, because the code below the limit is odd.
     """
     bits: list[Value] = []
     while limits:

@@ -1,7 +1,4 @@
-"""Datapath of the `quantiser` unit: find the largest magnitude, compute the scale, cast.
-
-If a block arrives in several operations, a buffer (module `block`) stores its numbers until the scale is known.
-"""
+"""Datapath of the `quantiser` unit: find the largest magnitude, compute the scale, cast."""
 
 from __future__ import annotations
 
@@ -35,7 +32,7 @@ def quantiser_steps(unit: Quantiser) -> list[Step]:
 def element_steps(unit: Quantiser) -> list[Step]:
     """Return the stages that compute the elements of one operation from its numbers and the block's scale.
 
-    Depending on the scale format, the returned stages cast each number, or compare each number with limits.
+    Depending on the scale format, the stages cast each number, or compare each number with limits.
     """
     if not unit.block.powers_of_two:
         limits = Limits(unit, scaled_layout(unit))
@@ -48,16 +45,14 @@ def element_steps(unit: Quantiser) -> list[Step]:
 
 
 def scaled_layout(unit: Quantiser) -> data.StructLayout:
-    """Return the layout of one operation: its numbers, the scale code, and the fields of `beside_scale`."""
     numbers = dict.fromkeys(unit.lane_names("x"), unit.source.bits)
     return data.StructLayout({**numbers, "scale": unit.block.scale.bits, **beside_scale(unit)})
 
 
 def beside_scale(unit: Quantiser) -> dict[str, int]:
-    """Return names and widths of the fields that later stages need in addition to the numbers and the scale.
+    """Return names and widths of the fields that later stages need beside the numbers and the scale.
 
-    The first field is the tensor scale. If the unit tries two scales, the fields also include the second scale and the
-    block's largest magnitude.
+    A unit that tries two scales also needs the second scale and the block's largest magnitude.
     """
     beside = {port.name: port.width for port in unit.inputs if port.name == "tensor"}
     if tries(unit):
@@ -96,7 +91,6 @@ def _chosen(
 def _powers_of_two(
     m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]
 ) -> list[dict[ScaleRule, Value]]:
-    """Return the scale code for each rule. A negative code means the smallest scale."""
     return [{rule: scale_code(m, amax, unit.source, unit.block, rule) for rule in unit.rules}]
 
 
@@ -196,7 +190,7 @@ class Elements(Step):
         return m
 
     def _code(self, result: Value) -> Value:
-        """Return the code of an element. Integer elements are converted from sign and magnitude to two's complement."""
+        # Integer elements are converted from sign and magnitude to two's complement.
         if not self._unit.block.element.twos_complement:
             return result
         return Mux(result[-1], -result[:-1], result)

@@ -1,8 +1,6 @@
 """Compute a block's floating-point scale: amax divided by two factors, rounded once.
 
-First, amax (the block's largest magnitude) is divided by the tensor scale. The quotient amax / tensor scale is then
-divided by the constant of the scale rule. Each division yields the first significand bits of the quotient, and a sticky
-bit for the remainder. After both divisions, the significand and the sticky bit are the same as for an exact quotient.
+Both divisions pass on a sticky bit for the remainder, so the result is the same as for an exact quotient.
 """
 
 from __future__ import annotations
@@ -26,8 +24,7 @@ from fp9_rtl.rounding.decision import rounds_up
 class Quotient:
     """A positive number, given by its leading significand bits, an exponent and a sticky bit.
 
-    The first bit of `significand` is the leading 1, and 2^`exponent` is the weight of this bit. If any bit below the
-    given significand bits is 1, `sticky` is 1.
+    The first bit of `significand` is the leading 1, whose weight is 2^`exponent`.
     """
 
     significand: Value
@@ -36,12 +33,11 @@ class Quotient:
 
 
 def tensor_fields(code: Value) -> data.View[data.StructLayout]:
-    """Return the sign, exponent and fraction fields of the tensor scale."""
     return data.View(fields_layout(TENSOR_SCALE), code)
 
 
 def is_usable(code: Value) -> Value:
-    """Return whether the tensor scale is usable, that is a positive normal number."""
+    """Return whether the tensor scale is a positive normal number."""
     tensor, largest = tensor_fields(code), TENSOR_SCALE.max_code >> TENSOR_SCALE.fraction_bits
     return ~tensor.sign & (tensor.exponent != 0) & (tensor.exponent <= largest)
 
@@ -60,10 +56,7 @@ def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: 
 
 
 def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, rounding: Rounding) -> Value:
-    """Return the scale code for the quotient `ratio` / `divisor`, rounded to the format of the scale.
-
-    The result saturates at the largest scale.
-    """
+    """Return the scale code for the quotient `ratio` / `divisor`, rounded and saturated at the largest scale."""
     kept = scale.precision + 1
     start = divisor / pow2(floor_log2(divisor))
     whole = len(ratio.significand)
@@ -83,10 +76,7 @@ def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, r
 
 
 def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
-    """Return how many significand bits of amax / tensor scale are needed to round the scale correctly.
-
-    The bits must suffice for every divisor in `divisors`.
-    """
+    """Return how many significand bits of amax / tensor scale are needed to round the scale correctly."""
     start = [divisor / pow2(floor_log2(divisor)) for divisor in divisors]
     return scale.precision + 2 + max(floor_log2(Fraction(number.denominator)) for number in start)
 
@@ -94,8 +84,7 @@ def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
 def _divided(m: Module, dividend: Value, divisor: Value, bits: int) -> tuple[Value, Value, Value]:
     """Return the first `bits` bits of dividend / divisor, a flag for a quotient below 1, and a sticky bit.
 
-    The first returned bit is the leading 1 of the quotient. The sticky bit is 1 if the division leaves a remainder. The
-    leading 1 of the dividend must be at the same bit position as the leading 1 of the divisor.
+    The leading 1 must be at the same bit position in dividend and divisor.
     """
     lower = Signal(name="lower")
     m.d.comb += lower.eq(dividend < divisor)

@@ -1,7 +1,4 @@
-"""Candidate scales of a block.
-
-Depending on the scale rule, a quantiser tries one or two candidate scales for a block.
-"""
+"""Candidate scales of a block: one or two, depending on the scale rule."""
 
 from __future__ import annotations
 
@@ -22,13 +19,10 @@ def tries(unit: Quantiser) -> tuple[Fraction, ...]:
 
 
 def scale_names(unit: Quantiser) -> tuple[str, ...]:
-    """Return the field names of a block's candidate scales, in the order of `tries`."""
+    """Return the field names of a block's candidate scales."""
     return _NAMES if tries(unit) else _NAMES[:1]
 
 
 def divisor_of(unit: Quantiser, rule: ScaleRule, turn: int) -> Fraction:
-    """Return the constant by which a scale rule divides amax to get the candidate scale with the index `turn`.
-
-    If the rule has a single scale, the constant is the same for every index.
-    """
+    """Return the constant by which a scale rule divides amax to get the candidate scale with the index `turn`."""
     return Fraction(rule.tries[turn]) if rule.tries else unit.block.divisor(rule)

@@ -1,9 +1,9 @@
 """Compute a block's power-of-two scale: amax divided by a rule's divisor, rounded once.
 
 Let the divisor be m 2^k and the largest magnitude amax be s 2^e, with significands m and s from 1 up to 2. The quotient
-then has the significand s/m if s >= m, and 2 s/m otherwise. To round the quotient to a power of two, it suffices to
-compare the significand s with constants. The guard bit is 1 if the significand of the quotient is at least 3/2. The
-sticky bit is 0 if the significand of the quotient is exactly 1 or 3/2.
+then has the significand s/m if s >= m, and 2 s/m otherwise. To round it to a power of two, it suffices to compare s
+with constants. The guard bit is 1 if the quotient's significand is at least 3/2. The sticky bit is 0 if it is exactly 1
+or 3/2.
 """
 
 from __future__ import annotations
@@ -45,8 +45,7 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 def _reaches_both_ends(block: BlockFormat) -> bool:
     """Return whether a scale can be derived from a subnormal amax, or can exceed the largest scale.
 
-    A subnormal amax and a too large scale need extra hardware. Neither case can occur in a block format with an element
-    of at least 2.
+    Neither can occur in a block format with an element of at least 2.
     """
     return block.power < 2
 
@@ -54,7 +53,7 @@ def _reaches_both_ends(block: BlockFormat) -> bool:
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
     """Return the exponent field of amax with one more bit for a carry, and the fraction of amax.
 
-    If the scale rule demands it, first round amax to the precision of the elements, with ties up.
+    If the scale rule demands it, amax is first rounded to the precision of the elements, with ties up.
     """
     rounded = Signal(len(amax) + 1)
     dropped = source.precision - block.element.precision if rule.amax_first else 0
@@ -64,10 +63,10 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 
 
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
-    """Return the code of amax. If amax is subnormal, shift its leading 1 out of the fraction.
+    """Return the code of amax, with the leading 1 of a subnormal amax shifted out of the fraction.
 
     The shift is exact if amax is at least half the smallest normal number. If amax is smaller still, the smallest scale
-    is used, so the fraction of amax may be replaced by 0.
+    is used, so the fraction may be replaced by 0.
     """
     if not _reaches_both_ends(block):
         return amax

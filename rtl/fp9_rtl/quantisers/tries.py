@@ -1,21 +1,19 @@
 """Compare two candidate scales of a block by their sums of squared errors.
 
-The scale with the smaller sum of squared errors is chosen; in a tie, the first scale is chosen. For numbers x, their
-elements e, the scale s and the tensor scale t, the squared error of the block is sum (x - e s t)^2. The circuit
-compares t s^2 sum e^2 - 2 s sum x e, which is smallest for the scale s with the smallest error. Both values are
-compared exactly, as integers:
+The scale with the smaller sum is chosen; in a tie, the first scale. For numbers x, their elements e, the scale s and
+the tensor scale t, the squared error of the block is sum (x - e s t)^2. The circuit compares t s^2 sum e^2 - 2 s sum x
+e, which is smallest for the scale s with the smallest error. Both values are compared exactly, as integers:
 
-* Elements are integer multiples of the smallest element. Both scales are integer multiples of the first scale's last
-  place. The tensor scale t is an integer multiple of its own last place.
-* If the element of a number x is not zero, x is only a few binades below amax, the largest magnitude of the block.
-  Numbers with a non-zero element are integer multiples of a power of two a fixed number of binades below amax.
+* Elements are integer multiples of the smallest element. Both scales are integer multiples of the first scale's
+  last place. The tensor scale t is an integer multiple of its own last place.
+* Numbers with a non-zero element are only a few binades below amax, the largest magnitude of the block. They are
+  integer multiples of a power of two a fixed number of binades below amax.
 * The second scale is better if t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1). The units of both
   sides differ by a power of two. Few powers are possible, because amax is about 2 to 9 times the product s t.
-* The circuit compares the magnitudes of both sides. If the left side is negative, the right side is negated. The tensor
-  scale t therefore multiplies an unsigned number, whose width the module `apart` computes.
+* The circuit compares the magnitudes of both sides. If the left side is negative, the right side is negated. The
+  tensor scale t therefore multiplies an unsigned number, whose width the module `apart` computes.
 
-If both scales have the same code, the first scale is chosen. Equal codes also occur if both scales are limited to the
-largest scale.
+If both scales have the same code, the first scale is chosen.
 """
 
 from __future__ import annotations
@@ -38,10 +36,10 @@ from fp9_rtl.quantisers.quotient import tensor_fields
 from fp9_rtl.quantisers.rules import scale_names, tries
 
 _FARTHEST = Fraction(3, 2)
-"""Largest ratio of an exact quotient to the scale to which it rounds, if the scale is neither zero nor the largest."""
+"""Largest ratio of an exact quotient to its rounded scale, if the scale is neither zero nor the largest."""
 
 _NEAREST = Fraction(1, 2)
-"""Smallest ratio of an exact quotient to the scale to which it rounds."""
+"""Smallest ratio of an exact quotient to its rounded scale."""
 
 
 class Better(Step):
@@ -108,7 +106,6 @@ def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]
 
 
 def _within(most: int) -> Signal:
-    """Return a signed signal that can hold every integer from -`most` to `most`."""
     return Signal(range(-most, most + 1))
 
 
@@ -120,24 +117,20 @@ def _significand(fmt: Format, code: Value) -> tuple[Value, Value]:
 
 
 def _field(unit: Quantiser, x: Value) -> Value:
-    """Return the biased exponent of a magnitude.
-
-    For a subnormal number, return the exponent of the smallest normal number.
-    """
+    # A subnormal number has the exponent of the smallest normal number.
     field = x[unit.source.fraction_bits :]
     return field + ~field.any()
 
 
 def _window(unit: Quantiser) -> int:
-    """Return how many binades below the block's largest magnitude a number can be if its element is not 0."""
+    """Return how many binades below the block's largest magnitude a number with a non-zero element can be."""
     return floor_log2(_FARTHEST * max(tries(unit)) / middles(unit.block)[0]) + 1
 
 
 class _Numbers:
     """The magnitudes of a block's numbers, each stored as a significand and a left shift.
 
-    All magnitudes are counted in units of one power of two. Numbers with a non-zero element are exact multiples of this
-    unit.
+    All magnitudes have a common unit, a power of two. Numbers with a non-zero element are exact multiples of this unit.
     """
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:
@@ -184,8 +177,7 @@ def _total(m: Module, values: Sequence[Value]) -> Value:
 def _places(unit: Quantiser) -> tuple[int, int, int]:
     """Return the constant part, minimum and maximum of the shift that aligns both sides of the comparison.
 
-    The shift is the constant part plus the exponent of amax, minus the exponents of the block's scale and the tensor
-    scale.
+    The shift is the constant part plus the exponent of amax, minus the exponents of both scales.
     """
     source, scale, element = unit.source, unit.block.scale, unit.block.element
     finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # factor 2, unit of x, smallest element
