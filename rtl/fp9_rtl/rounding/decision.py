@@ -10,10 +10,9 @@ from fp9.formats import Rounding
 def rounds_up_at_random(tail: Value, random: Value) -> Value:
     """Return whether a magnitude rounds up in stochastic rounding (numerics.md).
 
-    Stochastic rounding adds a random integer to the dropped bits. The magnitude rounds up if the sum carries into the
-    last kept bit. The circuit detects the carry by a comparison: the dropped bits must exceed the
-    inverted random bits. If all dropped bits are 0, the number is exact and is never rounded up. If more bits are
-    dropped than there are random bits, the lowest dropped bits are ignored.
+    Stochastic rounding adds a random integer to the dropped bits, and rounds up on a carry. The circuit detects the
+    carry by a comparison: the dropped bits must exceed the inverted random bits. If more bits are dropped than there
+    are random bits, the lowest dropped bits are ignored.
     """
     return tail[len(tail) - len(random) :] > ~random
 

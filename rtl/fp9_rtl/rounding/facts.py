@@ -1,7 +1,4 @@
-"""Derive facts about a unit's sums from its operand ranges.
-
-If a fact excludes a case, later datapath stages need no hardware for the case.
-"""
+"""Derive facts about a unit's sums from its operand ranges, to omit hardware for impossible cases."""
 
 from __future__ import annotations
 
@@ -17,9 +14,8 @@ class SumFacts:
     """Facts about the sum of all products and the addend, before and after it is rounded.
 
     `products` is the range of exponents that the leading bit of a non-zero product can have. `below_normal` means that
-    a sum with at least one non-zero product can be below the normal numbers of the result. For example, if all products
-    cancel, the sum equals the addend, which may be a subnormal number. `overflow` means that a finite sum can round to
-    more than the largest number.
+    a sum with a non-zero product can be below the normal numbers of the result. `overflow` means that a finite sum can
+    round to more than the largest number.
     """
 
     products: range
@@ -28,10 +24,7 @@ class SumFacts:
 
 
 def sum_facts(unit: Dot) -> SumFacts:
-    """Return what the operand ranges imply for the sums of one accumulation step.
-
-    For a unit that sums in chunks, the returned facts describe the steps within a chunk.
-    """
+    """Return what the operand ranges imply for the sums of one accumulation step."""
     a_low, a_high = exponent_range(unit.a, unit.bias_port)
     b_low, b_high = exponent_range(unit.b, unit.bias_port)
     products = range(a_low + b_low, a_high + b_high + 2)
@@ -40,10 +33,7 @@ def sum_facts(unit: Dot) -> SumFacts:
 
 
 def join_facts(engine: Engine) -> SumFacts:
-    """Return the facts about the addition that adds a chunk's sum to the running total.
-
-    In the returned facts, the field `products` describes the chunk's sum.
-    """
+    """Return the facts about the addition of a chunk's sum, here called `products`, to the running total."""
     chunk = engine.result.format
     smallest = floor_log2(chunk.value_of(chunk.smallest_code))
     exponents = range(smallest, chunk.highest_exponent + 1)
@@ -69,15 +59,14 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
 
 
 def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
-    """Return whether a sum can be a subnormal number of `fmt`, if at least one product is not zero."""
+    """Return whether a sum with a non-zero product can be a subnormal number of `fmt`."""
     return fmt.subnormals and facts.below_normal
 
 
 def rounds_addend(engine: Engine) -> bool:
     """Return whether the addend can have more fraction bits than the result.
 
-    An addend with more fraction bits than the result must be rounded even if all products are zero. An addend that is
-    rounded can become subnormal or can overflow.
+    Such an addend must be rounded even if all products are zero, and can become subnormal or overflow.
     """
     result, addend = engine.result.format, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

@@ -1,9 +1,8 @@
-"""Decide whether a magnitude rounds up in HiFloat8's hybrid rounding.
+"""Decide whether a magnitude rounds up in HiFloat8's hybrid rounding (HiF8 section 3, CANN `Cast`).
 
-Near 1 (exponents -3 to 3), hybrid rounding rounds to nearest, with ties away from zero. For all other exponents, hybrid
-rounding compares a fraction F with a threshold T. The fraction F consists of the dropped bits just below the last kept
-bit. The threshold T is not random: it consists of the lowest bits of the number before rounding. The magnitude rounds
-up if F is at least T (HiF8 section 3, CANN `Cast`).
+For exponents -3 to 3, hybrid rounding rounds to nearest, with ties away from zero. Otherwise it compares a fraction F,
+the dropped bits just below the last kept bit, with a threshold T. The threshold T is not random: it consists of the
+lowest bits of the number before rounding. The magnitude rounds up if F is at least T.
 """
 
 from __future__ import annotations
@@ -17,8 +16,8 @@ from fp9.units import Cast
 HYBRID_ZONES = data.StructLayout({"nearest": 1, "certain": 1, "never": 1})
 """Ranges of numbers for which the threshold does not decide.
 
-In the range `nearest`, ties round away from zero. In the range `certain`, the upper half of the top binade, every
-number rounds up. In the range `never`, far below the smallest number, no number rounds up.
+In `nearest`, ties round away from zero. In `certain`, the upper half of the top binade, every number rounds up. In
+`never`, far below the smallest number, no number rounds up.
 """
 
 
@@ -30,11 +29,7 @@ def hybrid_bits(unit: Cast) -> int:
 
 
 def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
-    """Return the threshold T with `width` bits.
-
-    The threshold T consists of the lowest bits of the source number, followed by ones in the lowest places.
-    `HiFloat8.threshold_bits` gives both numbers of bits.
-    """
+    """Return the threshold T: the lowest bits of the source number, followed by ones in the lowest places."""
     if not width:
         return Const(0, 0)
     read, ones = HiFloat8.threshold_bits(source)
@@ -42,10 +37,7 @@ def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
 
 
 def hybrid_up(zones: data.View[data.StructLayout], tail: Value, threshold: Value) -> Value:
-    """Return whether a magnitude rounds up in hybrid rounding.
-
-    If the threshold T is 0, hybrid rounding rounds up even an exact number.
-    """
+    """Return whether a magnitude rounds up in hybrid rounding. A threshold T of 0 rounds up even an exact number."""
     guard = tail[-1]
     drawn = (tail[len(tail) - len(threshold) :] >= threshold) | (zones.certain & guard)
     return (zones.nearest & guard) | (~zones.nearest & ~zones.never & drawn)

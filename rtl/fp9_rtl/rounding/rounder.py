@@ -1,8 +1,4 @@
-"""Round a normalised exact sum to the code of the result format, and raise the flags.
-
-A multiply-add rounds only in this module. The argument `facts` names cases that cannot occur, for which the rounder
-needs no hardware.
-"""
+"""Round a normalised exact sum to the code of the result format, and raise the flags."""
 
 from __future__ import annotations
 
@@ -22,10 +18,7 @@ from fp9_rtl.rounding.specials import packed_magnitude
 
 
 def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data.ShapeLike]) -> data.StructLayout:
-    """Return the input layout of the rounder.
-
-    The input has the significand of a normalised sum, its guard, round and sticky bits, and the fields in `passed`.
-    """
+    """Return the rounder's input layout: significand, guard, round and sticky bits, and fields in `passed`."""
     return data.StructLayout(
         {
             "significand": fmt.precision,
@@ -94,10 +87,7 @@ class Round(Step):
         return m
 
     def _rounded(self, m: Module, exponent: Value) -> Signal:
-        """Return the magnitude code after rounding.
-
-        If rounding carries out of the fraction, the exponent increases by 1.
-        """
+        # If rounding carries out of the fraction, the exponent increases by 1.
         i = self.i
         up = Signal()
         padding = Const(0, self._format.padding)
@@ -112,10 +102,7 @@ class Round(Step):
         return rounded
 
     def _tiny(self) -> Value:
-        """Return whether the result is tiny after rounding.
-
-        A result is tiny if it is below 2^emin after rounding with an unbounded exponent range.
-        """
+        """Return whether the result is below 2^emin after rounding with an unbounded exponent range."""
         if not can_be_subnormal(self._format, self._facts):
             return Const(0)
         i = self.i
@@ -129,20 +116,14 @@ class Round(Step):
         return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped
 
     def _instead_of_zero(self) -> Value:
-        """Return the code of the result for a sum whose magnitude rounds below the smallest number.
-
-        The code is the smallest number if the rounding mode rounds away from zero. Otherwise, the code is zero.
-        """
+        """Return the result code for a sum below the smallest number: the smallest number or zero."""
         if not any(self._rounding.keeps_nonzero(negative) for negative in (False, True)):
             return Const(0)
         kept = ~self.i.zero & keeps_nonzero(self._rounding, self.i.sign)
         return Mux(kept, self._format.smallest_code, 0)
 
     def _beyond(self, magnitude: Value, special: Value, overflow: Value) -> tuple[Value, Value]:
-        """Return the magnitude code of the result after overflow handling, and whether the result is infinite.
-
-        If the overflow policy saturates, an overflow gives the magnitude code of the largest number.
-        """
+        # If the overflow policy saturates, an overflow gives the magnitude code of the largest number.
         positive, negative = (self._policy.saturates(self._format, side) for side in (False, True))
         if not (positive or negative):
             return magnitude, special | overflow
