@@ -35,7 +35,7 @@ _SETS: dict[str, tuple[str, ...]] = {
     "hfp8_143 + hfp8_152": _HFP8,
     "e4m3 + e5m2 + hif8": (*_OCP, "hif8"),
 }
-"""Sets of formats that one unit supports: first each format of `_SINGLE` alone, then combinations of formats."""
+"""Sets of formats that one unit supports: single formats, then combinations."""
 
 _Names = Iterable["str | Format"]
 
@@ -315,7 +315,6 @@ STUDIES: dict[str, Study] = {
         _units(),
     )
 }
-"""Every study of this module, by name."""
 
 
 def study(name: str) -> Study:

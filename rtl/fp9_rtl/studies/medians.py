@@ -17,7 +17,6 @@ from fp9_rtl.synthesis.report import markdown_row, um2
 from fp9_rtl.synthesis.run import Progress, repeated_side_by_side
 
 ORDERS = 5
-"""Number of cell orders in which each unit is measured, including the original order."""
 
 
 def _staged(name: str, stages: int) -> Unit:
@@ -43,7 +42,6 @@ class Medians:
 
     @property
     def units(self) -> dict[str, Unit]:
-        """Return all units of the groups, including the reference units, by name."""
         return {unit.name: unit for units, reference in self.groups for unit in (*units, reference)}
 
 
@@ -86,14 +84,14 @@ def _rules(lanes: int) -> Medians:
 
 
 MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules(4))}
-"""The studies of medians, by name. `STUDIES` does not contain them."""
+"""The studies of medians, by name."""
 
 
 @dataclass(frozen=True)
 class MedianArea:
     """Area of a unit in um2: median, deviation, minimum and maximum over several random orders of the netlist's cells.
 
-    `delay_ns` is the median delay in ns over several random orders of the cells in the netlist.
+    `delay_ns` is the median delay.
     """
 
     unit: str
@@ -107,7 +105,6 @@ class MedianArea:
 
     @classmethod
     def of(cls, found: Repeats) -> MedianArea:
-        """Summarise the measurements of one unit with one mapping."""
         spread = (found.area_um2, found.area_deviation, min(found.areas_um2), max(found.areas_um2))
         return cls(found.top, found.library, found.mapping, *spread, found.delay_ns)
 
@@ -143,13 +140,11 @@ def write(study: Medians, found: Found, folder: Path) -> list[Path]:
 
 
 def as_json(found: Found) -> str:
-    """Return the medians, deviations and ratios of a study as the text of one JSON object."""
     areas, ratios = ([dataclasses.asdict(row) for row in rows] for rows in found)
     return json.dumps({"note": NOTE, "areas": areas, "ratios": ratios}, indent=1) + "\n"
 
 
 def page(study: Medians, found: Found) -> str:
-    """Return the results of a study of medians as a Markdown page."""
     ratios = [markdown_row(["unit", "over", "library", "mapping", "ratio", "least", "most", "delay ratio"])]
     ratios.append(markdown_row([*["---"] * 4, *["---:"] * 4]))
     for m in found[1]:

@@ -36,7 +36,6 @@ COLUMNS = (
     "library",
     "note",
 )
-"""Columns of the CSV file."""
 
 NOISE = (
     "Another order of a circuit's cells changes its area by up to 1 % (area-optimised) or 5 % (delay-balanced), as "
@@ -45,14 +44,13 @@ NOISE = (
 """Paragraph about synthesis variability, printed on every page."""
 
 INDEX = "README.md"
-"""File name of the page that lists the studies."""
 
 
 def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
-    """Write the page NAME.md, the data NAME.json and NAME.csv, and the chart NAME.svg to a folder.
+    """Write the page NAME.md, the data NAME.json and NAME.csv, and the chart NAME.svg. Return their paths.
 
     The chart is omitted if the study has no measured variant. `outcomes` are the results of one study, with one outcome
-    for each library. Return the paths of the written files.
+    for each library.
     """
     base = folder / outcomes[0].study.name
     texts = {".md": page(outcomes), ".json": as_json(outcomes), ".csv": as_csv(outcomes)}
@@ -130,10 +128,7 @@ def page(outcomes: Sequence[Outcome]) -> str:
 
 
 def index(studies: Iterable[tuple[str, str, str]]) -> str:
-    """Return the Markdown page that lists the studies.
-
-    `studies` holds the name, the title and the question of each study.
-    """
+    """Return the Markdown page that lists the studies, given the name, title and question of each."""
     lines = [f"- [{title}]({name}.md): {question}" for name, title, question in studies]
     intro = (
         "Each page answers one question with tables and a chart. `fp9 study` measures them, and also writes JSON and "

@@ -19,12 +19,11 @@ from fp9_rtl.synthesis.run import Progress
 
 
 def questions() -> dict[str, str]:
-    """Return the question of every study, by the study's name."""
     return {name: question for name, _, question in listed()}
 
 
 def listed() -> list[tuple[str, str, str]]:
-    """Return the name, title and question of every study. Studies that are not in `STUDIES` come last."""
+    """Return the name, title and question of every study."""
     submodules = (study_submodules.NAME, study_submodules.TITLE, study_submodules.QUESTION)
     plain, medians = (
         [(s.name, s.title, s.question) for s in studies] for studies in (STUDIES.values(), MEDIANS.values())
@@ -33,7 +32,6 @@ def listed() -> list[tuple[str, str, str]]:
 
 
 def check(names: Sequence[str]) -> None:
-    """Raise ValueError for the first name that is not the name of a study."""
     known = questions()
     for name in names:
         if name not in known:
@@ -46,11 +44,11 @@ def run(
     progress: Progress | None = None,
     libraries: Sequence[str | Library] = SIDE_BY_SIDE,
 ) -> dict[str, list[Path]]:
-    """Measure the named studies, write their pages to a folder, and return the written files by study name.
+    """Measure the named studies, or all, write their pages to a folder, and return the files by study name.
 
-    Without names, every study is measured. The page of a study compares the results in all libraries. The index page
-    lists every study in the folder. Raises ValueError for an unknown study name before any measurement. Raises
-    MissingTool if a library or Yosys is not installed, and OSError if the folder is not writable.
+    The page of a study compares the results in all libraries. The index page lists every study in the folder. Raises
+    ValueError for an unknown study name before any measurement. Raises MissingTool if a library or Yosys is not
+    installed, and OSError if the folder is not writable.
     """
     check(names)
     written = {}

@@ -19,7 +19,6 @@ class Chart(Enum):
     """Kinds of charts that a study can have."""
 
     BARS = "bars"
-    """Area and delay of each variant as bars."""
     LINES = "lines"
     """Area and delay as lines, with the variants in order on the x axis."""
     SCATTER = "scatter"
@@ -42,8 +41,8 @@ class Variant:
 class Study:
     """A question about hardware cost, and the units whose area and delay answer the question.
 
-    The first unit is the baseline. `axis` names the quantity on the x axis of a line chart. Raises ValueError for a
-    study without variants, for duplicate labels, and for an unknown label in `over`.
+    `axis` names the quantity on the x axis of a line chart. Raises ValueError for a study without variants, for
+    duplicate labels, and for an unknown label in `over`.
     """
 
     name: str
@@ -64,15 +63,14 @@ class Study:
             )
 
     def baseline(self, variant: Variant) -> str:
-        """Return the label of the variant with which `variant` is compared."""
         return variant.over or self.variants[0].label
 
 
 @dataclass(frozen=True)
 class Row:
-    """One measured variant, with its area and delay ratios to the variant `over`.
+    """One measured variant, with its area and delay ratios to the variant `over`, one for each mapping.
 
-    `ratios` has one ratio for each mapping. `ratios` is empty if the variant `over` was skipped.
+    `ratios` is empty if the variant `over` was skipped.
     """
 
     variant: Variant
@@ -83,10 +81,7 @@ class Row:
 
 @dataclass(frozen=True)
 class Outcome:
-    """Results of a study in one library.
-
-    `skipped` holds the label of each variant that was not measured, with the reason.
-    """
+    """Results of a study in one library. `skipped` holds each variant without hardware, with the reason."""
 
     study: Study
     rows: tuple[Row, ...]
@@ -94,12 +89,10 @@ class Outcome:
 
     @property
     def library(self) -> str:
-        """Return the name of the cell library in which the study was measured."""
         return self.rows[0].synthesis.library
 
     @property
     def mappings(self) -> tuple[str, ...]:
-        """Return the names of the mappings with which the study was measured."""
         return tuple(estimate.mapping for estimate in self.rows[0].synthesis.estimates)
 
 

@@ -22,13 +22,11 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 NAME = "submodules"
-"""Name of this study. `STUDIES` does not contain the study."""
 
 TITLE = "Area by submodule"
 QUESTION = "How much area does each submodule of each catalogue unit take?"
 
 COLUMNS = ("unit", "submodule", "mapping", "area_um2", "library", "note")
-"""Columns of the CSV file."""
 
 
 def measure(
@@ -66,7 +64,6 @@ def write_chart(found: Sequence[Breakdown], folder: Path) -> Path:
 
 
 def page(found: Sequence[Breakdown]) -> str:
-    """Return the study of submodule areas as a Markdown page."""
     libraries = _libraries(found)
     heads = ["unit", "library", "submodules", "all", "flat", "all / flat"]
     lines = [markdown_row(heads), markdown_row(["---", "---", "---", "---:", "---:", "---:"])]
@@ -89,7 +86,6 @@ def page(found: Sequence[Breakdown]) -> str:
 
 
 def as_json(found: Sequence[Breakdown]) -> str:
-    """Return the submodule areas of every unit as the text of one JSON object."""
     return json.dumps({"question": QUESTION, "note": NOTE, "units": [as_record(b) for b in found]}, indent=1) + "\n"
 
 
@@ -135,7 +131,7 @@ def _stack(axes: Axes, found: Sequence[Breakdown], names: Sequence[str]) -> None
 
 
 _COLOURS = 10
-"""Number of colours in a chart. After the last colour, the colours repeat with the next hatch pattern of `_HATCHES`."""
+"""Number of colours in a chart. Further bars repeat the colours with other hatch patterns."""
 
 _HATCHES = ("", "//", "..", "xx")
 
