@@ -1,17 +1,16 @@
 """Add a product and an addend exactly: align, add, normalise.
 
-The adder does not round; bits that are shifted out become one sticky bit. The adder keeps the term with the larger
-exponent in place, and shifts the other term right:
+The adder does not round. It keeps the term with the larger exponent in place, and shifts the other term right:
 
     larger    1.xxxxxxxxxxx|00|0
     smaller       1.xxxxxxx|gr|s     s: OR of all bits further right
 
 Three extra bits are enough: at an alignment distance of two or more, the sum loses at most one leading bit.
 
-If a sum with a non-zero product is never subnormal, the adder treats product and addend as normalised numbers. To find
-the larger of two normalised numbers, the adder compares the exponents and leading bits, so the difference is never
-negative. A subnormal addend can be smaller than the product although its exponent is larger. If sums can be subnormal,
-the adder negates a negative difference, and the normaliser stops at the lowest exponent.
+If a sum with a non-zero product is never subnormal, the adder treats both terms as normalised numbers, and compares
+exponents and leading bits, so the difference is never negative. A subnormal addend can be smaller than the product
+although its exponent is larger. If sums can be subnormal, the adder negates a negative difference, and the normaliser
+stops at the lowest exponent.
 """
 
 from __future__ import annotations
@@ -33,10 +32,6 @@ EXTRA_BITS = 3
 
 
 def significand_bits(fmt: FixedFormat, product: int = PRODUCT_SIGNIFICAND_BITS) -> int:
-    """Return the width in bits of the longer significand of product and addend.
-
-    `product` is the width of the product's significand in bits.
-    """
     return max(fmt.precision, product)
 
 
@@ -107,10 +102,7 @@ class Align(Step):
         return distance, product_larger
 
     def _classify(self, m: Module, addend: data.View[data.StructLayout], product_larger: Value) -> None:
-        """Drive the sign, the flag `subtract` and the flags for NaN, infinity and an invalid operation.
-
-        NaN has priority over infinity, and infinity has priority over a finite sum.
-        """
+        # NaN has priority over infinity, and infinity has priority over a finite sum.
         product, o = self.i.product, self.o
         opposite = product.sign ^ addend.sign
         invalid = product.invalid | (product.inf & addend.inf & opposite)
@@ -199,10 +191,7 @@ class Normalise(Step):
 
 
 def addition(engine: Engine, facts: SumFacts, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that add the fields `product` and `c` of layout `i`.
-
-    The output of the last stage is the rounder's input.
-    """
+    """Return the datapath stages that add the fields `product` and `c`, up to the rounder's input."""
     align = Align(engine.addend_format, facts, i)
     add = Add(engine.result.format, facts, align.o.shape())
     return [align, add, Normalise(engine.result.format, facts, add.o.shape())]

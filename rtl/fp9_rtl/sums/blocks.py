@@ -20,14 +20,13 @@ from fp9_rtl.sums.terms import classify, signed_sum
 
 
 def block_names(unit: Dot, size: int) -> tuple[str, ...]:
-    """Return the names of the fields that hold the sums of blocks with `size` products each."""
     return unit.lane_names("product")[: unit.products // size]
 
 
 def sum_bits(unit: Dot, size: int) -> int:
     """Return the number of magnitude bits in the exact sum of `size` products.
 
-    Bit 0 of the sum's magnitude has the weight of the lowest bit that a product can have.
+    Bit 0 has the weight of the lowest bit that a product can have.
     """
     return product_range(unit.a, unit.b, unit.bias_port).signed_bits(size) - 1
 
@@ -41,21 +40,15 @@ def scaled_places(unit: Dot, size: int) -> int:
 
 
 def exact_ends(unit: Dot) -> tuple[str, ...]:
-    """Return the names of the fields that only exact sums need: `("zero_sign",)`, or () for sums in a window.
-
-    The field `zero_sign` holds the sign that the exact sum has if it is zero.
-    """
+    """Return the names of the fields that only exact sums need: the sign of a sum that is zero."""
     return ("zero_sign",) if unit.engine.window.width is None else ()
 
 
 class SumBlocks(Step):
     """Add the products of each block exactly, and output each sum as a magnitude and a sign.
 
-    A block's flag `zero` is 1 if all its products are zero.
-
-    The field `zero_sign` holds the sign that the exact sum of all blocks has if it is zero. If all products are zeros
-    of the same sign, the zero sum has this sign. If positive and negative products cancel, the rounding mode determines
-    the sign of the zero.
+    A block's flag `zero` is 1 if all its products are zero. The field `zero_sign` is the sign of the total sum if it is
+    zero: the common sign of all products if they are zeros, and otherwise the sign that the rounding mode demands.
     """
 
     name = "sum"

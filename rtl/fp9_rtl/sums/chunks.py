@@ -3,8 +3,8 @@
     products -> step -> step -> ... -> (+) -> result
                +0 ^                     ^ c
 
-The accumulation steps of a chunk are separate adders in series. In an accumulator (`mac` unit), a single adder with a
-register does all accumulation steps. An accumulator (`mac`) uses from this module only the final addition to the total.
+The accumulation steps of a chunk are separate adders in series. A `mac` unit, whose single adder does all steps, uses
+only the final addition to the total.
 """
 
 from __future__ import annotations
@@ -28,8 +28,7 @@ from fp9_rtl.sums.adder import addition
 def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
     """Return the datapath stages that sum a chunk of products, and add the sum to the total `c`.
 
-    The function `step` takes the layout of its inputs, and returns the datapath stages of one accumulation step. The
-    layout contains the products and the addend `c`.
+    The function `step` takes the layout of the products and `c`, and returns the stages of one accumulation step.
     """
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]
@@ -111,8 +110,7 @@ def interleaved(engine: Engine) -> list[list[int]]:
 def join_steps(engine: Engine) -> list[Step]:
     """Return the datapath stages that add the sum of a chunk of products to the running total.
 
-    The inputs `chunk` and `c` of the stages are the codes of the chunk's sum and of the total. The outputs are the
-    result and flags.
+    The inputs `chunk` and `c` are the codes of the chunk's sum and of the total.
     """
     facts, unpack = join_facts(engine), UnpackChunk(engine)
     added = addition(engine.joining, facts, unpack.o.shape())
@@ -122,9 +120,8 @@ def join_steps(engine: Engine) -> list[Step]:
 class UnpackChunk(Step):
     """Unpack the code of a chunk's sum into the fields of a product.
 
-    The unpacked exponent has the bias of the format of the running total. A subnormal sum is normalised if the format
-    of the total has lower exponents or no subnormals. A sum that stays subnormal has the lowest exponent of the format
-    of the chunk's sum.
+    The exponent has the bias of the total's format. A subnormal sum is normalised if the total's format has lower
+    exponents or no subnormals. Otherwise it keeps the lowest exponent of its own format.
     """
 
     name = "unpack"

@@ -65,7 +65,6 @@ CIRCUITS = (
     *window.CIRCUITS,
     *scaled.CIRCUITS,
 )
-"""Conditions that a unit's sum must meet so that fp9 can generate its hardware."""
 
 
 def is_fixed_point(unit: Dot) -> bool:
@@ -75,7 +74,7 @@ def is_fixed_point(unit: Dot) -> bool:
 
 
 def has_integers(unit: Dot) -> bool:
-    """Return whether an operand format has more significand bits than 8-bit floating point, as integer formats can."""
+    """Return whether an operand format has more significand bits than 8-bit floating point, as integers can."""
     return significand_bits((*unit.a, *unit.b)) > OPERAND_SIGNIFICAND_BITS
 
 
@@ -99,10 +98,7 @@ def is_pair(unit: Dot) -> bool:
 
 
 def dot_steps(unit: Dot) -> list[Step]:
-    """Return all datapath stages of an `fma` or `dot` unit, from the input ports to the result.
-
-    If the unit sums its products in chunks, the stages contain all accumulation steps of one chunk.
-    """
+    """Return all datapath stages of an `fma` or `dot` unit, from the input ports to the result."""
     if unit.engine.chunk.length is not None:
         return _chunk_steps(unit)
     products = product_steps(unit, ("c",))
@@ -126,10 +122,9 @@ def _chunk_steps(unit: Dot) -> list[Step]:
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """Return the datapath stages from the input ports to the exact products.
 
-    The datapath stages forward the ports named in `passed` unchanged. Products are normalised only if the sum uses
-    neither fixed point nor an addition window. If the addend is added outside the window, the stages also compute the
-    truncated sum of the products. If the unit has scales, the stages also multiply the products, or the sum of the
-    products, by the scales.
+    The ports named in `passed` are forwarded unchanged. Products are normalised only if the sum uses neither fixed
+    point nor an addition window. If the addend is added outside the window, the stages also compute the truncated sum
+    of the products. Scales are applied too.
     """
     if unit.scale is not None:
         aligned = unit.engine.window.width is not None and unit.engine.step.group is None
@@ -153,10 +148,7 @@ def _windowed_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...])
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that add the products and `c`, round once, and output the result and flags.
-
-    The inputs of the datapath stages are the addend `c` and the outputs of `product_steps`.
-    """
+    """Return the datapath stages that add the products and `c`, round once, and output the result and flags."""
     return [*flush_addend(unit.engine, i), *_sum_steps(unit, i)]
 
 

@@ -1,13 +1,11 @@
 """Keep the multiplier's inputs constant if a factor is zero (IBM's zero bypass, HFP8 4.2).
 
-In a unit with enough pipeline stages, a register holds the significands and exponents of both factors. If the product
-is zero, the register keeps the factors of an earlier operation:
+In a unit with enough pipeline stages, a register keeps the factors of an earlier operation if the product is zero:
 
     decode -> register -> multiply -> mask -> ...      signs and special flags always pass
 
-A mask stage after the multiplier sets the product to zero. In a unit with fewer pipeline stages, AND gates before the
-multiplier set both factors to zero if their product is zero. Gating applies only if both factors are finite, so 0 x Inf
-and 0 x NaN are computed as usual.
+The mask stage sets the product to zero. In a unit with fewer stages, AND gates before the multiplier set both factors
+to zero. Gating applies only if both factors are finite, so 0 x Inf and 0 x NaN are computed as usual.
 """
 
 from __future__ import annotations
@@ -26,10 +24,7 @@ _GATED = ("significand", "exponent")
 
 
 def stages_before_sum(unit: Dot) -> int:
-    """Return the number of register stages before the accumulation loop.
-
-    If the unit has no accumulation loop, return the number of all its register stages.
-    """
+    """Return the number of register stages before the accumulation loop, or of all stages without a loop."""
     if not unit.has_state:
         return unit.stages
     return unit.stages - (1 if unit.engine.chunk.length is None else 2)
@@ -40,17 +35,11 @@ holds: Hook[[], bool] = Hook(
     {Dot: lambda unit: unit.gate_zeros and not unit.engine.step.exact and stages_before_sum(unit) > 1},
     otherwise=lambda unit: False,
 )
-"""Return whether a register holds the factors.
-
-The register needs one pipeline stage, and the multiplier another one.
-"""
+"""Return whether a register holds the factors. The register and the multiplier each need a pipeline stage."""
 
 
 def product_steps(unit: Dot, decode: DecodeOperands, multiply: Multiply) -> list[Step]:
-    """Return the datapath stages from the input ports to the products.
-
-    If the field `gate_zeros` is true, the stages keep the multiplier's inputs constant for zero products.
-    """
+    """Return the datapath stages from the input ports to the products, with gating if the unit asks for it."""
     if not unit.gate_zeros:
         return [decode, multiply]
     if holds(unit):
@@ -114,8 +103,8 @@ class MaskZeros(Step):
 class HeldFactors(ElasticStage):
     """Decode the operands into an elastic register, which keeps the previous factors if a product is zero.
 
-    The first operation after a reset is always stored, because the register still holds no factors. Without an initial
-    store, a simulator would propagate the register's unknown bits to the result.
+    The first operation after a reset is always stored. Otherwise, a simulator would propagate the register's unknown
+    bits to the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

@@ -17,7 +17,7 @@ from fp9_rtl.rounding.facts import SumFacts
 def operand_offset(formats: tuple[Format, ...]) -> int:
     """Return the exponent bias of decoded operands: the bias of the format with the widest exponent field.
 
-    If all formats are integers, choose the bias so that the exponent of an operand's first bit is 0.
+    For integer formats alone, the exponent of an operand's first bit is 0.
     """
     fixed = [fmt for fmt in formats if isinstance(fmt, FixedFormat)]
     if fixed:
@@ -79,9 +79,8 @@ class DecodeOperands(Step):
 class Multiply(Step):
     """Form the exact product of each pair of operands.
 
-    A normalised product begins with its leading 1, and its exponent is the exponent of the leading 1. Normalisation is
-    omitted if an addition window sums the products. If a product is not normalised, its first bit may be 0. Without
-    normalisation, the exponent of a product belongs to its first bit, and does not depend on the significands.
+    A normalised product begins with its leading 1. If an addition window sums the products, they are not normalised:
+    the first bit of a product may be 0, and its exponent does not depend on the significands.
     """
 
     name = "multiply"

@@ -8,16 +8,15 @@ are sorted by exponent. Bit positions count down from the leading bit of the fir
     second    xxxxxxxxxxx                 |            never truncated where it can cancel the first
     third             xxxxxxxxxxx  ...    | xxxxx      truncated only if it is far below the sum of the first two
 
-* The sum of the first two terms is either 0 or at least 2^(-p-1). If the third term loses bits by truncation, it is
-  below 2^(-p-3). The window therefore holds all bits of the sum that are needed to round it correctly.
-* If the first two terms cancel to 0, the sum is the third term, of which no bit is lost.
-* If truncation removes bits of the second term, it also removes bits of the third term. The second and the third term
-  together are then below 2^(-p-3), so the sum rounds to the first term. The inexact flag depends on whether the second
-  and the third term cancel each other.
+The sum of the first two terms is either 0 or at least 2^(-p-1). If the third term loses bits by truncation, it is below
+2^(-p-3), so the window holds all bits that correct rounding needs. If the first two terms cancel to 0, the sum is the
+third term, of which no bit is lost.
 
-The module supports only rounding to nearest. The module does not support directed rounding, which can round the total
-to a neighbour of the first term. No product may be below the result's normal numbers, because the module has no right
-shift for subnormal results.
+If truncation removes bits of the second term, it also removes bits of the third term. Both together are then below
+2^(-p-3), so the sum rounds to the first term. The inexact flag depends on whether they cancel each other.
+
+Directed rounding is not supported, because it can round the total to a neighbour of the first term. No product may be
+below the result's normal numbers, because there is no right shift for subnormal results.
 """
 
 from __future__ import annotations
@@ -38,25 +37,21 @@ HEADROOM = 2
 
 
 def window_bits(fmt: FixedFormat) -> int:
-    """Return the width of the addition window in bits, without the sticky bit."""
     return 2 * significand_bits(fmt) + 2
 
 
 def term_layout(significand: int, exponents: range) -> data.StructLayout:
-    """Return the layout of a product or addend whose significand has `significand` bits.
-
-    The field `exponent` is the exponent of the first significand bit.
-    """
+    """Return the layout of a product or addend. `exponent` is the exponent of the first significand bit."""
     return data.StructLayout({"significand": significand, "exponent": exponents, "sign": 1})
 
 
 class AlignPair(Step):
     """Find the term with the largest exponent, and shift the two other terms right.
 
-    For each shifted term, one sticky bit collects the bits that were shifted out. If one of the shifted terms lost
-    bits, `cut` is 1 and `cut_term` is this term before the shift. If both shifted terms lost bits and do not cancel,
-    `both_cut` is 1. The first product may have a longer significand than the second product only if the second product
-    is zero. A term that can cancel loses no bits if its significand has at most two thirds of the window's width.
+    For each shifted term, one sticky bit collects the bits that were shifted out. If a shifted term lost bits, `cut` is
+    1 and `cut_term` is this term before the shift. If both lost bits and do not cancel, `both_cut` is 1. The first
+    product may have a longer significand than the second product only if the second product is zero. A term that can
+    cancel loses no bits if its significand has at most two thirds of the window's width.
     """
 
     name = "align"
@@ -113,7 +108,7 @@ class AlignPair(Step):
         return m
 
     def _product(self, m: Module, lane: int) -> data.View[data.StructLayout]:
-        """Return a product as a term. The exponent of a zero product is set below all other exponents."""
+        # The exponent of a zero product is set below all other exponents.
         product = self.i[f"product{lane}"]
         term = Signal(self._term, name=f"term{lane}")
         m.d.comb += [
@@ -185,10 +180,7 @@ class AddPair(Step):
 
 
 def addition(fmt: FixedFormat, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that add `product0`, `product1` and `c` of layout `i`.
-
-    The output of the last stage is the rounder's input.
-    """
+    """Return the datapath stages that add `product0`, `product1` and `c`, up to the rounder's input."""
     align = AlignPair(fmt, i)
     add = AddPair(fmt, align.o.shape())
     return [align, add, NormaliseSum(fmt, HEADROOM, add.o.shape())]

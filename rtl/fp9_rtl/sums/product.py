@@ -14,11 +14,10 @@ from fp9_rtl.rounding.rounder import Round, drive_significand, rounder_layout
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 _BELOW = 3
-"""Minimum number of bits that rounding needs below the result's last place: guard, round and sticky."""
+"""Number of bits that rounding needs below the result's last place: guard, round and sticky."""
 
 
 def product_steps(unit: Mul) -> list[Step]:
-    """Return the datapath stages from the operands to the rounded product."""
     facts = product_facts(unit)
     decode = DecodeOperands(unit, ())
     multiply = Multiply(unit, facts, decode.o.shape(), ())

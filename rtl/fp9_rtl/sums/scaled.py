@@ -2,11 +2,9 @@
 
     products in fixed point -> sum -> times the scales -> normalise -> + c -> one rounding
 
-A block sum times its scales is exact, and a multiply-add adds it to the addend. If a scaled sum is below the result's
-lowest exponent, it is shifted right, and the lost bits become a sticky bit. After the right shift, the sum still has
-enough bits to be rounded correctly. Blocks with different scales are first added in fixed point (module `blocks`). The
-addend is added last, so an accumulator repeats only this addition in each cycle. `CIRCUITS` lists the conditions under
-which scaled sums have hardware.
+If a scaled sum is below the result's lowest exponent, it is shifted right, and the lost bits become a sticky bit. The
+sum still has enough bits to be rounded correctly. The addend is added last, so an accumulator repeats only this
+addition in each cycle.
 """
 
 from __future__ import annotations
@@ -153,9 +151,9 @@ CIRCUITS = (
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages from products and scales to one scaled sum, or to the terms of an addition window.
+    """Return the datapath stages from products and scales to one scaled sum, or to the terms of a window.
 
-    The datapath stages forward the fields named in `passed` unchanged.
+    The fields named in `passed` are forwarded unchanged.
     """
     if unit.engine.window.width is not None:
         return scaled_terms(unit, i, passed)
@@ -169,10 +167,7 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that add the scaled products and `c`, round once, and output the result and flags.
-
-    The inputs of the datapath stages are the addend `c` and the outputs of `product_steps`.
-    """
+    """Return the datapath stages that add the scaled products and `c`, round once, and output the result and flags."""
     if unit.engine.window.width is not None:
         return window.sum_steps(unit, i)
     bias = unit.engine.result.format.bias

@@ -15,7 +15,6 @@ from fp9_rtl.sums.adder import EXTRA_BITS
 
 
 def scale_names(unit: Dot) -> tuple[str, ...]:
-    """Return the names of the scale ports of the operands `a` and `b`."""
     return (*unit.scale_names("a"), *unit.scale_names("b"))
 
 
@@ -34,10 +33,7 @@ class ScaledTerm:
         self.layout = product_layout(range(max(lowest, 1), max(first.stop, 2)), width)
 
     def drive(self, m: Module, product: data.View[data.StructLayout], exact: Value, first: Value, zero: Value) -> None:
-        """Drive the significand and the exponent of `product`.
-
-        If the input `zero` is 1, the significand of the product is 0.
-        """
+        """Drive the significand and the exponent of `product`. If `zero` is 1, the significand is 0."""
         aligned = Cat(Const(0, len(product.significand) - self._bits), exact)
         normalised, shift = shift_left_normalising(m, aligned, None, Const(0))
         exponent, moved = first - shift, normalised
@@ -59,8 +55,7 @@ class ScaledTerm:
 class ScaleFields:
     """Hardware that decodes scale codes to exponent fields and significands, and recognises NaN and zero.
 
-    A scale has the value significand * 2^(field + `offset`), with the exponent field of its code. The first bit of the
-    significand has weight 1.
+    A scale has the value significand * 2^(field + `offset`). The first bit of the significand has weight 1.
     """
 
     def __init__(self, fmt: Format) -> None:
@@ -79,7 +74,7 @@ class ScaleFields:
         return 2 * self.precision if self.precision > 1 else 0
 
     def times(self, exact: Value, significands: Sequence[Value], zero: Value) -> Value:
-        """Return the magnitude `exact` multiplied by the significands of two scales. Return 0 if a scale is zero."""
+        """Return the magnitude `exact` multiplied by the significands of two scales."""
         if self.product_bits:
             return exact * (significands[0] * significands[1])
         return exact & ~zero.replicate(len(exact)) if self._format.has_zero else exact
@@ -87,8 +82,7 @@ class ScaleFields:
     def first_place(self, unit: Dot, bits: int) -> range:
         """Return the range of exponents that the first bit of a scaled sum with `bits` bits can have.
 
-        The product of the two smallest scales has the smallest exponent, and the product of the two largest scales has
-        the largest exponent. The exponents have the result's bias.
+        The exponents have the result's bias.
         """
         ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
         at_zero = ulp + bits - 1 + 2 * (self.offset - self.precision + 1) + unit.engine.result.format.bias

@@ -48,8 +48,8 @@ def classify(
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
     """Add all infinite products in order, and return two flags for a remaining infinity: positive and negative.
 
-    The products are processed in order. Two opposite infinities set both flags. If both flags are set, a later infinity
-    clears the flag of the opposite sign. If both flags are set at the end of a run of `run` products, they stay set.
+    Two opposite infinities set both flags. If both flags are set, a later infinity clears the flag of the opposite
+    sign. If both flags are set at the end of a run of `run` products, they stay set.
     """
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):
@@ -69,9 +69,9 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
 def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tuple[Value, Value]:
     """Return the sum of the terms as a magnitude with `bits` bits and a flag for a negative sum.
 
-    Each term is a pair of magnitude and sign. The adder works in one's complement: it inverts negative numbers and a
-    negative sum, and adds the carry-out at the lowest bit. The adder inverts a number without adding 1, so a sticky bit
-    at the lowest position is still correct after inversion.
+    Each term is a pair of magnitude and sign. The adder works in one's complement, with the carry-out added at the
+    lowest bit. It inverts a number without adding 1, so a sticky bit at the lowest position is still correct after
+    inversion.
     """
     if len(terms) == 1:
         return Cat(terms[0][0], Const(0, bits - len(terms[0][0]))), terms[0][1]
@@ -86,10 +86,7 @@ def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tu
 
 
 def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
-    """Reduce three numbers to two numbers with the same sum, with end-around carry.
-
-    Return one or two numbers unchanged.
-    """
+    """Reduce three numbers to two numbers with the same sum, with end-around carry."""
     if len(rows) < 3:
         return list(rows)
     x, y, z = rows
@@ -118,10 +115,7 @@ class NormaliseSum(Step):
         super().__init__(i, rounder_layout(fmt, range(lowest, exponents.stop + headroom), beside))
 
     def rounding_bits(self, m: Module, below: Value) -> Value:
-        """Return the bits that decide the rounding.
-
-        `below` holds the bits of the sum below the last bit of the result.
-        """
+        """Return the bits that decide the rounding, from the bits below the last bit of the result."""
         return below
 
     def elaborate(self, platform: object) -> Module:

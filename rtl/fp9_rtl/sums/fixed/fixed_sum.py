@@ -17,7 +17,7 @@ from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """Return the datapath stages from the input ports to the exact products, without normalisation.
 
-    The datapath stages forward the ports named in `passed` unchanged.
+    The ports named in `passed` are forwarded unchanged.
     """
     decode = DecodeOperands(unit, passed, normalise=False)
     multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise=False, bias=product_bias(unit))

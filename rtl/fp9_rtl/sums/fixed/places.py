@@ -1,7 +1,4 @@
-"""Bit positions of an exact fixed-point sum, and facts about the rounding of the sum.
-
-The docstring of the module `sum` shows a picture of the bit positions.
-"""
+"""Bit positions of an exact fixed-point sum, and facts about the rounding of the sum."""
 
 from __future__ import annotations
 
@@ -17,9 +14,8 @@ class Window:
     """Bit positions of a fixed-point sum. Each position is given by the exponent of its weight.
 
     The bits of the products occupy the positions from `ulp` to `top` - 1. The leading bit of the addend is never placed
-    above `addend_highest`. If `far` is true, an addend can be larger than any number in the addition window. If `cut`
-    is true, the addend can have bits below the window's lowest bit position, `lowest`. All addend bits below `lowest`
-    become one sticky bit.
+    above `addend_highest`. If `far` is true, an addend can be larger than any number in the window. If `cut` is true,
+    the addend can have bits below `lowest`, which become one sticky bit.
     """
 
     lowest: int
@@ -32,7 +28,7 @@ class Window:
 
     @property
     def bits(self) -> int:
-        """Return the width of the addition window in bits, including the sticky bit if the window has one."""
+        """Return the width of the addition window in bits, including its sticky bit."""
         return self.highest - self.lowest + 1 + self.cut
 
     @property
@@ -52,7 +48,6 @@ def product_bias(unit: Dot) -> int:
 
 
 def window_of(unit: Dot) -> Window:
-    """Return the bit positions of the exact sum in a `dot` unit."""
     products = product_range(unit.a, unit.b, unit.bias_port)
     fmt = unit.engine.addend_format
     top = products.ulp + products.signed_bits(unit.engine.step.products) - 1
@@ -69,7 +64,7 @@ def window_of(unit: Dot) -> Window:
 
 
 def register_window(unit: Mac) -> Window:
-    """Return the bit positions of the sum in a Kulisch accumulator. A Kulisch accumulator has no addend."""
+    """Return the bit positions of the sum in a Kulisch accumulator, which has no addend."""
     fmt = unit.engine.result.format
     ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
     top = ulp + unit.sum_bits
@@ -77,7 +72,7 @@ def register_window(unit: Mac) -> Window:
 
 
 def register_facts(unit: Mac, window: Window) -> SumFacts:
-    """Return facts about the rounding of a Kulisch accumulator: whether its value can be subnormal or can overflow.
+    """Return whether the value of a Kulisch accumulator can be subnormal or can overflow when it is rounded.
 
     The value can fill the whole register.
     """
@@ -87,7 +82,7 @@ def register_facts(unit: Mac, window: Window) -> SumFacts:
 
 
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
-    """Return facts about the rounding of an exact sum: whether the sum can be subnormal or can overflow.
+    """Return whether an exact sum can be subnormal or can overflow when it is rounded.
 
     The sum is either a multiple of the weight of the window's lowest bit, or the addend alone.
     """

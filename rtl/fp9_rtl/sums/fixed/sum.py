@@ -1,26 +1,24 @@
 """Add any number of products and an addend exactly in fixed point.
 
-Each product is shifted to its bit position in a field that holds the sum of all products. Products are not sorted, not
-aligned with each other and not normalised. The addend has a larger exponent range than the products. The sum of field
-and addend needs a window that is slightly wider than the field:
+Each product is shifted to its bit position in a field that holds the sum of all products. The sum of field and addend
+needs a window that is slightly wider than the field:
 
     position   highest       top            ulp      lowest
                   | outside   |    field     | outside  | sticky
     products                  |xxxxxxxxxxxxxx|          |
     addend     xxx|xxxxxxxxx  |   xxxxxxxxx  | xxxxxxxxx| xxx
 
-* If the addend reaches above `highest`, the products' sum is below a quarter of the addend's last place.
-  An addend above `highest` is moved down to `highest`, because its true distance does not affect the rounding.
-* Addend bits below `lowest` are worth less than half of the products' last place, and become one sticky bit.
-  The lost addend bits can move the leading bit of the products' sum by at most one position.
-  If the products cancel, the result is the addend with all its bits.
+If the addend reaches above `highest`, the products' sum is below a quarter of the addend's last place. The addend is
+then moved down to `highest`, because its true distance does not affect the rounding.
 
-The adder covers only the products' field. The adder works with signs relative to the addend's sign, so it inverts
-products but never the addend. If all bits of the addend are inside the field, the adder adds in one's complement, like
-`terms.signed_sum`. If some addend bits are outside the products' field, the adder works in two's complement. In two's
-complement, the sign of each product is added as a carry at the lowest bit. If the sum in the field is negative, it
-borrows from the addend's bits above the field. If no addend bits lie above the products' field, a negative sum is
-inverted, and the addend bits below the field are negated.
+Addend bits below `lowest` are worth less than half of the products' last place, and become one sticky bit. They can
+move the leading bit of the sum by at most one position. If the products cancel, the result is the addend with all its
+bits.
+
+The adder works with signs relative to the addend's sign, so it inverts products but never the addend. If all bits of
+the addend are inside the field, the adder adds in one's complement. Otherwise it adds in two's complement, with the
+sign of each product as a carry at the lowest bit. If the sum in the field is negative, it borrows from the addend's
+bits above the field. Without such bits, a negative sum is inverted, and the addend bits below the field are negated.
 """
 
 from __future__ import annotations
@@ -51,12 +49,9 @@ def placed_product(
 ) -> Signal:
     """Return the significand of a product, shifted to its bit position in a signal with `bits` bits.
 
-    A negative product is inverted.
-
-    Bit 0 of the returned signal has the weight of the lowest bit that a product can have. A shifter moves the product
-    by its exponent modulo 2^fine, where 2^fine is at least the width of the significand. After this shifter, a selector
-    moves the product by a multiple of 2^fine. If the exponent field of the product is short, there is no selector. The
-    returned signal is wide enough to hold all bits of the shifted product.
+    A negative product is inverted. Bit 0 has the weight of the lowest bit that a product can have. A shifter moves the
+    product by its exponent modulo 2^fine, and a selector then moves it by a multiple of 2^fine, where 2^fine is at
+    least the width of the significand.
     """
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
@@ -91,11 +86,9 @@ def placed_product(
 def _moved_by_less_than(
     m: Module, product: data.View[data.StructLayout], negative: Value, fine: int, dropped: int, name: str
 ) -> Value:
-    """Return the significand of a product, shifted left by the product's exponent modulo 2^fine.
+    """Return a product's significand, shifted left by its exponent modulo 2^fine. A negative product is inverted.
 
-    A negative product is inverted.
-
-    The lowest `dropped` bits of the shifted significand are never used, so they are omitted.
+    The lowest `dropped` bits are never used, so they are omitted.
     """
     moved: Value = product.significand ^ negative.replicate(len(product.significand))
     for stage in range(fine):
@@ -198,8 +191,8 @@ class Place(Step):
 class Add(Step):
     """Add the two numbers in the products' field, and combine the sum with the addend's bits outside the field.
 
-    The sum has a separate sign, and its magnitude begins at the lowest bit position of the addition window. If the
-    products cancel and the addend lost bits, the output `alone` is 1, and the result is the addend.
+    The sum has a separate sign. If the products cancel and the addend lost bits, the output `alone` is 1, and the
+    result is the addend.
     """
 
     name = "add"
@@ -241,8 +234,7 @@ class Add(Step):
 class Normalise(Step):
     """Shift the leading 1 of a sum to the top, and convert the bits below to guard, round and sticky bits.
 
-    Bit 0 of the input `sum` has the weight of the addition window's lowest bit position. If `alone` is 1, the products
-    have cancelled, so the sum is the addend.
+    If `alone` is 1, the products have cancelled, so the sum is the addend.
     """
 
     name = "normalise"

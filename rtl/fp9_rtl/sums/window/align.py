@@ -1,19 +1,16 @@
 """Add terms in a window of K fraction bits below the largest exponent of the terms.
 
-The circuit truncates all bits of a product or addend that lie below the addition window. Significands are not
-normalised before alignment. In the picture of the addition window, products have two integer bits and six fraction
-bits. The exponent of a product is the sum of the exponents of its two factors. A subnormal operand is aligned with the
-lowest exponent of its format.
+Significands are not normalised before alignment. The exponent of a product is the sum of the exponents of its two
+factors. A subnormal operand is aligned with the lowest exponent of its format. Bits below the window are truncated:
 
     exponent     +1  0 | -1 ...           -K |
     product      x   x | xxxxxx              |
     product 2            xxx  xxxxx          |
     addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   truncated
 
-Non-zero truncated bits make the result inexact. Truncation toward zero only drops bits. With the truncation mode `jam`,
-the last kept bit becomes 1 if a dropped bit is 1. The truncation mode `floor` rounds each negative number down: it
-subtracts 1 in the window's last bit if the number loses bits. An extra operand of the adder holds the total that floor
-truncation subtracts.
+Non-zero truncated bits make the result inexact. With the truncation mode `jam`, the last kept bit becomes 1 if a
+dropped bit is 1. The mode `floor` rounds each negative number down: it subtracts 1 in the window's last bit if the
+number loses bits. An extra operand of the adder holds the total of these units.
 """
 
 from __future__ import annotations
@@ -44,11 +41,7 @@ def term_names(unit: Dot) -> tuple[str, ...]:
 
 
 def places_above(unit: Dot) -> int:
-    """Return how many bits a product or block sum has above the bit with the weight 2^exponent.
-
-    A product has one more bit above its exponent than both factors together. A block sum is aligned by the sum of its
-    scale exponents, so more of its bits can lie above this exponent.
-    """
+    """Return how many bits a product or block sum has above the bit with the weight 2^exponent."""
     if unit.engine.step.group is not None:
         return scaled_places(unit, unit.engine.step.group)
     return 1 + places_above_exponent(unit.a) + places_above_exponent(unit.b)
@@ -68,7 +61,7 @@ def carry_places(unit: Dot) -> int:
 class Term(NamedTuple):
     """A product, block sum or addend that is shifted into an addition window.
 
-    The field `exponent` is the exponent of the highest bit position. If the number is zero, the field has no meaning.
+    `exponent` is the exponent of the highest bit position, and has no meaning for zero.
     """
 
     value: Value
@@ -81,9 +74,9 @@ class Term(NamedTuple):
 class Ranks:
     """Exponents by which an addition window compares its terms to find the largest term.
 
-    A product or addend with exponent e and n bits above weight 2^e has the rank e + n. Ranks are stored with the
-    exponent bias of the result format. The rank `nothing` is below all exponents. The field `zero` is the rank of a
-    product or addend that is zero. In every sum, the largest rank is at least `lowest`.
+    A term with exponent e and n bits above weight 2^e has the rank e + n, stored with the exponent bias of the result
+    format. The rank `nothing` is below all exponents. The field `zero` is the rank of a zero term. In every sum, the
+    largest rank is at least `lowest`.
     """
 
     exponents: range
@@ -96,11 +89,9 @@ class Ranks:
 
 
 def ranks_of(unit: Dot, products: range) -> Ranks:
-    """Return the range of the exponents by which an addition window compares its products and its addend.
+    """Return the range of the exponents by which an addition window compares its terms.
 
-    `products` is the range of product exponents.
-
-    If the addend is added inside the addition window, the range includes the addend's exponents.
+    `products` is the range of product exponents. An addend that is added inside the window counts, too.
     """
     engine, addend, above = unit.engine, unit.engine.addend_format, places_above(unit)
     nothing, stop, inside = min(0, products.start - 1), products.stop, engine.window.addend is Addend.INSIDE
@@ -121,8 +112,7 @@ def lowest_of_zeros(unit: Dot) -> int:
 def headroom(unit: Dot, ranks: Ranks) -> int:
     """Return how many bits the sum needs above the addition window.
 
-    Bits above the addition window hold the carries of the sum. Bits above the window also ensure that normalisation
-    only shifts left.
+    These bits hold the carries of the sum, and ensure that normalisation only shifts left.
     """
     below = 1 - ranks.lowest if unit.engine.result.format.subnormals else 0
     return max(carry_places(unit), below)
@@ -170,7 +160,6 @@ class Window:
 
 
 def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]:
-    """Return the products as terms of an addition window, by field name."""
     products = {name: i[name] for name in term_names(unit)}
     return {name: Term(p.significand, p.exponent, p.sign, p.zero) for name, p in products.items()}
 
@@ -198,11 +187,10 @@ def aligned_layout(
 
 
 class AlignWindow(Step):
-    """Truncate the products to the addition window.
+    """Truncate the products, and an addend inside the addition window, to the window.
 
-    In units that add the addend inside the addition window, the stage also truncates the addend. The output `dropped`
-    is 1 if a dropped bit of any product or addend was 1. The output `below` is the number of negative products and
-    addends that lost bits. The stage forwards the fields named in `passed` unchanged.
+    The output `dropped` is 1 if any dropped bit was 1. The output `below` is the number of negative terms that lost
+    bits. The fields named in `passed` are forwarded unchanged.
     """
 
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:

@@ -6,9 +6,8 @@
     addend           xxxxxxxxxxxxxxxxxxxxxxxx|xxx     floor at the window below the largest exponent of all
     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
 
-Truncation with the mode `floor` subtracts 1 in the last place of a negative number that loses bits. An extra operand of
-the following adder holds the total that floor truncation subtracts. The products can be added before the previous sum
-is known, so an accumulator's loop adds only the addend.
+Truncation with the mode `floor` subtracts 1 in the last place of a negative number that loses bits. The products can be
+added before the previous sum is known, so an accumulator's loop adds only the addend.
 """
 
 from __future__ import annotations
@@ -38,10 +37,7 @@ HALVES = ("even", "odd")
 
 
 def half(unit: Dot, name: str) -> tuple[str, ...]:
-    """Return the names of all products with an even index, or of all products with an odd index.
-
-    The argument `name` is "even" or "odd".
-    """
+    # The argument `name` is "even" or "odd".
     return unit.lane_names("product")[HALVES.index(name) :: 2]
 
 
@@ -53,8 +49,7 @@ def sum_bits(unit: Dot) -> int:
 class AlignHalves(Step):
     """Truncate each product toward zero, in one addition window for even products and another for odd products.
 
-    The output `even_top` is the largest exponent of the even products. The output `odd_top` is the largest exponent of
-    the odd products.
+    The outputs `even_top` and `odd_top` are the largest exponents of the even and of the odd products.
     """
 
     name = "align"
@@ -205,10 +200,7 @@ class AddAddend(Step):
         return bits[-width:], cut, cut & addend.sign & (distance <= self._window + 1)
 
     def _classify(self, m: Module, addend: data.View[data.StructLayout]) -> None:
-        """Drive the flags for NaN, infinity and an invalid operation.
-
-        NaN has priority over infinity, and infinity has priority over a finite sum.
-        """
+        # NaN has priority over infinity, and infinity has priority over a finite sum.
         i, o = self.i, self.o
         quiet = addend.nan | (i.nan & ~i.invalid)
         invalid = i.invalid | (i.inf & addend.inf & (i.sign ^ addend.sign))
@@ -221,7 +213,7 @@ class AddAddend(Step):
 
 
 class NormaliseFloor(NormaliseSum):
-    """Normalise the sum like `NormaliseSum`, then round it down to `fraction_bits` fraction bits.
+    """Normalise the sum, then round it down to `fraction_bits` fraction bits.
 
     If a negative sum loses bits, rounding down increases its magnitude, so 1 is added to the rounding bits. If all
     rounding bits are already 1, the sum rounds up anyway, so nothing is added.

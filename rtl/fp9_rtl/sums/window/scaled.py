@@ -1,6 +1,6 @@
 """Apply scales to products before an addition window.
 
-Single products have power-of-two scales. Each group of products has two scales, which may have any format.
+Single products have power-of-two scales. Each group of products has two scales of any format.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fp9_rtl.sums.window.align import lowest_of_zeros, places_above, window_bits
 def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
     """Return the datapath stages from products and scales to the terms of an addition window.
 
-    The datapath stages forward the fields named in `passed` unchanged.
+    The fields named in `passed` are forwarded unchanged.
     """
     group = unit.engine.step.group
     if group is None:

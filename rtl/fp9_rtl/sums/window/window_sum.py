@@ -1,11 +1,4 @@
-"""Build the datapath of an accumulator with an addition window.
-
-* The module `align` truncates products and addend in one window, adds them together and rounds the sum.
-* The module `beside` sums the truncated products, then adds the addend as a multiply-add does.
-* The module `interleaved` sums even and odd products separately, then adds both sums and the addend.
-
-In the modules `beside` and `interleaved`, the addition window does not depend on the addend.
-"""
+"""Build the datapath of an accumulator with an addition window."""
 
 from __future__ import annotations
 
@@ -75,7 +68,7 @@ def _has_window(unit: Dot) -> bool:
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
     """Return the stages from the products to their sum, or an empty list if the addend is inside the window.
 
-    The datapath stages forward the fields named in `passed` unchanged.
+    The fields named in `passed` are forwarded unchanged.
     """
     if unit.engine.window.interleaved is not None:
         align = AlignHalves(unit, i, passed)
@@ -86,11 +79,7 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that add the products and `c`, round once, and output the result and flags.
-
-    The inputs of the datapath stages are the addend `c` and the outputs of `product_steps`. If the addend is inside the
-    addition window, the inputs are the addend `c` and the products.
-    """
+    """Return the datapath stages that add the products and `c`, round once, and output the result and flags."""
     if unit.engine.window.interleaved is not None:
         return _interleaved_steps(unit, i)
     if unit.engine.window.addend is not Addend.INSIDE:
@@ -104,12 +93,7 @@ def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 def _facts(unit: Dot) -> SumFacts:
-    """Return facts about the sums, such as whether a sum can overflow.
-
-    The returned facts let later stages omit hardware.
-
-    If products have scales, every sum can be subnormal and can overflow.
-    """
+    # If products have scales, every sum can be subnormal and can overflow.
     facts = sum_facts(unit)
     return facts if unit.scale is None else replace(facts, below_normal=True, overflow=True)
 
