@@ -1,7 +1,6 @@
 """Measure the area of each submodule of a unit, with module boundaries kept in synthesis.
 
-Yosys and ABC optimise each submodule separately, so every gate belongs to exactly one submodule. Flat synthesis can
-share gates across module boundaries, so the flat area differs from the sum of submodule areas.
+Flat synthesis can share gates across module boundaries, so the flat area differs from the sum of submodule areas.
 """
 
 from __future__ import annotations
@@ -58,7 +57,7 @@ _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 class Breakdown:
     """Areas of a unit's submodules in um2, in datapath order.
 
-    `flat_um2` is the area of the unit's flat netlist for the same mapping, in um2.
+    `flat_um2` is the area of the unit's flat netlist for the same mapping.
     """
 
     top: str
@@ -69,15 +68,11 @@ class Breakdown:
 
     @property
     def total_um2(self) -> float:
-        """Return the sum of the submodule areas, in um2."""
         return math.fsum(area for _, area in self.submodules)
 
     @property
     def over_flat(self) -> float:
-        """Return the sum of the submodule areas divided by the flat area.
-
-        A ratio of 1.05 means that the module boundaries cost 5 % of area.
-        """
+        """Return the sum of the submodule areas divided by the flat area. At 1.05, the boundaries cost 5 % of area."""
         return self.total_um2 / self.flat_um2
 
 
@@ -135,8 +130,7 @@ def _measure(text: str, unit: Unit, library: Library, script: str) -> dict[str, 
 def boundaries(text: str, unit: Unit) -> list[str]:
     """Return the names of the submodules whose boundaries synthesis keeps, from the text of a unit's RTLIL.
 
-    For a combinational unit, the function returns the direct submodules. For a pipelined unit, the function also
-    returns submodules of submodules.
+    Pipelined units also keep the submodules of submodules.
     """
     modules = [name for name in _MODULE.findall(text) if name != unit.name]
     depth = 2 if unit.stages else 1
@@ -171,5 +165,5 @@ def table(found: Sequence[Breakdown]) -> Table:
 
 
 def as_record(result: Breakdown) -> dict[str, object]:
-    """Return the breakdown as a dictionary of plain values for JSON."""
+    """Return a breakdown as plain values for JSON."""
     return {**dataclasses.asdict(result), "total_um2": result.total_um2, "over_flat": round(result.over_flat, 4)}

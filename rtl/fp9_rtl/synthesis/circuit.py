@@ -1,8 +1,7 @@
 """Generate a unit's flat Verilog circuit, which synthesis measures.
 
-Yosys writes the circuit as one Verilog module without processes. `fp9 prove UNIT --source` proves that the flat Verilog
-is equivalent to the readable Verilog. The flat Verilog text changes only if the circuit changes. ABC can reach areas
-that differ by a few per cent for different Verilog texts of the same circuit.
+`fp9 prove UNIT --source` proves that the flat Verilog is equivalent to the readable Verilog. The flat text changes only
+if the circuit changes. ABC can reach areas that differ by a few per cent for different texts of the same circuit.
 """
 
 from __future__ import annotations

@@ -1,8 +1,6 @@
 """Measure a unit's LUTs, flip-flops and clock frequency on an FPGA.
 
-Place and route uses a fixed seed. A wrapper adds a register to every input and output of the unit, even if the unit has
-pipeline stages. With this wrapper, every path through the unit starts and ends at a register, and limits the clock
-frequency.
+A wrapper adds a register to every input and output, so that every path through the unit limits the clock frequency.
 """
 
 from __future__ import annotations
@@ -29,14 +27,11 @@ from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import YosysError, run_yosys, yosys_version
 
 NOTE = "after place and route with a fixed seed; registers around the unit, counted separately; no DSP blocks"
-"""Note on the measurement conditions, printed below every table."""
 
 SEED = 1
-"""Seed of the placer."""
 
 _TARGET_MHZ = 200
-"""Target clock frequency of the placer in MHz. Units do not reach this target, and its value hardly changes the result.
-"""
+"""Target clock frequency of the placer in MHz, which units do not reach."""
 
 _DEVICE_CLOCK = "clk"
 
@@ -59,7 +54,6 @@ class Device:
 
     @property
     def package(self) -> str:
-        """Return the name of the Python package that contains the device's place-and-route tool."""
         return f"yowasp-nextpnr-{self.name}"
 
 
@@ -88,15 +82,13 @@ DEVICES = {
         ),
     )
 }
-"""The supported FPGAs, by name."""
 
 
 @dataclass(frozen=True)
 class Placed:
     """Results of place and route for one unit on one FPGA.
 
-    `flip_flops` counts the flip-flops of the unit, and `registers_around` counts the flip-flops of the wrapper.
-    `logic_cells` counts all occupied logic cells, including the cells of the wrapper.
+    `flip_flops` belong to the unit, and `registers_around` to the wrapper. `logic_cells` counts both.
     """
 
     top: str
@@ -111,15 +103,15 @@ class Placed:
     verilog_sha256: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields of the record as plain values for JSON, with a note on the measurement conditions."""
+        """Return all fields as plain values for JSON, with a note on the measurement conditions."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
 
 def place(unit: Unit, device: str, *, cache: Path | None = None) -> Placed:
-    """Place and route a unit on an FPGA, and return its LUTs, flip-flops and clock frequency.
+    """Place and route a unit on an FPGA with a fixed seed, and return its LUTs, flip-flops and clock frequency.
 
-    Raises ValueError for an unknown device. Raises ValueError if the unit needs more pins or logic cells than the
-    device has. Raises MissingTool if the device's place-and-route tool is not installed.
+    Raises ValueError for an unknown device, and for a unit that needs more pins or logic cells than the device has.
+    Raises MissingTool if the device's place-and-route tool is not installed.
     """
     if device not in DEVICES:
         raise ValueError(f"unknown FPGA {device!r}; choose from {', '.join(DEVICES)}")
@@ -173,7 +165,6 @@ def table(results: list[Placed]) -> Table:
 def measure(
     units: list[Unit], device: str, progress: Progress | None = None, cache: Path | None = None
 ) -> list[Placed]:
-    """Place and route several units on one FPGA. Raises the same errors as `place`."""
     placed = []
     for done, unit in enumerate(units, start=1):
         placed.append(place(unit, device, cache=cache))

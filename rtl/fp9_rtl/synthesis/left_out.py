@@ -1,8 +1,7 @@
 """Measure how much area each value of a specification field adds to a unit.
 
-A value of a list field is, for example, a rounding mode of a cast or an operation group of an FPU. To find the added
-area, the unit is synthesised with and without the value, and the areas are subtracted. Several values can share logic,
-so the added areas do not sum to the area of the full unit.
+The unit is synthesised with and without each value, for example a rounding mode. Several values can share logic, so the
+added areas do not sum to the area of the full unit.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ from fp9_rtl.synthesis.run import Progress, synthesise_unit
 class LeftOut(NamedTuple):
     """One value of a specification field, with synthesis results for the unit with and without the value.
 
-    The field `whole` holds the results with the value, and `rest` holds the results without it.
+    `whole` holds the results with the value, and `rest` the results without it.
     """
 
     field: str
@@ -34,10 +33,7 @@ class LeftOut(NamedTuple):
     rest: Synthesis
 
     def to_dict(self) -> dict[str, object]:
-        """Return all fields of the object as plain values for JSON.
-
-        `part_um2` gives, for each mapping, the area in um2 that the value adds to the unit.
-        """
+        """Return all fields as plain values for JSON. `part_um2` is the added area in um2 by mapping."""
         parts = {e.mapping: e.area_um2 - self.rest.estimate(e.mapping).area_um2 for e in self.whole.estimates}
         return {
             "field": self.field,
@@ -51,8 +47,8 @@ class LeftOut(NamedTuple):
 def units_without(unit: Unit, field: str) -> Iterator[tuple[str, Unit]]:
     """Yield each value of a list field, with a copy of the unit that lacks this value.
 
-    A value of the field is skipped if the unit is invalid without it. Raises ValueError if the field is unknown or has
-    fewer than two values.
+    A value is skipped if the unit is invalid without it. Raises ValueError if the field is unknown or has fewer than
+    two values.
     """
     several = [f.name for f in dataclasses.fields(unit) if isinstance(v := getattr(unit, f.name), tuple) and len(v) > 1]
     if field not in several:

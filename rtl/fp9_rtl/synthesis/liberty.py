@@ -1,7 +1,5 @@
 """Parse Liberty files, the text format of cell libraries.
 
-The parser reads Liberty groups and attributes, and evaluates the logic functions of pins.
-
 Source: Liberty User Guide 2017.06, volume 1, chapter 1 (groups, simple and complex attributes) and 2 (`function`).
 """
 
@@ -34,7 +32,6 @@ class Group:
 
     @property
     def name(self) -> str:
-        """Return the first argument of the group, or an empty string if the group has no arguments."""
         return self.arguments[0] if self.arguments else ""
 
     def of(self, *kinds: str) -> Iterator[Group]:
@@ -137,9 +134,9 @@ def holds(function: str, values: Mapping[str, bool]) -> bool:
 
 
 def truth_table(function: str, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the truth table of a Liberty expression over the pins in `inputs`.
+    """Return the truth table of a Liberty expression over the pins in `inputs`. The last pin changes fastest.
 
-    The last input pin changes fastest. Raises the same errors as `holds`.
+    Raises the same errors as `holds`.
     """
     return tuple(
         holds(function, dict(zip(inputs, row, strict=True))) for row in product((False, True), repeat=len(inputs))

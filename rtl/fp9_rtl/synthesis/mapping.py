@@ -1,10 +1,8 @@
 """Map a flattened netlist to standard cells with two fixed sets of ABC scripts.
 
-With Yosys' default script, repeated areas of one unit vary more than the areas of its variants differ. For example,
-that script gave a multiply-adder for two formats less area than the multiply-adder for one of them. The scripts of this
-module rank variants of a unit correctly, and repeated areas agree within 1 to 2 per cent. All five ABC scripts start
-from the same netlist. The area-optimised mapping runs four scripts and takes the smallest netlist. The delay-balanced
-mapping runs one script.
+With Yosys' default script, repeated areas of one unit vary more than the areas of its variants differ. The scripts of
+this module rank variants correctly, and repeated areas agree within 1 to 2 per cent. The area-optimised mapping runs
+four scripts and takes the smallest netlist. The delay-balanced mapping runs one script.
 """
 
 from __future__ import annotations
@@ -32,10 +30,8 @@ MAPPINGS: dict[str, tuple[str, ...]] = {
     ),
     "delay-balanced": ("strash; ifraig; scorr; dc2; strash; dch -f; map -B 0.9; topo; buffer -c; upsize; dnsize",),
 }
-"""ABC scripts of each mapping."""
 
 MAPPED = tuple(MAPPINGS)
-"""Names of the mappings: area-optimised and delay-balanced."""
 
 PREPARE = """\
 read_verilog -sv design.v
@@ -68,8 +64,7 @@ _NO_GATES = frozenset({"$scopeinfo"})
 class Mapped:
     """A netlist of library cells, with its cell counts and its worst path delay in ns.
 
-    `cells` maps each cell name to the number of instances. The netlist file is mapped.v in `folder`. The netlist file
-    exists until the folder of the prepared netlist is deleted.
+    The file mapped.v in `folder` holds the netlist, until the folder of the prepared netlist is deleted.
     """
 
     script: str
@@ -92,10 +87,9 @@ def copy_liberty(library: Library, folder: Path) -> None:
 
 
 def cell_options(library: Library, where: str = "") -> str:
-    """Return Yosys options that name a library's Liberty files and its excluded cells.
+    """Return the Yosys options for a library's Liberty files and excluded cells.
 
-    The options are valid for the Yosys commands `dfflibmap` and `abc`. `where` is the path of the folder that contains
-    the Liberty files.
+    The options are valid for the Yosys commands `dfflibmap` and `abc`. `where` is a prefix of the file names.
     """
     files = [f"-liberty {where}{name}" for name in _file_names(library)]
     return " ".join([*files, *(f"-dont_use {cell}" for cell in library.leave_out)])
@@ -106,7 +100,7 @@ def _file_names(library: Library) -> list[str]:
 
 
 def prepare_script(top: str, library: Library, share: bool = True) -> str:
-    """Return the Yosys script that `prepare` runs.
+    """Return the Yosys script that prepares a module for mapping.
 
     If `share` is true, Yosys uses one operator for several operations that are never active at the same time. Finding
     such operators takes hours for a circuit with many wide shifters.
@@ -118,8 +112,7 @@ def prepare_script(top: str, library: Library, share: bool = True) -> str:
 def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool = True) -> None:
     """Write the flat netlist of module `top` to prepared.il in a folder, and copy the library's Liberty files.
 
-    `share` has the same meaning as in `prepare_script`. Raises ValueError if Yosys cannot read the Verilog or cannot
-    find the module `top`.
+    Raises ValueError if Yosys cannot read the Verilog or cannot find the module `top`.
     """
     (folder / "design.v").write_text(verilog)
     copy_liberty(library, folder)
@@ -132,7 +125,7 @@ def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool 
 def shuffle(prepared: Path, seed: int) -> None:
     """Shuffle the cells of a prepared netlist, so that the synthesis variability can be measured.
 
-    ABC's result depends on the order of the cells, so each order gives another mapped netlist.
+    ABC's result depends on the order of the cells.
     """
     file = prepared / "prepared.il"
     text = file.read_text()
@@ -145,8 +138,8 @@ def shuffle(prepared: Path, seed: int) -> None:
 def map_prepared(prepared: Path, script: str, top: str, library: Library, clock: str) -> Mapped:
     """Map the prepared netlist to library cells with one ABC script, in a new subfolder.
 
-    Raises ValueError if the library lacks a cell that the netlist needs. Raises ValueError if the netlist has
-    flip-flops but lacks the clock port `clock`.
+    Raises ValueError if the library lacks a cell that the netlist needs, and for flip-flops without the clock port
+    `clock`.
     """
     started = time.perf_counter()
     folder = Path(tempfile.mkdtemp(dir=prepared))
@@ -175,7 +168,7 @@ def _count_cells(statistics: Path, top: str, library: Library) -> dict[str, int]
 def _delay_ns(folder: Path, top: str, cells: dict[str, int], library: Library, clock: str) -> float:
     """Return the delay of the worst path in ns, as measured by OpenSTA.
 
-    If OpenSTA is not installed, return ABC's delay. ABC's delay covers only the gates between registers.
+    If OpenSTA is not installed, return ABC's delay, which covers only the gates between registers.
     """
     if sta_version():
         clocked = clock if library.sequential & set(cells) else None

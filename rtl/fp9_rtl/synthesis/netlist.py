@@ -1,7 +1,4 @@
-"""Generate the mapped netlist that synthesis measures for a unit.
-
-On request, another netlist is generated for which Yosys maps each submodule separately.
-"""
+"""Generate the mapped netlist that synthesis measures for a unit."""
 
 from __future__ import annotations
 
@@ -54,9 +51,9 @@ write_json mapped.json
 class Netlist:
     """A mapped netlist of library cells, as a Yosys JSON module and as Verilog text.
 
-    `module` has ports and cells in the format of Yosys' `write_json`. `delay_ns` is the worst path delay of the
-    netlist. If requested, `by_submodule` is a second netlist with separately mapped submodules. The cell names of
-    `by_submodule` start with the name of the submodule.
+    `module` has ports and cells in the format of Yosys' `write_json`. `delay_ns` is the worst path delay. If requested,
+    `by_submodule` is a second netlist with separately mapped submodules, whose cell names start with the submodule's
+    name.
     """
 
     module: dict[str, Any]

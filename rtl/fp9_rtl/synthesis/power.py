@@ -1,11 +1,9 @@
 """Energy data of a cell library: functions, capacitances, energies and transition times.
 
-Energies are in fJ and capacitances are in fF. Transition times are in the time unit of the library, and so are the
-indices of its tables.
+Energies are in fJ and capacitances are in fF. Transition times are in the time unit of the library.
 
 Source: Liberty User Guide 2017.06, volume 1, chapter 8 and volume 2 (`ff`, table templates). Liberty's `internal_power`
-is an energy for each edge of a pin, in units of voltage squared times capacitance. `internal_power` does not include
-the energy of the load.
+is an energy for each edge of a pin, in units of voltage squared times capacitance, without the energy of the load.
 """
 
 from __future__ import annotations
@@ -23,8 +21,8 @@ from fp9_rtl.synthesis.libraries import Library, femto_farad
 WIRE_LOADS = 0.2
 """Wire capacitance for each input pin, as a multiple of the smallest inverter's input capacitance.
 
-The factor comes from nangate45. For a fan-out of two, nangate45's default wire-load table gives 0.35 fF for each input
-pin. The smallest inverter of nangate45 has an input capacitance of 1.7 fF, so the ratio is 0.205.
+The factor comes from nangate45. For a fan-out of two, its default wire-load table gives 0.35 fF for each input pin. The
+input capacitance of its smallest inverter is 1.7 fF, so the ratio is 0.205.
 """
 
 MOST_INPUTS = 6
@@ -46,10 +44,7 @@ class Table:
     values: tuple[tuple[float, ...], ...]
 
     def at(self, load: float, transition: float) -> float:
-        """Return the table value at an output load and a transition time.
-
-        The rows of the table are loads, and the columns are transition times.
-        """
+        """Return the table value at an output load and a transition time."""
         rows = [_between(self.transitions, row, transition) for row in self._rows_at(load)]
         return _between(self._ends(load), tuple(rows), load)
 
@@ -78,10 +73,9 @@ def _between(points: tuple[float, ...], values: tuple[float, ...], at: float) ->
 class Arc:
     """Energies, transition times or delays of the falling edge and the rising edge of one pin.
 
-    `related` lists the input pins whose edges cause the edge of this pin. For an edge of an input pin, `related` is
-    empty. `when` is a Boolean expression over pins, and an empty `when` is always true. For transition times, `sense`
-    states whether the pin's edge has the same direction as the related pin's edge. If a cell has several supplies, one
-    arc for each supply holds its share of the energy.
+    `related` lists the input pins whose edges cause the edge of this pin. `when` is a Boolean expression over pins, and
+    an empty `when` is always true. For transition times, `sense` states whether the pin's edge has the same direction
+    as the related pin's edge. If a cell has several supplies, one arc for each supply holds its share of the energy.
     """
 
     pin: str
@@ -97,9 +91,8 @@ class Cell:
     """A combinational cell with one truth table for each output, or a one-bit register.
 
     A combinational cell's truth tables are indexed by `inputs`, and the last input changes fastest. A register's truth
-    tables of outputs are indexed by the stored bit. `next_bit` is the truth table of the register's next value over
-    `inputs`. At the rising edge of `clock`, the register stores the next value. `capacitance` maps each pin to its
-    capacitance in fF.
+    tables of outputs are indexed by the stored bit. `next_bit` is the truth table of the register's next value, which
+    it stores at the rising edge of `clock`. `capacitance` maps each pin to its capacitance in fF.
     """
 
     name: str
@@ -117,8 +110,8 @@ class Cell:
 class PowerLibrary:
     """The cells of a library whose energy can be measured, by name.
 
-    For every cell that is not in `cells`, `refused` gives the reason why its energy cannot be measured. `volts` is the
-    supply voltage. `wire_ff` is the wire capacitance in fF that a net has for each input pin connected to it.
+    For every other cell, `refused` gives the reason. `volts` is the supply voltage. `wire_ff` is the wire capacitance
+    in fF that a net has for each input pin connected to it.
     """
 
     volts: float
@@ -127,10 +120,7 @@ class PowerLibrary:
     refused: Mapping[str, str]
 
     def cell(self, name: str) -> Cell:
-        """Return the energy data of a cell by name.
-
-        Raises ValueError, with the reason, if the energy of the cell cannot be measured.
-        """
+        """Return the energy data of a cell. Raises ValueError, with the reason, if its energy cannot be measured."""
         if name in self.refused:
             raise ValueError(f"cell {name}: {self.refused[name]}; leave it out of the mapping (--leave-out {name})")
         return self.cells[name]
@@ -243,7 +233,7 @@ class _Reader:
 def _of_bit(function: str, bits: tuple[str, ...]) -> tuple[bool, ...]:
     """Return the truth table of a register's output over the stored bit.
 
-    `bits` names the stored bit and, if the library defines it, the complement of the stored bit.
+    `bits` names the stored bit and, if the library defines it, its complement.
     """
     both = truth_table(function, bits)
     return (both[0b01], both[0b10]) if len(bits) == 2 else both

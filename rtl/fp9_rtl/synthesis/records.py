@@ -13,7 +13,6 @@ from fp9.units import Cast, Dot, Mul, Quantiser, Unit
 from fp9.units.hooks import Hook
 
 NOTE = "no wires, no power, no placement: for comparing units side by side"
-"""Note on the measurement conditions, printed in every report."""
 
 
 @dataclass(frozen=True)
@@ -21,8 +20,7 @@ class Estimate:
     """Synthesis results of one mapping: areas in um2, delay in ns, leakage in nW.
 
     `script_areas_um2` holds the area that each ABC script of the mapping reached. `flip_flop_um2` is the total area of
-    the flip-flops, and `flip_flops` is their number. `leakage_nw` is the total leakage of all cells. A cell's leakage
-    is the mean over its input states.
+    all `flip_flops`. `leakage_nw` is the total leakage of all cells, each as the mean over its input states.
     """
 
     mapping: str
@@ -40,10 +38,7 @@ class Estimate:
 
     @property
     def spread(self) -> float:
-        """Return the spread of the areas of the ABC scripts: the largest area divided by the smallest area, minus 1.
-
-        A spread of 0.03 means 3 %.
-        """
+        """Return the largest area of the ABC scripts divided by the smallest area, minus 1."""
         low, high = min(self.script_areas_um2), max(self.script_areas_um2)
         return high / low - 1 if low else 0.0
 
@@ -74,12 +69,11 @@ class Synthesis:
         raise ValueError(f"{self.top} was not mapped by {mapping!r}; ask for it in mappings")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields of the record as plain values for JSON, with a note on the measurement conditions."""
+        """Return all fields as plain values for JSON, with a note on the measurement conditions."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> Synthesis:
-        """Return the record that `to_dict` converted to a dictionary."""
         values = {name: value for name, value in record.items() if name != "note"}
         estimates = [Estimate(**{**e, "script_areas_um2": tuple(e["script_areas_um2"])}) for e in values["estimates"]]
         return cls(**{**values, "estimates": tuple(estimates)})
@@ -97,7 +91,6 @@ class Repeats:
 
     @classmethod
     def of(cls, mapping: str, measured: Sequence[Synthesis]) -> Repeats:
-        """Collect the results of one mapping from several measurements of the same unit."""
         estimates = [synthesis.estimate(mapping) for synthesis in measured]
         return cls(
             measured[0].top,
@@ -114,20 +107,17 @@ class Repeats:
 
     @property
     def area_um2(self) -> float:
-        """Return the median area in um2 over several random orders of the cells in the netlist."""
+        """Return the median area in um2 over several orders of the netlist's cells."""
         return statistics.median(self.areas_um2)
 
     @property
     def delay_ns(self) -> float:
-        """Return the median delay in ns over several random orders of the cells in the netlist."""
+        """Return the median delay in ns over several orders of the netlist's cells."""
         return statistics.median(self.delays_ns)
 
     @property
     def area_deviation(self) -> float:
-        """Return the standard deviation of the area divided by the median area.
-
-        A deviation of 0.01 means 1 %.
-        """
+        """Return the standard deviation of the area divided by the median area."""
         return _deviation(self.areas_um2)
 
     @property
@@ -183,8 +173,7 @@ class RepeatedRatio:
 class Ratio:
     """Ratio of the areas and ratio of the delays of two units, for one mapping.
 
-    `result` names the result formats of both units. `subnormals` states whether the result formats have subnormal
-    numbers.
+    `result` names the result formats of both units. `subnormals` states whether these formats have subnormal numbers.
     """
 
     numerator: str
@@ -241,7 +230,7 @@ _result_formats: Hook[[], tuple[Format, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""Formats to which a unit rounds its results. The tuple is empty if the unit does not round."""
+"""Formats to which a unit rounds its results, or an empty tuple without rounding."""
 
 
 def _result(unit: Unit) -> str:

@@ -35,7 +35,6 @@ COLUMNS = (
     "verilog_sha256",
     "note",
 )
-"""Columns of the CSV file."""
 
 
 def table(results: Sequence[Synthesis]) -> Table:
@@ -114,12 +113,10 @@ def medians_table(medians: Sequence[RepeatedRatio]) -> Table:
 
 
 def as_json(results: Sequence[Synthesis]) -> str:
-    """Return all synthesis results as the text of one JSON object."""
     return json.dumps({"note": NOTE, "results": [result.to_dict() for result in results]}, indent=2) + "\n"
 
 
 def as_csv(results: Sequence[Synthesis]) -> str:
-    """Return synthesis results as CSV text, with one line for each unit and mapping."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -130,10 +127,7 @@ def as_csv(results: Sequence[Synthesis]) -> str:
 
 
 def write(results: Sequence[Synthesis], folder: Path) -> list[Path]:
-    """Write synth.json, synth.csv, area_delay.svg and area.svg to a folder, and return their paths.
-
-    The folder is created if it does not exist.
-    """
+    """Write synth.json, synth.csv, area_delay.svg and area.svg to a folder, and return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     paths = [folder / name for name in ("synth.json", "synth.csv", "area_delay.svg", "area.svg")]
     write_whole(paths[0], as_json(results))
@@ -144,10 +138,7 @@ def write(results: Sequence[Synthesis], folder: Path) -> list[Path]:
 
 
 def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
-    """Write an SVG scatter chart with one point for each unit and mapping.
-
-    The x axis shows the delay in ns, and the y axis shows the area in um2.
-    """
+    """Write an SVG scatter chart of area in um2 over delay in ns, with one point for each unit and mapping."""
     figure = new_figure(results, height=4.5)
     axes = figure.add_subplot()
     for mapping, marker in zip(_mappings(results), "osD^v", strict=False):
@@ -165,10 +156,7 @@ def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
 
 
 def area_bars(results: Sequence[Synthesis], path: Path) -> None:
-    """Write an SVG bar chart of areas, with one bar for each unit and mapping.
-
-    A bar stacks the area of the logic and the area of the flip-flops.
-    """
+    """Write an SVG bar chart of areas, which stacks logic and flip-flops of each unit and mapping."""
     rows = list(_rows(results))
     figure = new_figure(results, height=1.5 + 0.3 * len(rows))
     axes = figure.add_subplot()
@@ -197,10 +185,7 @@ def _caption(results: Sequence[Synthesis]) -> str:
 
 
 def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> Figure:
-    """Return an empty figure that is 7 inches wide.
-
-    The figure's title also names the tools and libraries of the results.
-    """
+    """Return an empty figure that is 7 inches wide. Its title names the tools and libraries of the results."""
     from matplotlib.figure import Figure  # slow to load
 
     figure = Figure(figsize=(7, height), layout="constrained")
@@ -238,10 +223,8 @@ def changes(libraries: Sequence[str], ratios: Iterable[tuple[str, Sequence[float
 
 
 def markdown_row(cells: Sequence[str]) -> str:
-    """Return one row of a Markdown table."""
     return f"| {' | '.join(cells)} |"
 
 
 def markdown_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a Markdown table."""
     return "\n".join(markdown_row(cells) for cells in [heads, ["---"] * len(heads), *rows])

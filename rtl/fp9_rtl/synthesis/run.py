@@ -1,7 +1,4 @@
-"""Measure area and delay of units in standard cells, without wires, power and placement.
-
-The results are meant for comparing units with each other.
-"""
+"""Measure area and delay of units in standard cells, without wires, power and placement."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import yosys_version
 
 Progress = Callable[[str, int, int], None]
-"""Function that is called after each step with the step's name, the number of finished steps, and the total number."""
+"""Function called after each step with its name, the number of finished steps, and the total."""
 
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 
@@ -64,9 +61,8 @@ def synthesise(
     """Map module `top` of a Verilog text to a cell library, and return its area and delay for each mapping.
 
     Equal inputs give equal results. If the module has flip-flops, `clock` is the name of its clock port. `order` is the
-    seed with which the cells are shuffled before ABC reads the netlist; 0 keeps the original order. If `share` is
-    false, Yosys does not use one operator for several operations. `cache` is the folder of cached results, by default
-    `cache_folder()`.
+    seed with which the netlist's cells are shuffled; 0 keeps the original order. If `share` is false, Yosys does not
+    use one operator for several operations. `cache` is the folder of cached results, by default `cache_folder()`.
 
     Raises ValueError for unreadable Verilog, an unknown library or mapping, or a wrong clock port. Raises MissingTool
     if the library or Yosys is not installed, and OSError if the cache cannot be written.
@@ -134,9 +130,8 @@ def repeated(
 ) -> tuple[Repeats, ...]:
     """Measure a unit with the original order of the netlist's cells and with `times` - 1 shuffled orders.
 
-    Return one result for each mapping.
-
-    Raises ValueError if `times` is less than 2, and otherwise the same errors as `synthesise`.
+    Return one result for each mapping. Raises ValueError if `times` is less than 2, and otherwise the same errors as
+    `synthesise`.
     """
     if times < 2:
         raise ValueError(f"{times} orders given; give 2 or more")
@@ -173,8 +168,8 @@ def repeated_side_by_side(
 ) -> tuple[list[Repeats], list[RepeatedRatio]]:
     """Measure units in each library with several orders of the cells, and compare medians with a reference unit.
 
-    Return the results of all units and the ratios of their medians to the reference unit. Without a reference unit, the
-    list of ratios is empty.
+    Return the results of all units and their ratios to the reference unit. Without a reference unit, there are no
+    ratios.
     """
     measured: list[Repeats] = []
     medians: list[RepeatedRatio] = []

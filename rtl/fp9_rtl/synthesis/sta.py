@@ -1,9 +1,8 @@
 """Measure the worst path delay of a mapped netlist with OpenSTA.
 
 Inputs arrive at time 0 through one inverter of the library. Outputs drive the library's output load. Wires have no
-delay. All paths belong to one clock, which is a virtual clock if the netlist has no flip-flops. The worst path delay
-covers every path from an input or register to an output or register. The delay includes setup times and clock-to-output
-delays.
+delay. All paths belong to one clock, which is virtual if the netlist has no flip-flops. The delay includes setup times
+and clock-to-output delays.
 """
 
 from __future__ import annotations
@@ -18,7 +17,7 @@ from fp9.system.missing import MissingTool
 from fp9_rtl.synthesis.libraries import Library
 
 _PERIOD_NS = 1
-"""Clock period in ns. The period does not change the measured delay."""
+"""Clock period in ns, which does not change the measured delay."""
 
 _SCRIPT = """\
 {read_liberty}
@@ -39,16 +38,13 @@ report_worst_slack -digits 6
 
 
 _SIGNED_PORT = re.compile(r"^(\s*(?:input|output|inout|wire|reg)\s+)signed\b\s*", re.MULTILINE)
-"""Regular expression for the keyword `signed` in declarations.
-
-OpenSTA rejects this keyword and does not time signed ports.
-"""
+"""Regular expression for the keyword `signed` in declarations, which OpenSTA rejects."""
 
 
 def cache_key(verilog: str) -> dict[str, str]:
     """Return an additional cache key for Verilog with signed ports.
 
-    Results that were cached without the additional key may lack the timing paths of signed ports.
+    Results that were cached without this key may lack the timing paths of signed ports.
     """
     signed = re.search(r"\b(?:input|output|inout)\b[^;,()]*\bsigned\b", verilog)
     return {"signed_ports": "timed"} if signed else {}
