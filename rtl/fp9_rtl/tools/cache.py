@@ -1,8 +1,6 @@
 """Cache of results as JSON files, whose keys contain everything that can change a result.
 
-A cache file is written under a temporary name and then renamed, so that concurrent runs do not disturb each other. A
-cache file contains the hash of its result. A damaged cache file is therefore detected, and its result is computed
-again.
+A cache file is written under a temporary name and then renamed, so that concurrent runs do not disturb each other.
 """
 
 from __future__ import annotations
@@ -22,10 +20,7 @@ def cache_folder() -> Path:
 
 
 def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the cached result of a request.
-
-    Return None if the cache has no result, if the file is damaged, or if the user requested recomputation.
-    """
+    """Return the cached result of a request, or None if it is missing, damaged, or to be recomputed."""
     if cache.is_anew():
         return None
     path = _path(folder, request)
@@ -56,7 +51,6 @@ def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None
 
 
 def key(request: dict[str, Any]) -> str:
-    """Return the cache key of a request: the request's SHA-256 hash in hexadecimal digits."""
     return _hash(request)
 
 

@@ -9,9 +9,7 @@ _Node = TypeVar("_Node")
 
 
 def dependencies_first(roots: Iterable[_Node], needs: Callable[[_Node], Iterable[_Node]]) -> Iterator[_Node]:
-    """Yield the root objects and all objects that they need, each object once.
-
-    In the returned order, each object follows all objects that it needs.
+    """Yield the root objects and all objects that they need. Each object follows the objects that it needs.
 
     The order is that of a depth-first search from the roots. Objects are compared by identity, so the caller must hold
     them. The dependencies must have no cycle.

@@ -34,8 +34,7 @@ _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 def to_rtlil(component: wiring.Component, name: str) -> str:
     """Return an Amaranth component as RTLIL, with signal names that are valid in Verilog without escapes.
 
-    For example, the field `operand.sign` is renamed to `operand_sign`. The wire `operand`, which contains all fields of
-    the operand, gets no public name.
+    For example, the field `operand.sign` is renamed to `operand_sign`.
     """
     text = rtlil.convert(component, name=name, emit_src=False)
     packed = {wire.rpartition(".")[0] for wire in _NAME.findall(text) if not wire.startswith(f"{name}.")}
@@ -47,10 +46,7 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
 
 
 def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tuple[str, ...], str]]:
-    """Return an Amaranth component as RTLIL with source positions, and the docstrings of the component's submodules.
-
-    The docstrings are a dictionary from module path to text, in the order of the source.
-    """
+    """Return a component as RTLIL with source positions, and the docstrings of its submodules by module path."""
     fragment = Fragment.get(component, None)
     docs = dict(_docs(fragment, ()))
     ports = {}
@@ -64,8 +60,8 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
 def _made_plain(component: wiring.Component, text: str) -> str:
     """Number the ports in RTLIL from 1, because Yosys moves a port with number 0 to the end.
 
-    If the component is `initially_unknown`, the initial values of registers are removed. If a register never changes,
-    Yosys replaces it by its initial value, if there is one.
+    If the component is `initially_unknown`, the initial values of registers are removed, because Yosys would replace a
+    register that never changes by its initial value.
     """
     text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text

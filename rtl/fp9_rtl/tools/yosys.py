@@ -1,7 +1,6 @@
 """Run Yosys in child processes, which can run in parallel and cannot crash the caller.
 
-The child processes are forks of a server process (`yosys_server.py`). The server starts with the first run, and loads
-Yosys before it forks. A run of Yosys therefore takes only the time that the Yosys script needs.
+The child processes are forks of a server that has loaded Yosys, so a run takes only the time of its script.
 """
 
 from __future__ import annotations
@@ -33,7 +32,7 @@ class YosysError(ValueError):
 
 
 def yosys_version() -> str:
-    """Return the version of the installed Yosys package. Measured areas and delays depend on the version of Yosys.
+    """Return the version of the installed Yosys package, on which measured areas and delays depend.
 
     Raises MissingTool if Yosys is not installed.
     """
@@ -44,7 +43,7 @@ def yosys_version() -> str:
 
 
 def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
-    """Run a Yosys script in `folder`. Yosys writes its messages to the file `yosys.log` in `folder`.
+    """Run a Yosys script in `folder`, with messages in the file `yosys.log`.
 
     The script must use file names relative to `folder`, because Yosys runs with a private /tmp. Raises YosysError if
     Yosys fails, and subprocess.TimeoutExpired if the run takes more than `timeout` seconds.
@@ -113,10 +112,7 @@ class _Server:
 
 @contextlib.contextmanager
 def _ended_with_the_caller(child: int, connection: socket.socket) -> Iterator[None]:
-    """Kill the child process if the caller is interrupted or times out.
-
-    After the kill, the caller may delete the folder in which the child process ran.
-    """
+    """Kill the child process if the caller is interrupted or times out, so that its folder can be deleted."""
     try:
         yield
     except BaseException:

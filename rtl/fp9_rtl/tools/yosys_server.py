@@ -1,10 +1,9 @@
 """Server process that forks a child process for each Yosys run.
 
-The caller starts the server with `python yosys_server.py SOCKET`. The caller starts the server by its file path, so
-that no other module of fp9 is imported. The server loads wasmtime and finds Yosys' machine code before it forks. Each
-message on the socket passes two file descriptors: a connection for one run, and a file for its standard output. The
-child process first answers with its process id, on one line. The caller then sends the folder and the arguments of
-Yosys as one line of JSON. After the run, the child process answers with Yosys' exit status on one line.
+The caller starts the server by its file path, `python yosys_server.py SOCKET`, so that no other module of fp9 is
+imported. Each message on the socket passes two file descriptors: a connection for one run, and a file for its standard
+output. The child process first answers with its process id, on one line. The caller then sends the folder and the
+arguments of Yosys as one line of JSON. After the run, the child process answers with Yosys' exit status on one line.
 """
 
 from __future__ import annotations
@@ -54,10 +53,9 @@ def _reap(wait: bool) -> None:
 
 
 def prepare() -> Path:
-    """Return the path of Yosys' machine code for the present processor, and compile Yosys if the file is missing.
+    """Return the path of Yosys' machine code for this processor, and compile Yosys if the file is missing.
 
-    The yowasp programs use the same path, so Yosys is compiled only once per machine. If Yosys' machine code cannot be
-    written to disk, the process exits with an error message.
+    The yowasp programs use the same path, so Yosys is compiled only once per machine.
     """
     binary = (importlib.resources.files(PACKAGE) / PROGRAM).read_bytes()
     place = Path(os.environ.get("YOWASP_CACHE_DIR", platformdirs.user_cache_dir("YoWASP", appauthor=False)))
@@ -134,7 +132,7 @@ def _child(path: Path, connection: int, said: int) -> None:
 def _run(path: Path, arguments: list[str]) -> int:
     """Run Yosys in the current folder, and return its exit status.
 
-    Yosys can read the current folder, the folder above, Yosys' data files, and a private /tmp.
+    Yosys can read the current folder, the folder above, its data files, and a private /tmp.
     """
     engine, module = _load(path)
     temporary = tempfile.mkdtemp(dir=".", prefix=".tmp-")
