@@ -1,7 +1,4 @@
-"""Commands that measure or describe hardware: synth, study, datasheet, rtlil2verilog.
-
-A command imports its packages only when it is called.
-"""
+"""Commands that measure or describe hardware. Packages load only when a command runs."""
 
 from __future__ import annotations
 
@@ -37,7 +34,6 @@ _PATH = click.Path(path_type=Path)
 _LIBRARY = "Standard cells; repeat for more."
 _LEAVE_OUT = "With --liberty: cells never to use, * for any text."
 MEASURED = "finished measurements are cached; run the same command again to measure the rest"
-"""Message after an interrupted measurement."""
 
 
 def _studies() -> Iterable[str]:
@@ -53,10 +49,7 @@ def _libraries() -> Iterable[str]:
 
 
 def library_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options --library, --liberty and --leave-out to a command.
-
-    The option values become the arguments of `libraries.chosen`.
-    """
+    """Add the options --library, --liberty and --leave-out to a command."""
     options = (
         click.option("--library", "libraries", type=Words(_libraries), multiple=True, help=_LIBRARY),
         click.option("--liberty", type=_PATH, multiple=True, help="Your own Liberty; several files make one library."),

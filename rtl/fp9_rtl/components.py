@@ -45,7 +45,7 @@ def build(unit: Unit) -> wiring.Component:
 
 
 CIRCUITS: tuple[Circuits[Any], ...] = (target.CIRCUITS, fpu.CIRCUITS, kulisch.CIRCUITS, *sums.CIRCUITS)
-"""Conditions that a specification must meet to have hardware. Decoders, upcasts and quantisers have no conditions."""
+"""Conditions that a specification must meet to have hardware."""
 
 
 def check_offered(unit: Unit) -> None:
@@ -74,8 +74,8 @@ unit_steps: Hook[[], list[Step]] = Hook(
 class UnitComponent(wiring.Component):
     """A unit as an Amaranth component with flat ports: data ports, handshake and enable.
 
-    By default, Amaranth adds the clock and a synchronous, active-high reset. For any other kind of reset, the component
-    has its own ports for clock and reset.
+    By default, Amaranth adds the clock and a synchronous, active-high reset. For any other reset, the component has its
+    own clock and reset ports.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -177,10 +177,6 @@ def _block_stages(unit: Quantiser) -> dict[str, StreamComponent]:
 
 
 def _cast_stages(unit: Cast) -> dict[str, StreamComponent]:
-    """Return the pipeline stages of a cast.
-
-    If the cast has an output `amax`, the last stage computes the running maximum.
-    """
     if not unit.amax:
         return _pipeline(unit)
     *earlier, last = cut(unit_steps(unit), unit.stages)
