@@ -1,7 +1,4 @@
-"""Insertion of mutants into a netlist (Yosys JSON), with a new input that selects a mutant.
-
-Comparators and multiplexers activate the mutant whose number is applied to the new input.
-"""
+"""Insert mutants into a Yosys JSON netlist, with an input that selects one mutant."""
 
 from __future__ import annotations
 
@@ -22,10 +19,7 @@ Bit = int | str
 
 
 class Choice:
-    """A builder that adds mutants to a Yosys module, and adds the input SELECT, which activates one mutant.
-
-    Value i of SELECT activates mutant i.
-    """
+    """A builder that adds mutants to a Yosys module, and an input that selects the active mutant."""
 
     def __init__(self, module: dict[str, Any]) -> None:
         self._cells = module["cells"]
@@ -35,11 +29,9 @@ class Choice:
         module["ports"][SELECT] = {"direction": "input", "bits": self._select}
 
     def nets(self, width: int) -> list[int]:
-        """Return `width` net numbers that the module does not use yet."""
         return [next(self._free) for _ in range(width)]
 
     def chosen(self, number: int) -> int:
-        """Add a comparator for mutant `number`, and return the net that is 1 if the mutant is selected."""
         (net,) = self.nets(1)
         constant = [str(number >> i & 1) for i in range(SELECT_BITS)]
         widths = {"A_WIDTH": SELECT_BITS, "B_WIDTH": SELECT_BITS, "Y_WIDTH": 1, "A_SIGNED": 0, "B_SIGNED": 0}
@@ -47,11 +39,7 @@ class Choice:
         return net
 
     def instead(self, name: str, chosen: int, bits: Sequence[Bit], others: Sequence[Bit]) -> list[int]:
-        """Add multiplexers to the module and return their output nets.
-
-        A multiplexer outputs its net in `others` if the net `chosen` is 1, and its net in `bits` otherwise. `name` is
-        the name of the added cell.
-        """
+        """Add multiplexers that output `others` if the net `chosen` is 1, and `bits` otherwise."""
         shown = self.nets(len(bits))
         pins = {"A": bits, "B": others, "S": [chosen], "Y": shown}
         self._cells[name] = cell("$mux", pins, {"WIDTH": len(bits)})
@@ -61,10 +49,9 @@ class Choice:
 def simple_gates(
     unit: Unit, module: dict[str, Any], script: str, furnish: Callable[[Path], object] = lambda folder: None
 ) -> GateNetlist:
-    """Return the netlist of simple gates that a Yosys script makes from a changed module.
+    """Run a Yosys script on a changed module, and return the resulting netlist of simple gates.
 
-    The script reads changed.json and ends with `draw.TO_JSON`. `furnish` is a function that writes further files for
-    the Yosys script to read.
+    The script reads changed.json and ends with `draw.TO_JSON`. `furnish` writes further files that the script reads.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
@@ -75,10 +62,7 @@ def simple_gates(
 
 
 def cell(kind: str, pins: Mapping[str, Sequence[Bit]], parameters: Mapping[str, int] | None = None) -> dict[str, Any]:
-    """Return a Yosys JSON cell of type `kind`, such as `$mux`, with the given pins.
-
-    Pin Y is the output, and all other pins are inputs.
-    """
+    """Return a Yosys JSON cell of type `kind`, such as `$mux`. Pin Y is the output."""
     directions = {pin: "output" if pin == "Y" else "input" for pin in pins}
     return {
         "type": kind,

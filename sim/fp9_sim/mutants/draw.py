@@ -1,7 +1,4 @@
-"""Random mutants of a unit's netlist, made by Yosys' command `mutate`.
-
-A netlist holds all mutants with the same level and seed, and an input selects a mutant.
-"""
+"""Random mutants of a unit's netlist, made by Yosys' command `mutate`."""
 
 from __future__ import annotations
 
@@ -21,7 +18,6 @@ SELECT = "mutant"
 """Name of the input that selects a mutant. The value 0 selects the original circuit."""
 SELECT_BITS = 8
 MOST = (1 << SELECT_BITS) - 1
-"""Largest number of mutants in one netlist."""
 
 READ = """\
 read_verilog unit.v
@@ -37,11 +33,7 @@ TO_JSON = "techmap\nopt_expr\nopt_merge\nopt_clean\nwrite_json mutants.json\n"
 
 @dataclass(frozen=True)
 class Mutant:
-    """A mutant: a circuit with one deliberate error. `change` is Yosys' description of the changed cell and port.
-
-    `number` is the mutant's index among the mutants with the same level and seed. The value `number` at the select
-    input selects the mutant.
-    """
+    """A mutant is a circuit with one deliberate error. The value `number` at the select input selects the mutant."""
 
     level: str
     seed: int
@@ -58,10 +50,7 @@ class MutantSet:
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Yield random mutants of the circuit in the Verilog `text` at one level, one netlist for each seed.
-
-    Yosys maps the circuit to gates once for all seeds, because mapping takes most of the time.
-    """
+    """Yield random mutants of the circuit in the Verilog `text` at one level, one netlist for each seed."""
     prepare = READ.format(name=unit.name) + (_TO_GATES if level == "gate" else "")
     lists = (f"mutate -list {count} -seed {seed} -o {_list(place)}\n" for place, seed in enumerate(seeds))
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
@@ -86,7 +75,6 @@ def _inserted(unit: Unit, drawn: list[str], folder: Path) -> GateNetlist:
 
 
 def _change(line: str) -> str:
-    """Return mode, cell, port, bit and (if present) wire name from a line of Yosys' mutant list."""
     words = line.split()
     options = {word: words[i + 1] for i, word in enumerate(words) if word.startswith("-") and i + 1 < len(words)}
     place = f"{options['-mode']} at {options['-cell']} {options['-port']}[{options['-portbit']}]"

@@ -16,11 +16,8 @@ from fp9_sim.records import MUTATION
 class Kind:
     """A kind of mutants.
 
-    `says` describes the mutants, and `claim` names the kind of record that holds their mutation scores.
-
-    `seeds` are the random seeds of the mutants in the records. `draw` takes a unit, the Verilog of its circuit, a name
-    from `levels`, a number of mutants, and seeds. `draw` yields one set of mutants for each seed. `tools` returns the
-    versions of the tools that determine the mutants of a seed.
+    `says` describes the mutants, and `claim` names the kind of record that holds their mutation scores. `draw` yields
+    one set of mutants for each seed. `tools` returns the versions of the tools that determine the mutants of a seed.
     """
 
     name: str
@@ -79,4 +76,3 @@ KINDS = {
         ),
     )
 }
-"""Every kind of mutants, by name."""

@@ -1,7 +1,6 @@
 """Mutants of a unit's mapped netlist: nets stuck at 0 or 1, and pairs of exchanged nets.
 
-A stuck net models a manufacturing defect, and two exchanged nets model a wrong connection in a netlist. A netlist holds
-all mutants with the same level and seed, and an input selects a mutant. Multiplexers drive the changed nets.
+A stuck net models a manufacturing defect, and two exchanged nets model a wrong connection.
 
     stuck at v:  net = select == i ? v   : output of its cell
     exchanged:   net = select == i ? output of the other net's cell : output of its cell
@@ -56,10 +55,7 @@ Change = tuple[str, tuple[tuple[Bit, Bit], ...]]
 
 
 def cells() -> Library:
-    """Return the first cell library of the catalogue, to which circuits are mapped.
-
-    Raises MissingTool if the cell library is not installed.
-    """
+    """Return the first cell library of the catalogue. Raises MissingTool if the library is not installed."""
     return library(next(iter(LIBRARIES)))
 
 
@@ -79,7 +75,6 @@ def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) 
 
 @functools.lru_cache(maxsize=1)
 def _mapped(unit: Unit, text: str) -> str:
-    """Return a circuit, mapped to library cells, as Yosys JSON. Registers stay Yosys cells."""
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(text)
@@ -96,10 +91,7 @@ def _in_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
 
 
 class _Nets:
-    """The nets that combinational cells drive.
-
-    For each net, `depth` is the number of cells on the longest path to the net.
-    """
+    """The nets that combinational cells drive, each with its logic depth in cells."""
 
     def __init__(self, module: Mapping[str, Any]) -> None:
         drivers: dict[Bit, str] = {}
@@ -126,10 +118,7 @@ def _stuck(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
 
 
 def _swapped(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
-    """Return random mutants with two exchanged nets.
-
-    Two exchanged nets have the same depth, so that the exchange never creates a loop.
-    """
+    """Return random pairs of exchanged nets of equal logic depth, because such an exchange never creates a loop."""
     level: dict[int, list[Bit]] = defaultdict(list)
     for bit, depth in nets.depth.items():
         level[depth].append(bit)
@@ -149,7 +138,6 @@ LEVELS = tuple(_DRAWN)
 
 
 def _insert(module: dict[str, Any], changes: list[Change]) -> None:
-    """Insert mutants into a Yosys JSON module. The value i at the select input activates mutant i, counted from 1."""
     choice = Choice(module)
     changed = dict.fromkeys(bit for _, nets in changes for bit, _ in nets)
     given: dict[Bit, Bit] = dict(zip(changed, choice.nets(len(changed)), strict=True))
@@ -158,7 +146,6 @@ def _insert(module: dict[str, Any], changes: list[Change]) -> None:
             if direction == "output":
                 driver["connections"][pin] = [given.get(bit, bit) for bit in driver["connections"][pin]]
     shown = dict(given)
-    """The net that replaces each changed net after the changes so far."""
     for number, (_, nets) in enumerate(changes, start=1):
         chosen = choice.chosen(number)
         for bit, instead in nets:

@@ -1,6 +1,5 @@
-"""Mutation testing of vectors: the fraction of single errors in a circuit that a suite detects.
+"""Mutation testing measures the fraction of single errors in a circuit that a suite detects.
 
-The kind of mutants (module `kinds`) decides whether errors are in Verilog operators, two-input gates or library cells.
 SAT solvers and ABC check whether a surviving mutant is equivalent to the circuit. The mutation score does not count
 equivalent mutants.
 """
@@ -30,10 +29,10 @@ from fp9_sim.netlists.solvers.solver import State, Verdict
 from fp9_sim.provenance import provenance
 
 DRAWN = 240
-"""Default number of mutants for each seed. The mutants are divided among the levels of a kind."""
+"""Default number of mutants for each seed."""
 
 REQUIRED = {"smoke": 0.95, "corner": 1.0}
-"""The measured suites, with the mutation score that each suite must reach."""
+"""The mutation score that each suite must reach."""
 
 EQUIVALENCE_SECONDS = 60.0
 
@@ -42,10 +41,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class SuiteScore:
-    """The mutation score of a suite. `survivors` are the surviving mutants that are not proven equivalent.
-
-    `sha256` is the digest of the suite's vectors (`fp9.vectors.digest`).
-    """
+    """The mutation score of a suite. `survivors` are the surviving mutants that are not proven equivalent."""
 
     suite: str
     sha256: str
@@ -61,11 +57,11 @@ class SuiteScore:
 
 @dataclass(frozen=True)
 class MutationScore:
-    """The result of a mutation run: mutants of one unit and kind, and the score of each suite.
+    """The result of a mutation run for one unit and one kind of mutants.
 
-    `drawn` is the total number of mutants for all seeds. `unnoticed` lists the mutants that no suite killed, each with
-    inputs that show the wrong output. `undecided` holds the mutants whose equivalence check did not finish. `reused` is
-    the number of mutants in `equivalent` that an earlier run proved equivalent. `seconds` is the duration of the run.
+    `drawn` is the number of mutants for all seeds. `unnoticed` lists the mutants that no suite killed, each with inputs
+    that show the wrong output. The equivalence check of the `undecided` mutants did not finish. `reused` counts the
+    equivalent mutants that an earlier run proved.
     """
 
     unit: str
@@ -85,7 +81,6 @@ class MutationScore:
 
     @property
     def sufficient(self) -> bool:
-        """Return whether every suite reaches its required mutation score (`REQUIRED`)."""
         return all(suite.rate >= REQUIRED[suite.suite] for suite in self.suites)
 
     def to_dict(self) -> dict[str, Any]:
@@ -108,11 +103,9 @@ def score(
 ) -> MutationScore:
     """Return the mutation scores of a unit's suites, measured with `drawn` mutants for each seed.
 
-    The mutants of a seed are divided equally among the levels of the kind. A mutant that occurs for several seeds
-    counts once. The default seeds are `kind.seeds`. `timeout` is the time limit in seconds for the equivalence check of
-    one mutant. A proof by case split may take up to `timeout` more seconds. `proven` holds mutants that are already
-    proven equivalent for the same Verilog, as `recorded.proven` returns them. The function does not prove again that a
-    mutant in `proven` is equivalent.
+    The levels of the kind share the mutants of a seed equally. A mutant that occurs for several seeds counts once. The
+    default seeds are `kind.seeds`. `timeout` is the time limit in seconds for the equivalence check of one mutant. A
+    proof by case split may take up to `timeout` more seconds. Mutants in `proven` count as equivalent without a check.
 
     Raises ValueError if the unmutated circuit fails a vector, or if the number of mutants per level is not in 1 to 255.
     """
@@ -151,7 +144,7 @@ def score(
 
 @dataclass
 class _Scored:
-    """The state of a mutation run: mutants that each suite killed, and equivalence checks of surviving mutants."""
+    """The state of a mutation run."""
 
     kind: Kind
     timeout: float
@@ -161,7 +154,6 @@ class _Scored:
     compared: dict[Mutant, Verdict]
 
     def add(self, unit: Unit, drawn: MutantSet, made: dict[str, VectorSet]) -> None:
-        """Run the suites on mutants that are new in the set, and check the survivors for equivalence."""
         known = {(mutant.level, mutant.change) for mutant in self.mutants}
         new = tuple(mutant for mutant in drawn.mutants if (mutant.level, mutant.change) not in known)
         self.mutants |= {*new}
@@ -192,7 +184,7 @@ class _Scored:
 
 
 def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Return the mutants that give a wrong output for at least one operation of a suite.
+    """Return the mutants that give a wrong output for at least one vector of a suite.
 
     Raises ValueError if the original circuit gives a wrong output.
     """
@@ -203,10 +195,7 @@ def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Return the killed mutants of a circuit with registers.
-
-    All mutants run the same sequence of operations in parallel, and circuit 0 is the original.
-    """
+    """Return the killed mutants of a circuit with registers. All mutants run the same operations in parallel."""
     numbers = np.zeros(-(-(level.mutants[-1].number + 1) // WORD) * WORD, dtype=np.int64)
     for mutant in level.mutants:
         numbers[mutant.number] = mutant.number
@@ -219,10 +208,7 @@ def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Return the killed mutants of a circuit without registers.
-
-    The mutants run one after the other, each with all operations in parallel.
-    """
+    """Return the killed mutants of a circuit without registers. Mutants run one after the other."""
     inputs = {port.name: bit_planes(made.inputs[port.name], port.width) for port in made.unit.inputs}
     expected = {port.name: bit_planes(made.expected[port.name], port.width) for port in made.unit.outputs}
     care = {port.name: _care_planes(made, port.name, port.width) for port in made.unit.outputs}
@@ -238,9 +224,6 @@ def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _care_planes(made: VectorSet, output: str, width: int) -> Planes:
-    """Return bit planes that say which bits of an output are compared.
-
-    A mask bit is 0 if the expected output bit is a don't-care, or if no operation belongs to the bit position.
-    """
+    """Return bit planes whose 0 bits mark the don't-care bits of an output."""
     matters: NDArray[np.bool_] = made.care.get(output, np.ones(len(made), dtype=np.bool_))
     return np.repeat(bit_planes(matters, 1), width, axis=0)

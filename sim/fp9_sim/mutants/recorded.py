@@ -1,7 +1,4 @@
-"""Records of mutation scores, one file for each unit and kind of mutants.
-
-The manifests of vector files take their mutation scores from a table of all records.
-"""
+"""Records of mutation scores, one file for each unit and kind of mutants."""
 
 from __future__ import annotations
 
@@ -30,7 +27,7 @@ SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME
 
 
 def keep(scored: MutationScore, folder: Path) -> Path:
-    """Write a unit's mutation record into the records folder and return the path of the file.
+    """Write a unit's mutation record and return the path of the file.
 
     In the source repository, the table of mutation scores in the package `fp9` is also updated.
     """
@@ -41,18 +38,14 @@ def keep(scored: MutationScore, folder: Path) -> Path:
 
 
 def read(folder: Path, unit: str, kind: Kind = NETLIST) -> dict[str, Any] | None:
-    """Return a unit's mutation record, or None if the unit has no record.
-
-    Raises ValueError if the file is no mutation record.
-    """
+    """Return a unit's mutation record, or None without a record. Raises ValueError for another kind of file."""
     return records.read(folder, kind.claim, unit)
 
 
 def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
-    """Return the mutants that are already proven equivalent for the unit's current Verilog and tool versions.
+    """Return the mutants that a record proves equivalent for the unit's current Verilog and tool versions.
 
-    Equivalence does not depend on the suites, so the proofs stay valid when a suite changes. A damaged record counts as
-    empty.
+    Equivalence does not depend on the suites, so the proofs stay valid when a suite changes.
     """
     try:
         record = read(folder or SOURCE, unit.name, kind)
@@ -67,9 +60,9 @@ def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> froz
 
 
 def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Return two values: a unit's mutation record, and the reason why the record is stale, or None for a valid record.
+    """Return a unit's mutation record, and the reason why the record is stale, or None for a valid record.
 
-    A record is stale if the circuit or a suite has changed. Raises ValueError if the file is not a mutation record.
+    Raises ValueError if the file is not a mutation record.
     """
     record = read(folder, unit.name, kind)
     if record is None:
@@ -80,19 +73,13 @@ def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple
 
 
 def of_todays_suites(unit: Unit, record: dict[str, Any]) -> bool:
-    """Return whether a mutation record was measured with the unit's current suites.
-
-    The comparison uses the SHA-256 digests of the suites' vectors.
-    """
+    """Return whether a mutation record was measured with the current vectors of the unit's suites."""
     kept = {suite["suite"]: suite.get("sha256") for suite in record["suites"]}
     return all(kept.get(suite) == suite_digest(unit, suite) for suite in REQUIRED)
 
 
 def suite_digest(unit: Unit, suite: str) -> str:
-    """Return the digest of a suite's current vectors.
-
-    A cached digest of the vectors is valid until the golden model changes.
-    """
+    """Return the digest of a suite's current vectors."""
     request = {"unit": repr(unit), "suite": suite, "model": model_digest()}
     kept = load(cache.folder("suites"), request)
     if kept is None:
@@ -103,10 +90,6 @@ def suite_digest(unit: Unit, suite: str) -> str:
 
 
 def table(folder: Path) -> str:
-    """Return a table of all mutation records in a folder as JSON, one line for each unit.
-
-    Raises ValueError if a file is no mutation record.
-    """
     units = sorted(path.stem for path in (folder / NETLIST.claim).glob("*.json"))
     lines = [f"{json.dumps(unit)}: {json.dumps(_scores(folder, unit))}" for unit in units]
     return "{\n" + ",\n".join(lines) + "\n}\n"
