@@ -1,7 +1,4 @@
-"""Circuits as AIGER files: AND gates, inverters, registers with reset values, port names.
-
-AIGER's binary format is defined in https://fmv.jku.at/aiger/FORMAT-20070427.pdf.
-"""
+"""Circuits in AIGER's binary format: https://fmv.jku.at/aiger/FORMAT-20070427.pdf."""
 
 from __future__ import annotations
 
@@ -50,9 +47,8 @@ class Aiger:
     """An AIGER circuit, whose variable 0 is the constant 0.
 
     An AIGER literal is twice the number of a variable, plus 1 for the inverted variable. Variables are numbered in this
-    order: inputs, registers, AND gates. `following` holds the AIGER literal of each register's next value. `initial`
-    holds the reset values of the registers. `names` holds AIGER symbol lines such as `i0 a[0]`, which name inputs,
-    registers and outputs.
+    order: inputs, registers, AND gates. `following` holds the AIGER literal of each register's next value. `names`
+    holds AIGER symbol lines such as `i0 a[0]`.
     """
 
     inputs: int
@@ -64,7 +60,7 @@ class Aiger:
 
     @classmethod
     def read(cls, data: bytes) -> Aiger:
-        """Return the circuit that a binary AIGER file describes. Raises ValueError for data in another format."""
+        """Return the circuit in a binary AIGER file. Raises ValueError for data in another format."""
         head, _, rest = data.partition(b"\n")
         words = head.split()
         if len(words) < 6 or words[0] != b"aig":
@@ -82,16 +78,15 @@ class Aiger:
 
     @property
     def first(self) -> int:
-        """Return the variable of the first AND gate."""
         return self.inputs + len(self.following) + 1
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """Return the AIGER symbol lines of the input and output ports, in order."""
+        """Return the AIGER symbol lines of the input and output ports."""
         return tuple(name for name in self.names if name[0] in "io")
 
     def inverted(self, place: int) -> Aiger:
-        """Return a copy of the circuit in which the output of the AND gate with index `place` is inverted."""
+        """Return a copy of the circuit in which AND gate number `place` has an inverted output."""
         variable = self.first + place
 
         def changed(literal: int) -> int:
@@ -102,7 +97,6 @@ class Aiger:
         return replace(self, following=following, outputs=outputs, ands=pairs)
 
     def to_bytes(self) -> bytes:
-        """Return the circuit as a binary AIGER file."""
         highest = self.first + len(self.ands) - 1
         counts = (highest, self.inputs, len(self.following), len(self.outputs), len(self.ands))
         lines = [f"aig {' '.join(map(str, counts))}"]
@@ -136,10 +130,7 @@ def _decoded(data: bytes, first: int, count: int) -> tuple[tuple[tuple[int, int]
 
 
 def _number(value: int) -> bytes:
-    """Return a number in AIGER's delta encoding: bytes with seven bits of the number each, lowest bits first.
-
-    The top bit of every byte is a continuation bit, which is 0 in the last byte.
-    """
+    """Return a number in AIGER's delta encoding, seven bits per byte, lowest bits first."""
     return bytes(_groups(value))
 
 

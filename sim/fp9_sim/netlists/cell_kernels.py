@@ -10,16 +10,12 @@ import numpy as np
 from fp9.kernels import kernel
 
 STEPS = 1 << 14
-"""Largest number of simulated time steps between two clock edges. Circuits settle in fewer steps."""
+"""Largest number of simulated time steps between two clock edges."""
 
 
 @kernel
 def run(logic, registers, history):
-    """Compute the values of all nets in all clock cycles and write the values into `history`.
-
-    Registers start at 0. `history` has shape (clocks, nets, words). `logic` and `registers` are the two arrays that
-    `CellNetlist.rows` returns.
-    """
+    """Write all net values into `history`, shape (clocks, nets, words). Registers start at 0."""
     leaves = np.zeros(64, dtype=np.uint64)
     for clock in range(history.shape[0]):
         for w in range(history.shape[2]):
@@ -33,10 +29,7 @@ def run(logic, registers, history):
 
 @kernel
 def _value(row, values, leaves):
-    """Return the output of a cell from its truth table and the values of its input nets.
-
-    The value of each input selects one half of the truth table, until one entry is left.
-    """
+    # Each input selects one half of the truth table, until one entry is left.
     table, inputs = row[0], np.int64(row[1])
     size = 1 << inputs
     for i in range(size):

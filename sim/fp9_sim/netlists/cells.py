@@ -1,7 +1,6 @@
-"""Netlists of standard cells with up to six inputs, and cycle-based simulation of netlists.
+"""Netlists of standard cells with up to six inputs, and their simulation without glitches.
 
-The simulation returns the value of every net in each clock cycle. Values are settled values, without glitches. A 64-bit
-word holds the values of a net in 64 independent input sequences.
+A 64-bit word holds the values of a net in 64 independent input sequences.
 """
 
 from __future__ import annotations
@@ -25,7 +24,7 @@ History = NDArray[np.uint64]
 """Settled values of nets, shape (clocks, nets, words). Each bit of a word belongs to one input sequence."""
 
 _CONTROL = {"in_valid": True, "out_ready": True, "enable": True}
-"""Constant values of handshake inputs: operations are always valid, results are always taken, the clock is enabled."""
+"""Constant values of handshake inputs."""
 _RESETS = {reset.port: reset.active for reset in Reset}
 CLOCK = "clk"
 
@@ -54,10 +53,7 @@ SIMPLE_GATES = {name: _gate(name, function) for name, function in _GATES.items()
 
 @dataclass(frozen=True)
 class Placed:
-    """An instance of a library cell, with the net at each pin.
-
-    For a register, `bit` is the net of the stored bit. For any other cell, `bit` is -1.
-    """
+    """An instance of a library cell. `bit` is the net of a register's stored bit, and -1 for any other cell."""
 
     name: str
     cell: Cell
@@ -81,12 +77,7 @@ class CellNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any], find: Callable[[str], Cell]) -> CellNetlist:
-        """Return the netlist of a module given as Yosys JSON.
-
-        `find` is a function that returns the library cell for a cell type's name.
-
-        Raises ValueError for a combinational loop, and any error that `find` raises.
-        """
+        """Return the netlist of a Yosys JSON module. Raises ValueError for a combinational loop."""
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 
         def net(bit: int | str) -> int:
@@ -106,7 +97,7 @@ class CellNetlist:
         return cls((*held, *logic), ports["input"], ports["output"], len(numbers) + len(held), len(numbers))
 
     def run(self, operations: Mapping[str, NDArray[Any]]) -> History:
-        """Return the values of all nets in every clock cycle for sequences of operations from reset.
+        """Return the values of all nets in every clock cycle, starting from reset.
 
         `operations` maps each data port to an array of shape (clocks, sequences). The number of input sequences must be
         a multiple of 64. Reset is active in the first clock cycle.

@@ -1,8 +1,7 @@
 """Netlists of two-input gates and registers, evaluated in 64-bit words.
 
-In a netlist without registers, a 64-bit word holds a net's values in 64 independent operations. In a netlist with
-registers, the 64 bits of a word belong to 64 variants of the circuit, which one input chooses. One operation enters in
-each clock cycle.
+Without registers, a 64-bit word holds a net's values in 64 independent operations. With registers, the 64 bits of a
+word belong to 64 variants of the circuit, which an input selects.
 """
 
 from __future__ import annotations
@@ -39,16 +38,15 @@ Row = tuple[int, int, int, int, int]
 """A gate: its opcode, then the nets at pins A, B, S and Y. A missing pin is 0."""
 
 Planes = NDArray[np.uint64]
-"""Bit planes, as `bit_planes` returns them, of shape (width, words)."""
+"""Bit planes of shape (width, words)."""
 
 
 @dataclass(frozen=True)
 class GateNetlist:
     """A netlist of gates in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
 
-    `gates` has a row (opcode, A, B, S, Y) for each gate, where A, B and S are input nets and Y is the output net.
-    `registers` has a row (D, Q) for each register, which copies net D to net Q in every clock cycle. `inputs` and
-    `outputs` map each port to its nets, least significant bit first.
+    `gates` has a row (opcode, A, B, S, Y) for each gate, and `registers` has a row (D, Q) for each register. `inputs`
+    and `outputs` map each port to its nets, least significant bit first.
     """
 
     gates: NDArray[np.int64]
@@ -59,9 +57,9 @@ class GateNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any]) -> GateNetlist:
-        """Return the netlist of a module given as Yosys JSON.
+        """Return the netlist of a Yosys JSON module of simple gates and registers.
 
-        Raises ValueError for cells other than simple gates and registers.
+        Raises ValueError for other cells.
         """
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 
@@ -90,10 +88,9 @@ class GateNetlist:
     def mismatches(
         self, inputs: Mapping[str, Planes], expected: Mapping[str, Planes], care: Mapping[str, Planes], count: int
     ) -> int:
-        """Return the index of the first of `count` operations with a wrong output, or -1 if all outputs are right.
+        """Return the index of the first operation with a wrong output, or -1.
 
-        If a bit in `care` is 0, the corresponding output bit is not compared. All arrays hold bit planes of operations.
-        The netlist must have no registers.
+        Bits that are 0 in `care` are not compared. All arrays hold bit planes. The netlist must have no registers.
         """
         words = (count + WORD - 1) // WORD
         for start in range(0, words, _BLOCK):
@@ -122,9 +119,8 @@ class GateNetlist:
     ) -> NDArray[np.bool_]:
         """Return a Boolean array that is True for each circuit with a wrong output in a sequence from reset.
 
-        One operation enters in each clock cycle, and its result leaves `latency` clock cycles later. In the bit planes
-        of `circuits`, the values of the select inputs choose one circuit for each bit. `inputs`, `expected` and `care`
-        hold values for each operation: data inputs, expected outputs, and masks of the compared output bits.
+        One operation enters in each clock cycle, and its result leaves `latency` clock cycles later. Each bit of the
+        planes in `circuits` selects one variant of the circuit.
         """
         words = next(iter(circuits.values())).shape[1]
         values = np.zeros((self.nets, words), dtype=np.uint64)
@@ -147,10 +143,7 @@ class GateNetlist:
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """Return the gates sorted so that every net is computed before a gate reads the net.
-
-    Raises ValueError for a combinational loop of gates.
-    """
+    """Return the gates in the order of evaluation. Raises ValueError for a combinational loop."""
     driver = {row[4]: i for i, row in enumerate(rows)}
     done: set[int] = set()
     order: list[int] = []
@@ -179,7 +172,7 @@ def _sources(row: Row, driver: Mapping[int, int]) -> Iterator[int]:
 
 @kernel
 def evaluate(gates, values):
-    """Compute the values of all nets in place, from the values of the inputs. `values` has shape (nets, words)."""
+    """Compute the values of all nets in place, shape (nets, words), from the values of the inputs."""
     for i in range(gates.shape[0]):
         opcode, a, b, s, y = gates[i]
         flip = np.uint64(0xFFFFFFFFFFFFFFFF) if opcode & INVERTED else np.uint64(0)
@@ -213,10 +206,7 @@ def bit_planes(column: NDArray[Any], width: int) -> NDArray[np.uint64]:
 
 @kernel
 def _clocked(gates, registers, values, into, given, out, wanted, matters, latency):
-    """Return a bit mask of the circuits with a wrong output in at least one clock cycle.
-
-    The last operation is repeated until the results of all operations have left the pipeline.
-    """
+    # The last operation is repeated until the results of all operations have left the pipeline.
     wrong = np.zeros(values.shape[1], dtype=np.uint64)
     ones = np.uint64(0xFFFFFFFFFFFFFFFF)
     count = given.shape[0]

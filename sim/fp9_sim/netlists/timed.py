@@ -1,8 +1,6 @@
 """Simulation of glitches: changes of nets within a clock cycle, before the nets settle.
 
-Simulated time advances in steps, and the delay of each cell is a number of steps. A cell's output changes after the
-cell's new value has been stable for the cell's delay. Shorter pulses are suppressed. The 64 input sequences in a word
-are simulated in parallel.
+A cell's output changes after the cell's new value has been stable for the cell's delay. Shorter pulses are suppressed.
 """
 
 from __future__ import annotations
@@ -17,7 +15,7 @@ from fp9_sim.netlists.cells import CellNetlist, History
 def changes(
     netlist: CellNetlist, history: History, clocks: NDArray[np.int64], delays: NDArray[np.int64]
 ) -> NDArray[np.int64]:
-    """Return how often every net changes in the given clock cycles of a history, including glitches.
+    """Return how often every net changes in the given clock cycles, including glitches.
 
     `delays` holds the delay of each net in time steps, at least 1. Raises ValueError if the netlist does not settle.
     """

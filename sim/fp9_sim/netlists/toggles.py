@@ -1,9 +1,7 @@
 """Toggle counts of a unit's nets, with and without zero-operand gating.
 
-Toggle counts depend on the fraction of zero operands. Every submodule is mapped to two-input gates separately, so that
-each net belongs to one submodule. A net toggles if its settled value differs from the previous clock cycle. Toggle
-counts are no estimate of power, because they ignore glitches, wires, loads and the clock. Toggle counts show which
-submodules are active, and allow comparisons between two netlists of one unit.
+A net toggles if its settled value differs from the previous clock cycle. Toggle counts are no estimate of power,
+because they ignore glitches, wires, loads and the clock. They allow comparisons between two netlists of one unit.
 """
 
 from __future__ import annotations
@@ -30,7 +28,6 @@ from fp9_sim.netlists.cells import toggles as count_changes
 from fp9_sim.netlists.gates import WORD
 
 COUNT = 20_480
-"""Default number of operations."""
 
 _WORDS = 4
 _STREAMS = _WORDS * WORD
@@ -56,10 +53,7 @@ write_json gates.json
 
 @dataclass(frozen=True)
 class Toggles:
-    """The mean number of toggles per operation in each submodule, and the numbers of gates and flip-flops.
-
-    `zeros` is the fraction of products with a zero operand.
-    """
+    """The mean number of toggles per operation in each submodule. `zeros` is the fraction of products with a zero."""
 
     unit: str
     gated: bool
@@ -71,7 +65,6 @@ class Toggles:
 
     @property
     def total(self) -> float:
-        """Return the mean number of toggles per operation in the whole unit."""
         return sum(self.by_submodule.values())
 
 
@@ -79,9 +72,8 @@ def toggles(unit: Unit, zeros: float, *, count: int = COUNT, seed: int = 0) -> t
     """Return a unit's toggle counts without and with operand gating (`gate_zeros`), for the same operations.
 
     With probability `zeros`, one of a product's two operands, chosen at random, is +0. All other operands are random
-    finite codes. If a unit has no accumulator, the addend is also a random finite code. Each port receives codes of the
-    first format that the unit offers for the port. A `mac` unit performs ACCUMULATE. Raises ValueError for a unit
-    without zero-operand gating, for `zeros` outside 0..1, or for a count below 1.
+    finite codes. A `mac` unit performs ACCUMULATE. Raises ValueError for a unit without zero-operand gating, for
+    `zeros` outside 0..1, or for a count below 1.
     """
     summed = sum_of(unit)
     if summed is None:
@@ -113,7 +105,6 @@ def _operations(unit: Dot, zeros: float, clocks: int, rng: np.random.Generator) 
 
 
 def _finite(port: Port, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[np.uint64]:
-    """Return random finite codes in the first format of a port, or zeros for a port without a format."""
     if not port.formats:
         return np.zeros(shape, dtype=np.uint64)
     fmt = port.formats[0]
@@ -144,9 +135,6 @@ def _netlist(unit: Dot) -> CellNetlist:
 
 
 def submodule(cell: str) -> str:
-    """Return the submodule of a cell in a flattened netlist, as a path of at most two levels.
-
-    For a cell outside all submodules, the function returns `handshake`.
-    """
+    """Return the submodule of a cell in a flattened netlist, as a path of at most two levels."""
     path = cell.removeprefix("$flatten").replace("\\", "").split(".$")[0]
     return ".".join(path.split(".")[:2]) if not path.startswith("$") else "handshake"

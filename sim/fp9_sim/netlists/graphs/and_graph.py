@@ -11,7 +11,7 @@ Literal = int
 
 
 class AndGraph:
-    """A graph in which a node is a named input or an AND of two literals. Equal AND nodes are stored once."""
+    """A graph whose nodes are named inputs and ANDs of two literals. Equal AND nodes are stored once."""
 
     def __init__(self) -> None:
         self._names = ["1'b0"]
@@ -19,12 +19,11 @@ class AndGraph:
         self._known: dict[tuple[Literal, Literal], Literal] = {}
 
     def input(self, name: str) -> Literal:
-        """Add a named input to the graph and return its literal."""
         self._names.append(name)
         return 2 * (len(self._names) - 1)
 
     def both(self, a: Literal, b: Literal) -> Literal:
-        """Return the literal of a AND b. An existing node is reused."""
+        """Return the literal of a AND b."""
         a, b = min(a, b), max(a, b)
         if a == 0 or a ^ b == 1:
             return 0
@@ -36,11 +35,9 @@ class AndGraph:
         return self._known[a, b]
 
     def either(self, a: Literal, b: Literal) -> Literal:
-        """Return the literal of a OR b."""
         return self.both(a ^ 1, b ^ 1) ^ 1
 
     def choose(self, select: Literal, one: Literal, zero: Literal) -> Literal:
-        """Return a literal that equals `one` if `select` is 1, and equals `zero` otherwise."""
         return one if one == zero else self.either(self.both(select, one), self.both(select ^ 1, zero))
 
     def differ(self, a: Literal, b: Literal) -> Literal:
@@ -48,10 +45,6 @@ class AndGraph:
         return self.choose(a, b ^ 1, b)
 
     def gate(self, row: Row, value: Mapping[int, Literal]) -> Literal:
-        """Add a gate to the graph and return its output literal.
-
-        `value` maps each input net of the gate to a literal.
-        """
         a, b, s = (value.get(net, 0) for net in row[1:4])
         match row[0] & ~INVERTED:
             case kind if kind == AND:
@@ -72,24 +65,18 @@ class AndGraph:
         return ("~" if literal & 1 else "") + self._names[literal // 2]
 
     def operands(self) -> dict[int, tuple[int, ...]]:
-        """Return the two operand nodes of every AND node."""
         return {node: (a // 2, b // 2) for node, (a, b) in self._operands.items()}
 
     def cone(self, literal: Literal, free: Collection[int] = ()) -> Iterator[str]:
-        """Yield a line of Verilog for every AND node in a literal's cone, operands first.
-
-        The cone ends at the nodes in `free`, and does not contain these nodes.
-        """
+        """Yield a Verilog line for every AND node in a literal's cone, operands first."""
         for node in sorted(self.reached(literal, free) & self._operands.keys()):
             a, b = self._operands[node]
             yield f"  wire {self._names[node]} = {self.text(a)} & {self.text(b)};"
 
     def inputs(self) -> list[int]:
-        """Return the input nodes in the order in which they were created."""
         return [node for node in range(1, len(self._names)) if node not in self._operands]
 
     def literals(self, node: int) -> tuple[Literal, Literal]:
-        """Return the two operand literals of an AND node."""
         return self._operands[node]
 
     def inputs_of(self, literal: Literal) -> set[int]:
@@ -97,10 +84,7 @@ class AndGraph:
         return self.reached(literal) - self._operands.keys() - {0}
 
     def reached(self, literal: Literal, free: Collection[int] = ()) -> set[int]:
-        """Return the nodes in a literal's cone, including the literal's node.
-
-        The cone ends at the nodes in `free`, and does not contain these nodes.
-        """
+        """Return the nodes in a literal's cone, which ends before the nodes in `free`."""
         reached, stack = set(), [literal // 2]
         while stack:
             node = stack.pop()

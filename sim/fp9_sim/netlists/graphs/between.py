@@ -1,8 +1,7 @@
-"""Move gates outside a circuit's step modules into two new modules.
+"""Move the gates outside a circuit's step modules into two new modules.
 
 The module ENTER receives the gates before the steps, and the module LEAVE receives the gates that drive the outputs.
-The two modules and the steps form a chain, even if the circuit has other gates, such as an accumulator's input
-selection.
+The two modules and the steps form a chain.
 """
 
 from __future__ import annotations
@@ -11,7 +10,6 @@ from collections.abc import Iterable, Mapping, Set
 from typing import Any
 
 ENTER, LEAVE = "enter", "leave"
-"""Names of the two new modules. An output of ENTER has the name of the step's pin that reads it."""
 
 _Cells = Mapping[str, dict[str, Any]]
 
@@ -49,10 +47,6 @@ def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
 def _read(
     name: str, modules: Mapping[str, dict[str, Any]], steps: Iterable[dict[str, Any]], driven: Set[Any]
 ) -> dict[str, list[Any]]:
-    """Return the nets from gates outside the steps to input pins of step modules, grouped by input pin.
-
-    If several input pins read a net, the net is assigned to the widest of the pins.
-    """
     pins = [
         (pin, cell["connections"].get(pin, []))
         for cell in steps
@@ -71,10 +65,7 @@ def _read(
 
 
 def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return a module whose outputs are the nets in `given`, with all gates that drive these nets.
-
-    Nets that enter the gates of the returned module become the bits of the module's input `i`.
-    """
+    """Return a module with all gates that drive the nets in `given`. Nets from other gates enter at the input `i`."""
     cells: dict[str, dict[str, Any]] = {}
     reads: dict[Any, None] = {}
     waiting = [bit for bits in given.values() for bit in bits]
@@ -92,6 +83,6 @@ def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[A
 
 
 def nets_of(cell: Mapping[str, Any], *directions: str) -> list[int]:
-    """Return the nets at a cell's pins that have one of the given directions, without constant bits."""
+    """Return the nets at a cell's pins of the given directions, without constant bits."""
     pins: Iterable[tuple[str, list[Any]]] = cell["connections"].items()
     return [b for pin, bits in pins if cell["port_directions"][pin] in directions for b in bits if isinstance(b, int)]

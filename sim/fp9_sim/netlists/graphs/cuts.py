@@ -1,7 +1,7 @@
 """Minimum cuts of a circuit: smallest sets of nodes that lie on all paths to a node.
 
-If a claim holds for arbitrary values at a cut, the claim also holds for the circuit. A proof with arbitrary values at a
-cut does not need the logic between the inputs and the cut.
+A claim that holds for arbitrary values at a cut also holds for the circuit. A proof with arbitrary values at a cut does
+not need the logic between the inputs and the cut.
 """
 
 from __future__ import annotations
@@ -18,10 +18,7 @@ _FIRST, _LAST = -1, -2
 
 
 def levels(operands: Operands, root: int) -> dict[int, int]:
-    """Return the levels of the node `root` and of all nodes on which `root` depends.
-
-    The level of a node is the length of the longest path from an input to the node.
-    """
+    """Return the longest distance from an input to the node `root`, and to all nodes on which `root` depends."""
     found: dict[int, int] = {}
     stack = [root]
     while stack:
@@ -37,10 +34,9 @@ def levels(operands: Operands, root: int) -> dict[int, int]:
 
 
 def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int] | None:
-    """Return a minimum cut between the inputs and `root`, or None if every cut has more than `most` nodes.
+    """Return the minimum cut nearest to the inputs, or None if every cut has more than `most` nodes.
 
-    The level of each cut node is at most the fraction `part` of the level of `root`. Among several minimum cuts, the
-    function returns the cut that is nearest to the inputs.
+    The level of each cut node is at most the fraction `part` of the level of `root`.
     """
     level = levels(operands, root)
     highest = part * level[root]
@@ -48,10 +44,7 @@ def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int]
 
 
 def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
-    """Return a minimum cut between the inputs and `ends`, in the half of the logic that is nearest to `ends`.
-
-    Among several minimum cuts, the function returns the cut that is nearest to the inputs.
-    """
+    """Return a minimum cut between the inputs and `ends`, in the half of the logic that is nearest to `ends`."""
     distance = dict.fromkeys(ends, 0)
     waiting = deque(ends)
     while waiting:
@@ -66,12 +59,8 @@ def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
 
 
 def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], most: int) -> set[int] | None:
-    """Return the minimum cut that is nearest to the inputs, or None if every cut has more than `most` nodes.
-
-    Nodes without a capacity count as inputs. The algorithm uses shortest augmenting paths (Edmonds and Karp 1972). In
-    the flow network, node n of the circuit has the entry vertex 2 n and the exit vertex 2 n + 1. In the flow network,
-    _FIRST is the source and _LAST is the sink.
-    """
+    # Shortest augmenting paths (Edmonds and Karp 1972). In the flow network, node n of the circuit has the entry vertex
+    # 2 n and the exit vertex 2 n + 1.
     residual: _Residual = {_FIRST: {}, _LAST: {}}
     for node in capacity:
         residual.setdefault(2 * node, {})[2 * node + 1] = capacity[node]
@@ -96,10 +85,7 @@ def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], mos
 
 
 def _reached(residual: _Residual, last: int) -> dict[int, int]:
-    """Search the flow network for a path with remaining capacity from the source to the vertex `last`.
-
-    Return the predecessor of each vertex that the search reached.
-    """
+    """Search the flow network for a path from the source to `last`, and return the predecessor of each vertex."""
     came, waiting = {_FIRST: _FIRST}, deque([_FIRST])
     while waiting and last not in came:
         place = waiting.pop()

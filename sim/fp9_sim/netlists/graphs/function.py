@@ -1,10 +1,7 @@
-"""Conversion of a unit's Verilog into a combinational function of the unit's data ports.
+"""Convert a unit's Verilog into a combinational function of the unit's data ports.
 
-Handshake logic is removed: inputs are always valid and results are always taken. Pipeline registers therefore become
-wires. An accumulator register or a running maximum becomes the input `accumulator`, and the register's next value
-becomes an output. The package `fp9_sim.proofs` proves the handshake separately.
-
-The combinational function is one module, or a chain with one module for each step of the unit.
+Inputs are always valid and results are always taken, so pipeline registers become wires. An accumulator register or a
+running maximum becomes the input `accumulator`, and the register's next value becomes an output.
 """
 
 from __future__ import annotations
@@ -81,9 +78,8 @@ endmodule
 def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
     """Return a unit's combinational function as Verilog, with the unit's name.
 
-    The combinational function has the inputs that `function_inputs` returns, and the outputs of the unit. If `steps` is
-    true, the function is a chain of step modules and of the gates between step modules (module `between`). Raises
-    ValueError for a unit whose operand gating holds earlier operands.
+    If `steps` is true, the function is a chain of step modules. Raises ValueError for a unit whose operand gating holds
+    earlier operands.
     """
     if not unit.stages:
         return verilog
@@ -111,9 +107,9 @@ def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
 
 
 def _open_registers(unit: Unit, module: dict[str, Any]) -> None:
-    """Replace registers by ports: an input for the current value, and an output for the next value.
+    """Replace the accumulator by an input for its current value and an output for its next value.
 
-    Raises ValueError if a register other than an accumulator or running maximum remains.
+    Raises ValueError if another register remains.
     """
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"] == "$dff"}
     kept = _accumulator(unit)

@@ -1,8 +1,4 @@
-"""Simplification of an AND graph in which some nodes have known values.
-
-Unit propagation derives the values of further nodes, towards the inputs and towards the outputs. Nodes with known
-values become constants.
-"""
+"""Unit propagation of known node values in an AND graph, and simplification of the graph."""
 
 from __future__ import annotations
 
@@ -15,10 +11,7 @@ Known = Mapping[int, int]
 
 
 class Implied:
-    """The cone of a literal in an AND graph, for simplification with known values.
-
-    The cone ends at the `free` nodes, which may have arbitrary values.
-    """
+    """The cone of a literal in an AND graph, simplified with known values. The `free` nodes may have any value."""
 
     def __init__(self, graph: AndGraph, literal: Literal, free: Collection[int]) -> None:
         self._graph, self.literal = graph, literal
@@ -31,10 +24,7 @@ class Implied:
                 self._users.setdefault(operand // 2, []).append(node)
 
     def following(self, known: Known, literal: Literal) -> dict[int, int] | None:
-        """Return the known values after a literal is set to 1 and its consequences are propagated.
-
-        Return None if the literal cannot be 1, because the derived values contradict each other.
-        """
+        """Set a literal to 1, propagate the consequences, and return all known values, or None for a contradiction."""
         found, waiting = dict(known), [literal]
         while waiting:
             literal = waiting.pop()
@@ -65,8 +55,7 @@ class Implied:
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
         """Return a graph with known nodes as constants, the literal to prove, and a map from new to old nodes.
 
-        The returned literal is 1 if the original literal is 1 and all known nodes have the values in `known`. The third
-        returned value maps each new node to its original node. Inputs and free nodes keep their names.
+        The returned literal is 1 if the original literal is 1 and all known nodes have the values in `known`.
         """
         graph, image = AndGraph(), dict(known)
         agree: Literal = 1
@@ -83,7 +72,6 @@ class Implied:
         return graph, graph.both(agree, image[self.literal // 2] ^ (self.literal & 1)), stands
 
     def inputs(self, known: Known) -> dict[str, int]:
-        """Return a dict from the name of each input with a known value to the value."""
         return {
             self._graph.text(2 * node): known[node] for node in self._nodes if node in known.keys() - self._ands.keys()
         }

@@ -1,10 +1,8 @@
 """Registers in a netlist: pipeline registers, state, and registers with don't-care values.
 
-A register can hold don't-care values if the register either loads a new value from the inputs or keeps its old value.
-The operand register of a multiplier with operand gating, for example, can hold don't-care values. A register whose old
-value is a don't-care does not count as state. In the netlist, a wire replaces a register whose value can be a
-don't-care. A new free input stands for the register's old value. In a comparison of two circuits, each circuit has
-separate free inputs, because the old values may differ.
+A register can hold don't-care values if it either loads the inputs or keeps its old value, as in operand gating. A wire
+replaces such a register, and a free input stands for its old value. In a comparison of two circuits, each circuit has
+separate free inputs.
 
     D = new or X     Q = D     X: anything
 """
@@ -18,15 +16,14 @@ from fp9_sim.netlists.gates import AND, MUX, GateNetlist, Row, in_order
 from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
 
 Register = tuple[int, int]
-"""The nets at the D and Q pins of a register."""
 
 
 @dataclass(frozen=True)
 class Kept:
-    """The gates of a netlist after wires have replaced the registers that can hold don't-care values.
+    """The gates of a netlist in which wires replace the registers with don't-care values.
 
-    `first` and `second` are the nets of the free inputs for the first and the second circuit. The net `is_second`
-    selects the second circuit. `nets` is the number of nets.
+    `first` and `second` are the free inputs of the first and the second circuit. The net `is_second` selects the second
+    circuit.
     """
 
     gates: list[Row]
@@ -37,10 +34,7 @@ class Kept:
 
 
 def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[Register]]:
-    """Return the gates in evaluation order, where wires replace pipeline registers, and the state registers (D, Q).
-
-    The registers in `kept` are omitted.
-    """
+    """Return the gates in evaluation order, with wires for pipeline registers, and the state registers (D, Q)."""
     gates: list[Row] = [(op, a, b, s, y) for op, a, b, s, y in netlist.gates.tolist()]
     registers: list[Register] = [(d, q) for d, q in netlist.registers.tolist() if (d, q) not in kept]
     wires: list[Row] = [(AND, d, d, 0, q) for d, q in registers]
@@ -50,10 +44,7 @@ def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[
 
 
 def _in_loops(rows: list[Row]) -> set[int]:
-    """Return the nets that are in a loop of gates, or on a path between two loops.
-
-    The function removes gates without a driver or a load until only gates in loops or between loops remain.
-    """
+    """Return the nets that are in a loop of gates, or on a path between two loops."""
     driver = {row[4]: i for i, row in enumerate(rows)}
     sources = [{driver[net] for net in row[1:4] if net in driver} for row in rows]
     readers: list[set[int]] = [set() for _ in rows]
@@ -75,10 +66,7 @@ def _in_loops(rows: list[Row]) -> set[int]:
 
 
 def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> list[Register]:
-    """Return the registers whose next value depends only on the inputs and on their own value.
-
-    Nets without a driver are 0.
-    """
+    """Return the registers whose next value depends only on the inputs and on their own value."""
     graph = AndGraph()
     sources = [*inputs, *(q for _, q in state)]
     value: dict[int, Literal] = {0: 0, 1: 1} | {net: graph.input(str(net)) for net in sources}
@@ -89,11 +77,7 @@ def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> l
 
 
 def as_wires(gates: list[Row], registers: list[Register], nets: int) -> Kept:
-    """Return the gates of a netlist after the given registers are replaced by wires.
-
-    A copy of the logic that drives the replaced registers is added to the gates. The copied logic reads free inputs in
-    place of the old register values.
-    """
+    """Replace registers by wires, and their old values by free inputs."""
     count = len(registers)
     first, second, either = (tuple(range(nets + i * count, nets + (i + 1) * count)) for i in range(3))
     is_second = nets + 3 * count

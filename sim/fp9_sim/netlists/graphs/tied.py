@@ -1,25 +1,17 @@
-"""A wrapper that ties a unit's handshake inputs to constants.
-
-Inputs are always valid, results are always taken, and reset is inactive.
-"""
+"""A wrapper that ties a unit's handshake inputs to constants and never resets the unit."""
 
 from __future__ import annotations
 
 from fp9.units import Unit
 
 TIED = "tied"
-"""Name of the wrapper module."""
 
 
 TAKEN = "1'b1"
-"""Constant for every handshake input and the enable."""
 
 
 def tied(unit: Unit, clocked: bool) -> str:
-    """Return the wrapper as Verilog.
-
-    The wrapper has the unit's data ports. If `clocked` is true, the wrapper also has the port `clk`.
-    """
+    """Return the Verilog wrapper with the unit's data ports, and with the port `clk` if `clocked` is true."""
     ports = [*(("input", port) for port in unit.inputs), *(("output", port) for port in unit.outputs)]
     declared = ["input clk"] * clocked + [f"{direction} [{port.width - 1}:0] {port.name}" for direction, port in ports]
     pins = ", ".join(f".{port.name}({port.name})" for _, port in ports)

@@ -1,8 +1,4 @@
-"""ABC as a solver for proof obligations about AND graphs.
-
-ABC proves that a literal is 0 for all inputs. ABC uses SAT for combinational graphs and inductive invariants for graphs
-with registers. ABC also proves that two literals are always equal, by merging equal internal nodes.
-"""
+"""ABC as a solver for proof obligations about AND graphs."""
 
 from __future__ import annotations
 
@@ -20,27 +16,24 @@ from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 PROGRAMS = ("berkeley-abc", "yosys-abc", "abc")
-"""Names under which ABC may be installed."""
 
 _CONFLICTS = 1_000_000
 """ABC's limit of SAT conflicts, so high that the time limit always applies first."""
 
 
 def program() -> str | None:
-    """Return the path of the ABC program, or None if ABC is not installed."""
     return next((found for name in PROGRAMS if (found := shutil.which(name))), None)
 
 
 def version() -> dict[str, str]:
-    """Return the name of the installed ABC program, for records. ABC does not print a version."""
+    """Return the name of the installed ABC program, because ABC does not print a version."""
     return {"abc": Path(program() or "none").name}
 
 
 def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: float) -> Verdict:
     """Decide with ABC whether the literals in each pair are equal for all inputs.
 
-    The verdict is unfinished if ABC is not installed. The counterexample maps input names to 0 or 1, and omits inputs
-    without effect on the difference.
+    The verdict is unfinished if ABC is not installed. The counterexample maps input names to 0 or 1.
     """
     started = time.perf_counter()
     command = f"cec -T {max(1, int(timeout))} -C {_CONFLICTS} first.blif second.blif"
@@ -76,12 +69,11 @@ def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
 
 
 def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal, Literal], timeout: float) -> Verdict:
-    """Decide with ABC whether a literal of an AND graph is 0 in every clock cycle of every input sequence.
+    """Decide with ABC whether a literal is 0 in every clock cycle of every input sequence.
 
     `following` maps the literal of each register to the literal of its next value. All registers start at 0. The proof
-    uses property-directed reachability (Bradley 2011), which ends with a checked inductive invariant. The
-    counterexample maps each input in each clock cycle, such as `name@0`, to 0 or 1. The verdict is unfinished if ABC is
-    not installed.
+    uses property-directed reachability (Bradley 2011). The counterexample maps each input in each clock cycle, such as
+    `name@0`, to 0 or 1. The verdict is unfinished if ABC is not installed.
     """
     started = time.perf_counter()
     following = _needed(graph, literal, following)
@@ -111,10 +103,7 @@ def _needed(graph: AndGraph, literal: Literal, following: Mapping[Literal, Liter
 
 
 def run(command: str, folder: Path, timeout: float) -> str:
-    """Run an ABC command and return its output.
-
-    The output is empty if ABC is not installed or exceeds the time limit.
-    """
+    """Run an ABC command and return its output, which is empty without ABC or after the time limit."""
     if (installed := program()) is None:
         return ""
     try:
@@ -134,8 +123,7 @@ def run(command: str, folder: Path, timeout: float) -> str:
 def limited(command: Sequence[str], seconds: float) -> list[str]:
     """Return a command line that runs `command` under the operating system's limit of processor time.
 
-    Some algorithms of ABC run longer than the time limit given to ABC. The operating system enforces the limit even if
-    the parent process has been killed.
+    Some algorithms of ABC ignore the time limit that ABC was given.
     """
     return ["sh", "-c", f'ulimit -t {math.ceil(seconds)} && exec "$@"', "sh", *command]
 
@@ -143,11 +131,7 @@ def limited(command: Sequence[str], seconds: float) -> list[str]:
 def _blif(
     graph: AndGraph, outputs: Sequence[Literal], following: Mapping[Literal, Literal] = MappingProxyType({})
 ) -> Iterator[str]:
-    """Yield the lines of a BLIF circuit that outputs the given literals as o0, o1 and so on.
-
-    Node n of the AND graph has the BLIF name x<n>, and x0 is the constant 0. An input in `following` becomes a
-    register, whose next value is named d<n>.
-    """
+    """Yield the lines of a BLIF circuit, in which x<n> is node n of the AND graph."""
     inputs = graph.inputs()
     needed = set().union(*(graph.reached(literal) for literal in (*outputs, *following.values())))
     yield ".model graph"

@@ -31,7 +31,7 @@ write_blif wrong.blif
 
 
 def alike(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation that ABC tries to decide before other solvers. Yosys' SAT solver finds counterexamples.
+    """Return a proof obligation that ABC tries first. Yosys' SAT solver finds counterexamples.
 
     The proof module's output `ok` must be 1 for all inputs, as in `solver.combinational`.
     """
@@ -51,7 +51,7 @@ class _Alike(Obligation):
 
 
 def with_wrong(files: Mapping[str, str]) -> dict[str, str]:
-    """Return the obligation's files with an added module `wrong`, whose output is the inverse of `ok`."""
+    """Add a module `wrong`, whose output is the inverse of `ok`."""
     return {**files, "proof.v": files["proof.v"] + _wrong(files["proof.v"])}
 
 

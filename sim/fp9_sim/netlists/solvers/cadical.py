@@ -27,7 +27,7 @@ def version() -> str:
 
 
 def model(clauses: Sequence[Clause], timeout: float, *, processor: bool = False) -> frozenset[int] | None:
-    """Return the variables that are true in a satisfying assignment, or None if the clauses are unsatisfiable.
+    """Return the true variables of a satisfying assignment, or None if the clauses are unsatisfiable.
 
     Raises TimeoutError after `timeout` seconds of wall-clock time, or of processor time if `processor` is true. Raises
     MissingTool if CaDiCaL is not installed.

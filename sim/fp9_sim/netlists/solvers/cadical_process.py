@@ -1,8 +1,7 @@
 """CaDiCaL as a program that reads clauses and writes a satisfying assignment as JSON.
 
 The command line is `python cadical_process.py SECONDS [processor]`. With the argument `processor`, the time limit
-counts processor seconds, not wall-clock seconds. The program is started by its path, so that Python does not import the
-fp9_sim package. An alarm signal ends the program at its time limit, even if the parent process has ended.
+counts processor seconds. The program is started by its path, so that Python does not import the fp9_sim package.
 """
 
 from __future__ import annotations
@@ -15,10 +14,7 @@ import pysolvers
 
 
 def main(seconds: float, *counted: str) -> None:
-    """Read clauses from standard input.
-
-    Write the variables that are true in a satisfying assignment, or null if there is none.
-    """
+    """Read clauses from standard input, and write the true variables of a satisfying assignment, or null."""
     signal.setitimer(signal.ITIMER_PROF if counted else signal.ITIMER_REAL, seconds)
     solver = pysolvers.cadical195_new()
     for clause in json.load(sys.stdin):

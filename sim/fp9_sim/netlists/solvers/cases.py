@@ -1,16 +1,10 @@
 """Proof by case split that a literal is always 0, where a SAT solver alone does not finish.
 
-A proof case assumes fixed values for some nodes of the AND graph. Unit propagation turns the consequences of fixed
-values into constants. Once a shift distance is fixed, a shifter consists of wires, so two circuits share more nodes. In
-each proof case, CaDiCaL decides whether the literal can be 1. A case that takes too long is split at a multiplexer's
-select node into two cases, with the values 0 and 1. The cases therefore cover all values.
+A proof case assumes fixed values for some nodes of the AND graph. Unit propagation turns the consequences into
+constants: with a fixed shift distance, a shifter consists of wires. In each proof case, CaDiCaL decides whether the
+literal can be 1. A case that takes too long is split at a multiplexer's select node into two cases.
 
-Control signals, such as a select between two data paths, are split before bits of numbers. While only control signals
-are split, each proof case has a short time limit. When bits of numbers, such as shift distances, are split, the time
-limit is longer. Bits of numbers are split in the order of the data flow, first the select bit of a shifter's widest
-stage.
-
-A cache stores the verdict on each set of clauses, so that an interrupted proof can continue.
+Control signals, such as a select between two data paths, are split before bits of numbers, such as shift distances.
 """
 
 from __future__ import annotations
@@ -43,11 +37,10 @@ _DECISIONS = 2
 def never(
     graph: AndGraph, literal: Literal, free: Collection[int], timeout: float, among: Collection[int] = ()
 ) -> Verdict:
-    """Decide whether a literal of an AND graph is 0 for all inputs, by splitting the problem into cases.
+    """Decide by case split whether a literal of an AND graph is 0 for all inputs.
 
-    In the first attempt, the nodes in `free` may have any value. If the literal can be 1 in the first attempt, a second
-    attempt includes the logic that drives the nodes in `free`. Of all bits of numbers, the nodes in `among` are split
-    first. The counterexample gives an input name the value 0 or 1, and omits inputs that do not affect the literal.
+    The nodes in `free` may have any value in the first attempt. If the literal can be 1, a second attempt includes the
+    logic that drives these nodes. The counterexample omits inputs that do not affect the literal.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)
@@ -130,8 +123,8 @@ def selecting(
 ) -> tuple[int | None, bool]:
     """Return the node at which a case is split, and whether the node is a control signal.
 
-    The split node selects in many multiplexers. Control signals come first, then the nodes in `among`, then other bits
-    of numbers. Among equals, early stages come first. If the graph has no multiplexer, return an input node or None.
+    Control signals come first, then the nodes in `among`, then other bits of numbers, and among equals the early
+    stages.
     """
     levels, selects, sums = _multiplexers(graph, literal)
     nodes = [node for node in selects if node in stands]
@@ -151,7 +144,6 @@ def selecting(
 
 
 def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], dict[int, list[int]], set[int]]:
-    """Return the level of each node, the multiplexer levels of each select node, and the XOR nodes of an AND graph."""
     levels: dict[int, int] = {}
     selects: dict[int, list[int]] = {}
     sums: set[int] = set()
@@ -168,12 +160,7 @@ def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], di
 
 
 def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:
-    """Return the select nodes of a multiplexer whose final OR combines the AND nodes `operands`.
-
-    Return an empty set if the nodes form no multiplexer. One AND node of a multiplexer reads the select node directly,
-    and the other AND node reads its inverse. If the nodes form an XOR gate, both inputs of the gate count as select
-    nodes.
-    """
+    """Return the select nodes of a multiplexer, or an empty set if the AND nodes form no multiplexer."""
     if not operands or not all(operand & 1 and operand // 2 not in inputs for operand in operands):
         return set()
     one, other = (graph.literals(operand // 2) for operand in operands)

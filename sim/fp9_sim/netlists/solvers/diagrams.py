@@ -1,9 +1,7 @@
 """Proofs about additions of many terms, by ABC's binary decision diagrams.
 
 SAT solvers do not finish on sums of many terms, because sums in different orders share no internal nodes. The decision
-diagram of a sum stays small if bits of equal weight are neighbours in the variable order. With variables in the order
-of bit weights, only carries connect one weight to the next. In the variable order of a diagram, signs and other single
-bits come last.
+diagram of a sum stays small if the variables are in the order of bit weights.
 """
 
 from __future__ import annotations
@@ -27,10 +25,9 @@ _NODES = 50_000_000
 
 
 def by_diagrams(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation that is decided with decision diagrams if a SAT solver does not decide quickly.
+    """Return a proof obligation that decision diagrams decide if a SAT solver does not decide quickly.
 
-    The proof module's output `ok` must be 1 for all inputs, as in `solver.combinational`. Yosys' SAT solver finds
-    counterexamples.
+    The proof module's output `ok` must be 1 for all inputs, as in `solver.combinational`.
     """
     plain = combinational(unit, proof)
     return _ByDiagrams(plain.script, plain.files)

@@ -1,22 +1,16 @@
 """Equivalence checking of a mutant and the original circuit, by several methods.
 
-Both circuits are in one netlist, and a select input chooses between them. The five methods run in a fixed order until
-one method decides whether the circuits are equivalent. First, a SAT solver decides most mutants within a short time.
-Second, ABC tries three proofs: SAT for all inputs together, SAT for two sets of inputs, and merging of equal nodes.
-Third, simulation finds the nets at which the effect of the mutation ends. The effect ends at a net if both circuits
-agree in the net, but disagree in an input of the gate that drives the net. The circuits are equivalent if SAT proves
-that the nets at which the effect ends are equal for all inputs. A counterexample becomes a new simulation pattern.
-Fourth, the proof is repeated on a smaller circuit, in which the nodes of a minimum cut become free inputs. Fifth, the
-logic that depends on the mutated gate is proven equivalent by case split (module `cases`).
+Both circuits are in one netlist, and a select input chooses between them. These methods run in turn until one method
+decides:
 
-The first of the two sets of inputs holds the inputs for which a difference propagates far, such as special operands. In
-the first set, the module `reach` fixes some input bits to constants, which makes both circuits simpler. The second set
-holds all other inputs. For the second set, SAT only proves that the effect of the mutation ends early.
+1. A SAT solver decides most mutants within a short time. 2. ABC tries SAT for all inputs together, SAT for two sets of
+inputs, and merging of equal nodes. 3. Simulation finds the nets at which the effect of the mutation ends, and SAT
+proves that these nets are equal. 4. The proof is repeated on a smaller circuit, in which the nodes of a minimum cut
+become free inputs. 5. A case split decides the logic that depends on the mutated gate (module `cases`).
 
-Two circuits count as equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof
-for all states fails, only reachable states are compared (module `sequential`). Two kinds of register bits may differ
-between the circuits: bits without effect on outputs and other registers, and bits with don't-care values (module
-`registers`).
+The first set of inputs holds the special operands, for which a difference propagates far (module `reach`). Two circuits
+are equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof for all states
+fails, only reachable states are compared (module `sequential`).
 """
 
 from __future__ import annotations
@@ -40,33 +34,29 @@ from fp9_sim.netlists.solvers.sequential import Sequences
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 _WHOLE_SECONDS = 5.0
-"""Time limit in seconds of the first proof, which compares only the outputs. Most proofs take less."""
+"""Time limit in seconds of the first proof, which compares only the outputs."""
 
 _BEHIND = 0.6
 
 _WITHOUT_CASES = 300.0
-"""Time limit in seconds for all methods except cases. Proofs that take longer usually do not finish within an hour."""
+"""Time limit in seconds for all methods except cases. Longer proofs usually do not finish within an hour."""
 
 _ABC_PARTS = (0.1, 0.4, 0.5)
 """Fractions of ABC's time for SAT, SAT in two parts, and merging of internal nodes."""
 
 _CUT_AT = (0.5, 0.35)
-"""Highest levels allowed for a minimum cut, as fractions of the longest path. The levels are tried in order."""
+"""Highest levels allowed for a minimum cut, as fractions of the longest path."""
 
 _CUT_MOST = 120
 
 _BIT_SECONDS, _KEPT_SECONDS = 60.0, 600.0
-"""Time limits in seconds for proofs about registers.
-
-The first limit is for a bit that affects nothing, the second limit for registers that hold don't-care values.
-"""
+"""Time limits in seconds for proofs about a bit that affects nothing, and about don't-care registers."""
 
 
 class Comparison:
-    """Equivalence checks of mutants, in one netlist with the unit's ports and the input `select`.
+    """Equivalence checks of mutants in one netlist. At the input `select`, value 0 chooses the original circuit.
 
-    At the input `select`, value 0 chooses the original circuit, and every other value chooses a mutant. `operations`
-    maps each input port to a column of values, which the simulation applies first.
+    `operations` maps each input port to a column of values, which the simulation applies first.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -78,8 +68,7 @@ class Comparison:
 
         `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by case split may take up to
         `timeout` seconds in addition. The proof excludes bias values that the unit does not accept. A counterexample
-        gives a value to every input of the unit, and to every input that module `pair` adds. A counterexample that
-        starts from reset maps the inputs of each operation, such as `a@0`, to values.
+        that starts from reset maps the inputs of each operation, such as `a@0`, to values.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)
@@ -96,10 +85,6 @@ class Comparison:
         return verdict if reached.state is State.UNFINISHED else reached
 
     def _without_kept(self) -> bool:
-        """Put wires in place of registers that are proven to hold don't-care values.
-
-        Return whether any registers were excluded.
-        """
         pair = self._pair
         if self._kept_known or not pair.state:
             return False
@@ -113,10 +98,6 @@ class Comparison:
         return bool(kept)
 
     def _without_idle(self) -> bool:
-        """Exclude from the comparison all register bits that are proven to affect nothing.
-
-        Return whether any bits were excluded.
-        """
         pair = self._pair
         if pair.ignored is not None:
             return False
@@ -181,7 +162,7 @@ class Comparison:
         return verdict if verdict.state is State.PROVEN else self._case_by_case(number, timeout)
 
     def _behind_cut(self, number: int, until: float) -> Verdict:
-        """Try to prove that nets are equal in both circuits, for arbitrary values at a minimum cut before the mutation.
+        """Try to prove the circuits equal for arbitrary values at a minimum cut before the mutation.
 
         The verdict is never "refuted", because the circuit may be unable to produce the values at the cut.
         """
@@ -197,10 +178,6 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _case_by_case(self, number: int, timeout: float) -> Verdict:
-        """Decide by case split whether the compared nets agree, at first with free inputs at a cut.
-
-        For units with a bias port, the verdict is unfinished.
-        """
         pair = self._pair
         if pair.takes_biases:
             return Verdict(State.UNFINISHED, 0.0)
@@ -216,10 +193,6 @@ class Comparison:
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _by_abc(self, number: int, timeout: float) -> Verdict:
-        """Decide with ABC whether the compared nets are equal in both circuits.
-
-        The verdict is unfinished for units with a bias port.
-        """
         pair = self._pair
         if pair.takes_biases:
             return Verdict(State.UNFINISHED, 0.0)
@@ -233,11 +206,6 @@ class Comparison:
         return replace(verdict, counterexample=pair.whole(verdict.counterexample))
 
     def _in_two_parts(self, number: int, timeout: float) -> Verdict:
-        """Decide whether the compared nets are equal for one set of inputs, and then for all other inputs.
-
-        The first set holds the inputs for which the effect of the mutation propagates far. The second set holds all
-        other inputs.
-        """
         pair = self._pair
         started, graph = time.perf_counter(), pair.graph
         nets = np.array([net for nets in pair.inputs.values() for net in nets])
@@ -260,10 +228,6 @@ class Comparison:
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _of_far_differences(self, number: int, differs: Planes) -> dict[int, int]:
-        """Return the input bits that are constant over all patterns for which the mutation's effect propagates far.
-
-        The function omits an input bit if the effect also propagates far with the bit inverted.
-        """
         pair = self._pair
         depth = depths(pair.gates, pair.nets)
         far = furthest(differs, depth)

@@ -1,7 +1,6 @@
 """Proofs about combinational circuits that are too hard for Yosys' SAT solver.
 
-Yosys maps the circuit to gates, and CaDiCaL decides the clauses of the gates. `perhaps_hard` tries Yosys' SAT solver
-first, which is faster for simple proofs.
+Yosys maps the circuit to gates, and CaDiCaL decides the clauses of the gates.
 """
 
 from __future__ import annotations
@@ -61,12 +60,7 @@ class _Hard(Obligation):
 
 
 def hard(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation for CaDiCaL.
-
-    Callers use `hard` for proofs on which Yosys' SAT solver needs more than a few seconds.
-
-    The proof module's output `ok` must be 1 for all inputs, as in `solver.combinational`.
-    """
+    """Return a proof obligation for CaDiCaL. The proof module's output `ok` must be 1 for all inputs."""
     return _Hard(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 
@@ -80,7 +74,7 @@ class _Perhaps(_Hard):
 
 
 def perhaps_hard(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation for CaDiCaL that tries Yosys' SAT solver first."""
+    """Return a proof obligation that Yosys' SAT solver tries first, because it is faster for simple proofs."""
     return _Perhaps(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 

@@ -1,9 +1,7 @@
 """Simulation and AND graph of two circuits in one netlist: the original and a mutant.
 
-A select input of the netlist chooses the original or the mutant. Pipeline registers are read as wires. A state register
-lies in a loop of gates: its current value becomes an input, and its next value becomes an output. Two circuits are
-equivalent if equal states give equal outputs and equal next states. Register bits that start at 0 and stay 0 are
-treated as constants.
+A state register's current value becomes an input, and its next value becomes an output. Two circuits are equivalent if
+equal states give equal outputs and equal next states. Register bits that start at 0 and stay 0 are constants.
 """
 
 from __future__ import annotations
@@ -43,9 +41,8 @@ class Pair:
     """A netlist that is the original circuit if the input `select` is 0, and otherwise a mutant.
 
     `operations` maps input ports to columns of values, which become the first simulation patterns. `patterns` has a row
-    for each input bit and a bit for each simulation pattern. `literals` maps each input net to its literal in the AND
-    graph `graph`. `right` maps each net of the original circuit to its literal in the AND graph. `state` holds a pair
-    of nets (D, Q) for every state register. A comparison of two circuits ignores the register bits in `ignored`.
+    for each input bit and a bit for each simulation pattern. `right` maps each net of the original circuit to its
+    literal in the AND graph. `state` holds a pair of nets (D, Q) for every state register.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -82,7 +79,6 @@ class Pair:
 
     @property
     def compared(self) -> list[int]:
-        """Return the nets that must be equal in both circuits: outputs, and next values of compared registers."""
         return self.outputs + [d for d, q in self.state if q not in (self.ignored or ())]
 
     @property
@@ -104,15 +100,11 @@ class Pair:
         return zero
 
     def differing(self, number: int) -> Planes:
-        """Return a bit plane for every net.
-
-        A bit of the result is 1 if the net differs between the two circuits for the bit's simulation pattern.
-        """
+        """Return a bit plane for every net, whose 1 bits mark the patterns for which the two circuits differ."""
         differs: Planes = self.simulated(0, 0) ^ self.simulated(number, 1)
         return differs
 
     def simulated(self, number: int, is_second: int) -> Planes:
-        """Return the value of every net for every simulation pattern, in the first or the second circuit."""
         planes: Planes = np.zeros((self.nets, self.patterns.shape[1]), dtype=np.uint64)
         planes[1] = ~np.uint64(0)
         planes[[net for nets in self.inputs.values() for net in nets]] = self.patterns
@@ -122,17 +114,13 @@ class Pair:
         return planes
 
     def pattern(self, word: int, found: NDArray[np.uint64]) -> dict[str, int]:
-        """Return the inputs of the first pattern in a 64-bit word that has a 1 in `found` for at least one net."""
         differs = int(np.bitwise_or.reduce(found))
         place = (differs & -differs).bit_length() - 1
         bits = iter((self.patterns[:, word] >> np.uint64(place) & np.uint64(1)).tolist())
         return {name: sum(next(bits) << i for i in range(len(nets))) for name, nets in self.inputs.items()}
 
     def learn(self, inputs: Mapping[str, int]) -> None:
-        """Add a simulation pattern and several random variants of it, in which some input bits are inverted.
-
-        Bits of bias ports are never inverted.
-        """
+        """Add a simulation pattern, and random variants of the pattern in which some input bits are inverted."""
         bits = np.concatenate([bit_planes(np.array([inputs[n]], object), len(nets)) for n, nets in self.inputs.items()])
         flips = np.random.default_rng(self.patterns.shape[1]).integers(0, 1 << 64, (4, len(bits)), dtype=np.uint64)
         held = np.concatenate([np.full(len(nets), n.endswith("_bias")) for n, nets in self.inputs.items()])
@@ -150,7 +138,6 @@ class Pair:
         }
 
     def evaluated(self, number: int, is_second: Literal) -> dict[int, Literal]:
-        """Return the literal of every net in the circuit whose number at the select input is `number`."""
         value = self.literals | {net: number >> i & 1 for i, net in enumerate(self._select)}
         value[self._is_second] = is_second
         for row in self.gates:
@@ -160,8 +147,7 @@ class Pair:
     def ends(self, differs: Planes) -> list[int]:
         """Return the nets at which the effect of the mutation ends.
 
-        The effect ends at a net if both circuits agree in the net, but disagree in an input of the gate that drives the
-        net.
+        The effect ends at a net if both circuits agree in the net, but disagree in an input of the net's gate.
         """
         unequal = np.bitwise_or.reduce(differs, axis=1) != 0
         return [row[4] for row in self.gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
@@ -185,10 +171,7 @@ class Pair:
         return changed
 
     def never(self, differs: Literal, timeout: float, free: Collection[int] = ()) -> Verdict:
-        """Decide whether a literal of the AND graph is 0 for all inputs that the unit accepts.
-
-        In the proof, the nodes in `free` may have any value.
-        """
+        """Decide whether a literal is 0 for all accepted inputs. The nodes in `free` may have any value."""
         graph = self.graph
         if differs == 0:
             return Verdict(State.PROVEN, 0.0)

@@ -16,12 +16,12 @@ from fp9_sim.netlists.solvers import abc, cadical
 from fp9_sim.netlists.solvers.solver import State
 
 _CONTROLS = 8
-"""Largest number of copies for the control, each with one inverted cell. The outputs may not depend on some cells."""
+"""Largest number of controls, each with one inverted AND gate. The outputs may not depend on some gates."""
 
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcome of an equivalence check, with the outcome of its control, the tool, and the time in seconds."""
+    """The outcome of an equivalence check and of its control, with the tool and the time in seconds."""
 
     state: State
     control: State
@@ -37,9 +37,9 @@ class Comparison:
 def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
     """Return whether two circuits have equal outputs for all input sequences from reset on.
 
-    Circuits with different ports are refuted. An equivalence check that takes longer than `timeout` seconds is
-    unfinished. If circuits have registers and ABC is not installed, the check is unfinished. After a proof of
-    equivalence, the solver must also refute a control: the second circuit with one inverted AND gate.
+    Circuits with different ports are refuted. A check that takes longer than `timeout` seconds is unfinished, and so is
+    a check of registers without ABC. After a proof, the solver must also refute a control: the second circuit with one
+    inverted AND gate.
     """
     started = time.perf_counter()
     tool = abc.version()["abc"] if abc.program() else cadical.PACKAGE
@@ -49,7 +49,6 @@ def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
 
 
 def _control(certified: Aiger, other: Aiger, timeout: float) -> State:
-    """Return "refuted" if the solver refutes at least one copy of the circuit with an inverted AND gate."""
     count = len(other.ands)
     places = dict.fromkeys(count * part // (_CONTROLS + 1) for part in range(_CONTROLS, 0, -1))
     for place in places if count else ():
@@ -67,10 +66,7 @@ def _compared(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def _by_abc(one: Aiger, other: Aiger, timeout: float) -> State:
-    """Compare circuits with ABC's command `cec`, or with `dsec` if a circuit has registers.
-
-    The command `dsec` compares circuits by induction over clock cycles.
-    """
+    # The command `dsec` compares circuits with registers by induction over clock cycles.
     command = "dsec" if one.following or other.following else "cec"
     with tempfile.TemporaryDirectory(prefix="fp9-same-") as name:
         for file, circuit in (("one.aig", one), ("other.aig", other)):
@@ -94,10 +90,7 @@ def by_sat(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def _miter(one: Aiger, other: Aiger) -> Iterator[list[int]]:
-    """Yield SAT clauses that are satisfiable if and only if the two circuits can differ in an output.
-
-    Variable 1 of the clauses is always true, and the variables from 2 on are the inputs.
-    """
+    """Yield SAT clauses that are satisfiable if and only if the two circuits can differ in an output."""
     shift = len(one.ands)
     yield [1]
 

@@ -1,11 +1,8 @@
 """Equivalence checking of two circuits with state, for all input sequences from reset.
 
-Only reachable states count. The simulation of operation sequences finds the nets at which the effect of the mutation
-ends. The effect ends at a net if both circuits agree in the net in every clock cycle, but not in all inputs of the
-net's gate. ABC proves with inductive invariants that the nets at which the effect ends are equal in every clock cycle.
-After a successful proof, all logic that is driven by the proven nets is equal in both circuits. The proof duplicates
-only registers whose values can differ between the two circuits. A counterexample sequence is added to the stimulus of
-the simulation.
+Simulation finds the nets at which the effect of the mutation ends: both circuits agree in the net, but not in all
+inputs of the net's gate. ABC proves with inductive invariants that these nets are equal in every clock cycle, so all
+logic behind the nets is equal. A counterexample sequence is added to the stimulus of the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |
@@ -28,7 +25,7 @@ from fp9_sim.netlists.solvers import abc
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 STEPS = 96
-"""Number of operations in a simulated sequence. A sequence is longer than the longest chunk."""
+"""Number of operations in a simulated sequence, longer than the longest chunk."""
 
 _Sequences = dict[str, NDArray[Any]]
 
@@ -36,10 +33,9 @@ _Sequences = dict[str, NDArray[Any]]
 class Sequences:
     """Equivalence checks of mutants for sequences of operations. All registers start at 0.
 
-    The netlist has a unit's ports and the input `select`, whose value 0 chooses the original circuit. `operations` maps
-    input ports to columns of values, which are simulated in order. After reset, the pipeline contains zeros, which act
-    as a first operation. The second operation can be CLEAR, which restores the state after reset, so the proof covers
-    all sequences.
+    The value 0 at the input `select` chooses the original circuit. `operations` maps input ports to columns of values,
+    which are simulated in order. The second operation can be CLEAR, which restores the state after reset, so the proof
+    covers all sequences.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -75,10 +71,7 @@ class Sequences:
             sequences = self._beside(verdict.counterexample)
 
     def _steps(self, number: int, sequences: _Sequences) -> Iterator[Planes]:
-        """Yield a bit plane for every net, once per clock cycle.
-
-        A bit of a bit plane is 1 if the net has different values in the original circuit and in the mutant.
-        """
+        """Yield one bit plane for every net and clock cycle. A 1 marks a net that differs in the mutant."""
         d, q = np.array(self._registers, dtype=np.int64).reshape(-1, 2).T
         rows, ones = np.array(self._gates, dtype=np.int64), ~np.uint64(0)
         words = -(-next(iter(sequences.values())).shape[1] // WORD)
@@ -103,7 +96,6 @@ class Sequences:
         return {f"{name}@{t}": int(values[t, place]) for t in range(last + 1) for name, values in sequences.items()}
 
     def _ends_agree(self, number: int, unequal: NDArray[np.bool_], timeout: float) -> Verdict:
-        """Decide whether the nets at which the mutation's effect ends agree in every clock cycle of every sequence."""
         graph = AndGraph()
         first: dict[int, Literal] = {0: 0, 1: 1}
         for name in self._widths:
@@ -122,7 +114,7 @@ class Sequences:
         return abc.never_reached(graph, differ, following, timeout)
 
     def _beside(self, found: Mapping[str, int]) -> _Sequences:
-        """Return copies of a counterexample sequence with some inverted bits. The stimulus follows each copy."""
+        """Return copies of a counterexample sequence with some inverted bits."""
         rng = np.random.default_rng(0)
         sequences = {}
         for name, width in self._widths.items():

@@ -50,7 +50,7 @@ _REFUTED = "Called with -verify and proof did fail!"
 
 
 class State(Enum):
-    """The outcome of a proof obligation: proven, refuted or unfinished."""
+    """The outcome of a proof obligation."""
 
     PROVEN = "proven"
     REFUTED = "refuted"
@@ -71,7 +71,7 @@ class Verdict:
 
 @dataclass(frozen=True)
 class Obligation:
-    """A proof obligation as solver input: a Yosys script that ends in `sat -verify`, and the files that it reads."""
+    """A proof obligation: a Yosys script that ends in `sat -verify`, and the files that the script reads."""
 
     script: str
     files: Mapping[str, str]
@@ -81,15 +81,11 @@ class Obligation:
         return run(self.script, self.files, timeout)
 
     def tools(self) -> dict[str, str]:
-        """Return the versions of the tools that decide the proof obligation."""
         return {"yosys": yosys_version()}
 
 
 def combinational(unit: str, proof: str) -> Obligation:
-    """Return the proof obligation that the output `ok` of the combinational module `proof` is 1 for all inputs.
-
-    `unit` and `proof` are Verilog texts.
-    """
+    """Return the proof obligation that the output `ok` of the Verilog module `proof` is 1 for all inputs."""
     return Obligation(PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof})
 
 
@@ -97,18 +93,14 @@ def by_induction(design: str, proof: str, steps: int, *, control: bool = False) 
     """Return the proof obligation that the proof module's output `ok` is 1 in every clock cycle after reset.
 
     The proof is a temporal induction over `steps` clock cycles. `design` is Yosys JSON, and `proof` is Verilog. If
-    `control` is true, the solver searches for a counterexample within `steps` clock cycles, and skips the induction
-    step.
+    `control` is true, the solver only searches for a counterexample.
     """
     script = _INDUCT.format(steps=steps, only=" -tempinduct-baseonly" * control)
     return Obligation(script, {"unit.json": design, "proof.v": proof})
 
 
 def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
-    """Try to decide the proof obligation of `combinational` within two seconds, before slower methods start.
-
-    Two seconds are enough for a solver to find counterexamples and to prove claims about simple circuits.
-    """
+    """Try to decide the proof obligation of `combinational` within two seconds, before slower methods start."""
     return run(PREPARE + _DECIDE, files, min(timeout, _AT_ONCE))
 
 
@@ -145,8 +137,7 @@ def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
 def _counterexample(folder: Path) -> dict[str, int]:
     """Return the port values of the last time step from Yosys' WaveJSON. Don't-care bits become 0.
 
-    In the WaveJSON string `wave`, each symbol stands for one time step. In `wave`, 0 and 1 are bits, `=` stands for the
-    next entry of `data`, `.` means no change, and 4 means no value.
+    In the string `wave`, `=` stands for the next entry of `data`, `.` means no change, and 4 means no value.
     """
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
     ports = {}
@@ -158,8 +149,5 @@ def _counterexample(folder: Path) -> dict[str, int]:
 
 
 def finished(log: str) -> bool:
-    """Return whether Yosys' log contains a verdict at its end.
-
-    If an induction needs more steps than allowed, Yosys ends without a verdict.
-    """
+    """Return whether Yosys' log contains a verdict. Yosys prints none if an induction needs more steps."""
     return "Reached maximum number of time steps" not in log
