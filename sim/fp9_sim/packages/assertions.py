@@ -1,7 +1,4 @@
-"""Write SystemVerilog assertions about a unit's handshake.
-
-The assertions are bound to every instance of the unit.
-"""
+"""Write SystemVerilog assertions about a unit's handshake."""
 
 from __future__ import annotations
 

@@ -12,10 +12,7 @@ from fp9_sim.templates import filled
 
 
 def cpp_bench(vectors: VectorSet) -> str:
-    """Return a self-checking C++ test bench for golden vectors.
-
-    The compiled program takes the path of the vector file NAME.vec as its argument.
-    """
+    """Return a self-checking C++ test bench, which takes the path of the vector file as its argument."""
     unit = vectors.unit
     drive = _CLOCKED if unit.stages else _COMBINATIONAL
     return filled(_HEAD, _words(vectors)) + filled(drive, _clocked_words(vectors) | {"drive": _drive(unit)})

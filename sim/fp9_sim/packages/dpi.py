@@ -1,7 +1,4 @@
-"""Write a test bench that compares a unit with its golden model through DPI-C.
-
-The test bench drives random operations.
-"""
+"""Write a test bench that compares a unit with its golden model through DPI-C."""
 
 from __future__ import annotations
 
@@ -10,11 +7,10 @@ from fp9.units import Handshake, Port, Unit
 from fp9_sim.packages.verilog_bench import connections
 
 EXAMPLE_COUNT = 2_000
-"""Number of random operations in the DPI-C test bench."""
 
 
 def bench(unit: Unit) -> str:
-    """Return the SystemVerilog test bench `NAME_dpi_tb`, which compares the unit's results with the golden model's.
+    """Return the SystemVerilog test bench `NAME_dpi_tb`, which drives random operations.
 
     The clock is an input of the test bench, so that Verilator can run the test bench without coroutines.
     """
@@ -92,11 +88,7 @@ def _combinational(unit: Unit) -> list[str]:
 
 
 def _clocked(unit: Unit) -> list[str]:
-    """Return SystemVerilog lines that drive a unit with stages.
-
-    Inputs change at the falling clock edge. A queue holds the expected result of each operation until the unit gives
-    the result.
-    """
+    # Inputs change at the falling clock edge. A queue holds the expected results.
     waits = unit.handshake is Handshake.READY
     return [
         "  logic rst, in_valid, out_ready, out_valid, taken;",

@@ -7,7 +7,6 @@ from fp9_rtl.datasheets.timing import Wave, handshakes
 from fp9_sim.packages.texts import ports_table
 
 _CYCLE = 6
-"""Characters that one clock cycle takes in a timing diagram."""
 
 _COMMANDS = """\
 ```sh
@@ -19,7 +18,7 @@ make netlist LIBERTY=cells.lib   # synthesize to a cell library
 
 
 def integration_guide(unit: Unit) -> str:
-    """Return the integration guide of a unit as Markdown. All statements follow from the unit's specification."""
+    """Return the integration guide of a unit as Markdown."""
     parts = [
         f"# Integration of {unit.name}",
         "## Ports",
@@ -46,10 +45,9 @@ def template(unit: Unit) -> str:
 
 
 def timing_diagram(unit: Unit) -> str:
-    """Return the timing diagram of a unit with stages as text, one line per signal.
+    """Return a text timing diagram of a pipelined unit, one line per signal.
 
-    A rising clock edge is at the start of each clock cycle. In a timing diagram, `-` is 1, `_` is 0, and `x` is data
-    without meaning.
+    In the diagram, `-` is 1, `_` is 0, and `x` is data without meaning.
     """
     run = handshakes(unit.stages, unit.handshake is Handshake.READY)
     shown = {port.name for port in unit.control_ports} | {"inputs", "outputs"}
@@ -63,7 +61,6 @@ def timing_diagram(unit: Unit) -> str:
 
 
 def _drawn(wave: Wave) -> str:
-    """Return one signal with `_CYCLE` characters per clock cycle. A label starts at each change of the data."""
     text, before = "", None
     for value in wave:
         if isinstance(value, str):

@@ -16,7 +16,6 @@ _STREAM = {"vendor": "amba.com", "library": "AMBA4", "version": "r0p0_1"}
 """Identification of the AXI4-Stream bus definition that Arm publishes."""
 
 _PortRow = tuple[str, str, int, str]
-"""Name, direction, width and meaning of a port."""
 
 
 def unit_description(unit: Unit, rtl: str) -> str:

@@ -38,11 +38,6 @@ def _quoted(text: str) -> str:
 
 
 def _moved(unit: Unit, port: Port, fmt: Format, signed: Callable[[Port], str]) -> str:
-    """Return an expression for the value at a port's bias input minus the default bias of `fmt`.
-
-    If the port has no bias input, the expression is "0". `signed` is a function that returns an expression for the
-    signed value of a bias port.
-    """
     bias = next((p for p in unit.inputs if p.name == f"{port.name}_bias"), None)
     if bias is None or not fmt.programmable_bias:
         return "0"
@@ -74,10 +69,7 @@ _INFINITY, _NAN = "63'h7ff0000000000000", "64'h7ff8000000000000"
 
 
 def verilog_functions(unit: Unit) -> str:
-    """Return a Verilog decoding function for each format of a unit.
-
-    A decoding function converts a code and a bias difference to the bits of a binary64 number.
-    """
+    """Return Verilog functions that convert a unit's codes to binary64 numbers."""
     parts = [_VERILOG_NUMBER]
     for fmt, name in functions(unit).items():
         lines = _verilog_fields(name, fmt) if isinstance(fmt, FixedFormat) else _verilog_table(name, fmt)
@@ -106,7 +98,6 @@ def _verilog_fields(name: str, fmt: FixedFormat) -> Iterator[str]:
 
 
 def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
-    """Yield Verilog lines that declare a format's table of values as one constant, with the last code first."""
     numbers = [f"64'h{int(np.float64(value).view(np.uint64)):016x}" for value in reversed(fmt.table.tolist())]
     yield f"  localparam [{64 * len(numbers) - 1}:0] {name.upper()} = {{"
     yield ",\n".join(f"    {', '.join(numbers[i : i + _LINE])}" for i in range(0, len(numbers), _LINE))
@@ -117,10 +108,7 @@ def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
 
 
 def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
-    """Return a `$display` format string and its arguments, which print the value of a port.
-
-    In the test bench, the register `operand_PORT` holds the operand of input port PORT.
-    """
+    """Return a `$display` format string and its arguments, which print the value of a port."""
 
     def signed(bias: Port) -> str:
         return f"$signed(operand_{bias.name})"
@@ -139,10 +127,7 @@ def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
 
 
 def cpp_functions(unit: Unit) -> str:
-    """Return a C++ decoding function for each format of a unit.
-
-    A decoding function converts a code and a bias difference to a double.
-    """
+    """Return C++ functions that convert a unit's codes to doubles."""
     parts = []
     for fmt, name in functions(unit).items():
         lines = _cpp_fields(fmt) if isinstance(fmt, FixedFormat) else _cpp_table(fmt)
@@ -179,10 +164,7 @@ def _literal(value: float) -> str:
 
 
 def cpp_shown(unit: Unit, port: Port, value: str, operand: Callable[[str], str]) -> tuple[str, str]:
-    """Return a `printf` format string and its arguments, which print the value of a port.
-
-    `operand` returns the C++ expression for the value of an input port.
-    """
+    """Return a `printf` format string and its arguments, which print the value of a port."""
 
     def signed(bias: Port) -> str:
         return f"signed_value({operand(bias.name)}, {bias.width})"

@@ -30,8 +30,6 @@ from fp9_sim.packages.verilog_bench import uncompared, verilog_bench
 
 @dataclass(frozen=True)
 class _File:
-    """A possible file of a package. The field `of` is True if the package contains the file."""
-
     path: str
     what: str
     content: Callable[[], str | bytes]
@@ -41,8 +39,8 @@ class _File:
 def write_package(unit: Unit, folder: Path, suite: str = "corner", seed: int = 0) -> list[Path]:
     """Write the package of a unit into a folder, and return the paths of the files, README.md first.
 
-    All files are generated in memory before the first file is written. Raises ValueError for a unit without hardware
-    and for an unknown suite. Raises MissingTool if Yosys is not installed, and OSError if the folder cannot be written.
+    Raises ValueError for a unit without hardware and for an unknown suite. Raises MissingTool if Yosys is not
+    installed, and OSError if the folder cannot be written.
     """
     made = files(unit, generate(unit, suite, seed=seed))
     for path, content in made.items():
@@ -117,10 +115,6 @@ def _encoded(vectors: VectorSet) -> dict[str, bytes]:
 
 
 def _timing(unit: Unit) -> tuple[str | None, str | None]:
-    """Return a unit's timing diagram as SVG or None, and the reason if a missing tool prevents the diagram.
-
-    Return (None, None) for a unit that has no timing diagram.
-    """
     try:
         return timing_svg(unit) if picture(unit) else None, None
     except MissingTool as error:

@@ -7,7 +7,7 @@ from fp9.units import Port, Unit
 
 
 def constraints(unit: Unit) -> str:
-    """Return Synopsys design constraints (SDC) with a clock, and with input and output delays for all ports."""
+    """Return Synopsys design constraints (SDC) for a unit's clock and ports."""
     clock = "[get_ports clk]" if unit.stages else ""
     inputs = "[remove_from_collection [all_inputs] [get_ports clk]]" if unit.stages else "[all_inputs]"
     of_clock = "" if unit.stages else " (a virtual one: the unit has no registers)"
@@ -26,9 +26,7 @@ def constraints(unit: Unit) -> str:
 
 
 def fusesoc_core(unit: Unit, rtl: list[str], sv: list[str]) -> str:
-    """Return a FuseSoC core description (CAPI2) with targets for lint and for simulation with the Verilog test
-    bench.
-    """
+    """Return a FuseSoC core description (CAPI2) with targets for lint and simulation."""
 
     def fileset(name: str, files: list[str], file_type: str) -> list[str]:
         return [f"  {name}:", "    files:", *(f"      - {file}" for file in files), f"    file_type: {file_type}"]
@@ -89,7 +87,6 @@ def vhdl_component(unit: Unit) -> str:
 
 
 def _separated(line: str, *, last: bool) -> str:
-    """Insert a semicolon before the comment in a VHDL port line. The last port has no semicolon."""
     declared, dash, doc = line.partition("  -- ")
     return f"{declared}{'' if last else ';'}{dash}{doc}"
 
@@ -111,7 +108,6 @@ _FIND_BENCHES = [
     "\t@$(if $(BENCHES),echo 'benches run: $(BENCHES)',echo 'install Icarus or Verilator' >&2; exit 1)",
     "",
 ]
-"""Makefile lines that name the tools and find the installed simulators."""
 
 _RUN_ICARUS = [
     "icarus: $(BUILD)/$(TOP).vvp",
@@ -129,14 +125,10 @@ _RUN_ICARUS = [
     "$(BUILD)/bench: $(RTL) tb/$(TOP)_tb.cpp",
     "\tmkdir -p $(BUILD)",
 ]
-"""Makefile lines that run Icarus, and the first lines of the Verilator rules."""
 
 
 def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: str, covered: bool) -> str:
-    """Return a Makefile that lints and simulates the unit with Icarus and Verilator, without Python.
-
-    If `covered` is true, Verilator also measures the functional coverage of the golden vectors.
-    """
+    """Return a Makefile that lints and simulates the unit with Icarus and Verilator, without Python."""
     bound = f"--assert tb/{unit.name}_sva.sv " if unit.stages else ""
     reads = [
         "\t$(YOSYS) -q -p 'read_verilog $(RTL); hierarchy -check -top $(TOP)'",
@@ -254,11 +246,6 @@ _BENCHES_CLOCKED = (
 
 
 def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -> str:
-    """Return the README of a package.
-
-    `files` maps each file of the package to its description. `count` is the number of golden vectors. `missing` is the
-    reason why the package has no timing diagram, or None.
-    """
     rows = [f"| `{path}` | {what} |" for path, what in files.items()]
     timing = (
         f"Latency is {unit.latency} clocks, throughput one operation per clock." if unit.stages else "Combinational."

@@ -1,7 +1,4 @@
-"""Write the self-checking Verilog-2005 test bench of a package.
-
-The test bench runs in any Verilog simulator.
-"""
+"""Write the self-checking Verilog-2005 test bench of a package, for any Verilog simulator."""
 
 from __future__ import annotations
 
@@ -18,47 +15,34 @@ from fp9_sim.packages.numbers import verilog_functions, verilog_shown
 from fp9_sim.templates import filled, width
 
 MAX_SHOWN = 10
-"""Largest number of mismatches that a test bench prints. The test bench counts all mismatches."""
+"""Largest number of mismatches that a test bench prints."""
 
 STALLED = 4096
-"""Number of vectors that a test bench drives with stalls.
-
-More stalled vectors take minutes in event-driven simulators and cover nothing new.
-"""
+"""Number of vectors that a test bench drives with stalls. More take minutes and cover nothing new."""
 
 PATIENCE = 500
-"""Number of idle clock cycles after which a test bench reports the unit as stuck.
-
-In an idle clock cycle, no operation enters the unit and no result leaves the unit.
-"""
+"""Number of idle clock cycles after which a test bench reports the unit as stuck."""
 
 
 LONGEST_RESET = 3
-"""Length of the longest reset in clock cycles. The test bench also applies all shorter resets, in mid-stream."""
+"""Length of the longest reset in clock cycles."""
 
 
 def uncompared(vectors: VectorSet) -> dict[str, int]:
-    """For each output port with don't-care results, return the number of don't-care results."""
+    """Return the number of don't-care results at each output port that has any."""
     counts = {name: int(np.count_nonzero(~care)) for name, care in vectors.care.items()}
     return {name: count for name, count in counts.items() if count}
 
 
 def connections(unit: Unit) -> str:
-    """Return the port connections of the unit's Verilog instance.
-
-    The signal `rst` drives the reset port, inverted if the reset is active low. The enable port is tied to 1, and the
-    flush port to 0.
-    """
+    """Return the port connections of the unit's Verilog instance, with the enable tied to 1."""
     held = {unit.reset.port: "rst" if unit.reset.active else "!rst", "enable": "1'b1", "flush": "1'b0"}
     names = [port.name for port in (*unit.control_ports, *unit.inputs, *unit.outputs)]
     return ", ".join(f".{name}({held.get(name, name)})" for name in names)
 
 
 def verilog_bench(vectors: VectorSet) -> str:
-    """Return the self-checking test bench `NAME_tb` for golden vectors.
-
-    The test bench reads the vectors from the memory file that the option +vectors=FILE names.
-    """
+    """Return the self-checking test bench `NAME_tb`, which reads vectors from +vectors=FILE."""
     unit = vectors.unit
     drive = _CLOCKED if unit.stages else _COMBINATIONAL
     return filled(_HEAD, _words(vectors)) + filled(drive, _words(vectors) | _clocked_words(vectors))
@@ -106,7 +90,6 @@ def _all_x(port: Port) -> str:
 
 
 def _but_x(port: Port, meaningless: Mapping[str, int]) -> str:
-    """Return a Verilog condition that is false if the expected result is x, a don't-care."""
     return f" && expected_{port.name} !== {_all_x(port)}" if port.name in meaningless else ""
 
 
