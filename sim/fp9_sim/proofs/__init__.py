@@ -1,7 +1,4 @@
-"""Formal proofs about a unit's Verilog with SAT solvers and decision diagrams.
-
-A proof record stores the verdict on each claim about the unit.
-"""
+"""Formal proofs about a unit's Verilog with SAT solvers and decision diagrams."""
 
 from fp9_sim.netlists.solvers.solver import State
 from fp9_sim.proofs.claims import claims_of

@@ -1,7 +1,4 @@
-"""The claims that fp9 proves for each kind of hardware unit.
-
-Each claim about a unit names its assumptions and its proof cases.
-"""
+"""The claims that fp9 proves for each kind of hardware unit, with assumptions and proof cases."""
 
 from __future__ import annotations
 
@@ -67,11 +64,7 @@ class Claim:
     oblige: Oblige
 
     def decide(self, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        """Decide with a solver whether the Verilog satisfies the specification of a proof case.
-
-        `specification` may also be the case's control, which is deliberately wrong. The solver stops after `timeout`
-        seconds.
-        """
+        """Decide with a solver whether the Verilog satisfies a specification, or the case's wrong control."""
         return self.oblige(verilog, case, specification).decide(timeout)
 
 
@@ -197,11 +190,7 @@ def _is_by_parts(unit: Dot) -> bool:
 
 
 def _by_parts(name: str, unit: Dot) -> Claim:
-    """Return a claim about a dot product unit, to be proven by lemmas about computation steps or logic cones.
-
-    The claim "values", about result values, is proven for the Verilog that the caller passes. All other claims are
-    proven for the Verilog that fp9 generates for `unit`.
-    """
+    # All claims but "values" are proven for the Verilog that fp9 generates for `unit`.
     proves, assumes, lemmas, by = _parts(unit)
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:
@@ -211,7 +200,6 @@ def _by_parts(name: str, unit: Dot) -> Claim:
 
 
 def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
-    """Return the statement, assumptions and lemmas of the claim, and a function that makes proof obligations."""
     for spec in _CONES:
         if spec.is_offered(unit):
             cones = spec.lemmas(unit)
@@ -255,8 +243,7 @@ def _values(
 ) -> Claim:
     """Return the claim that a unit meets its specification, for the circuit without pipeline registers.
 
-    `by` is a function that makes a proof obligation from the Verilog of the unit and of the proof module. `beside` is
-    Verilog with the modules that the specification instantiates.
+    `beside` is Verilog with the modules that the specification instantiates.
     """
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:

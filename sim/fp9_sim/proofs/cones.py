@@ -1,10 +1,9 @@
 """Proofs by cones of logic: lemmas about the logic between cut points of a netlist.
 
-A cut point is a net inside the circuit, such as a net within a pipeline stage. A lemma writes a net as `STEP.NET`, such
-as `place.product0_placed`, where STEP is a computation step of the circuit. A lemma specifies the values that the
-circuit computes for some of its nets. The lemma's inputs are ports of the unit and other named nets. The lemma must
-hold for all values of its inputs. `Circuit.check` verifies that the lemmas together determine the circuit's outputs. A
-lemma may read a net or assume a condition only if an earlier lemma proves the net's value or the condition.
+A cut point is a net inside the circuit, written as `STEP.NET`, such as `place.product0_placed`. A lemma specifies some
+nets for all values of its inputs, which are ports and other nets. A lemma may read a net or assume a condition only if
+an earlier lemma proves the net's value or the condition. `Circuit.check` verifies that the lemmas together determine
+the circuit's outputs.
 """
 
 from __future__ import annotations
@@ -62,15 +61,14 @@ _GATES = "gates"
 class ConeLemma(Lemma):
     """A lemma about a cone of logic.
 
-    If `at` is not empty, decision diagrams decide the lemma. For each net, `at` holds the position of the net's first
-    bit in the variable order of the decision diagrams.
+    If `at` is not empty, decision diagrams decide the lemma, and `at` gives the position of each net's first bit in the
+    variable order.
     """
 
     at: Mapping[str, int] = field(default_factory=dict)
 
 
 def cone(lemma: Lemma, **changed: Any) -> ConeLemma:
-    """Convert a lemma to a `ConeLemma`, and replace the fields in `changed`."""
     fields = {field.name: getattr(lemma, field.name) for field in dataclasses.fields(lemma)}
     return ConeLemma(**fields | changed)
 
@@ -93,8 +91,8 @@ def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Cas
 class Circuit:
     """The flattened gates of a unit. Bits are Yosys' net numbers.
 
-    `nets` maps the name of each net to Yosys' numbers of the net's bits. The name of a net is the name of an input
-    port, or has the form `step.name`. `outputs` maps each output port to its bits.
+    `nets` maps the name of each input port and internal net (`step.name`) to its bits, and `outputs` maps each output
+    port.
     """
 
     unit: Unit
@@ -128,10 +126,7 @@ class Circuit:
     def obligation(
         self, says: Sequence[str], text: str, at: Mapping[str, int], fixed: Mapping[str, int] = MappingProxyType({})
     ) -> tuple[str, str]:
-        """Return two Verilog texts: the gates that drive the lemma's nets, and a proof module with `text`.
-
-        `fixed` maps the input ports with a constant value to their values.
-        """
+        """Return two Verilog texts: the gates that drive the lemma's nets, and a proof module with `text`."""
         words = set(re.findall(r"(?<!')\b[a-z][\w.]*", text))
         shown = {name: bits for name, bits in {**self.nets, **self.outputs}.items() if name in says}
         ports = {port.name: self.nets[port.name] for port in self.unit.inputs}
@@ -158,10 +153,6 @@ class Circuit:
         return _verilog(json.dumps(gates)), "\n".join([*head, in_words(text), "endmodule", ""])
 
     def _gates(self, free: Mapping[str, Bits], shown: Mapping[str, Bits], words: set[str]) -> dict[str, Any]:
-        """Return a Yosys module with the gates that drive the nets in `shown`.
-
-        A net in `free` becomes an input of the module if the net is named in `words` or read by a gate.
-        """
         first = 1 + max(bit for cell in self.cells.values() for bit in nets_of(cell, "input", "output"))
         cut: dict[int | str, int] = {}
         for bits in free.values():
@@ -234,8 +225,8 @@ def _verilog(gates: str) -> str:
 def flattened(unit: Unit, verilog: str) -> Circuit:
     """Return the gates of a unit's Verilog, and the nets of each computation step.
 
-    The handshake ports are tied to constants, and wires replace pipeline registers, as in `netlists.function`. If a
-    register's next value depends on its current value, the current value becomes an input.
+    Wires replace pipeline registers. If a register's next value depends on its current value, the current value becomes
+    an input.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
         folder = Path(name)
@@ -267,10 +258,7 @@ def _step(name: str) -> str:
 def _without_registers(
     cells: Mapping[str, dict[str, Any]],
 ) -> tuple[dict[str, dict[str, Any]], dict[str, tuple[Bits, Bits]]]:
-    """Replace registers by wires, except registers whose next value depends on their current value.
-
-    Return the remaining cells, and the current-value and next-value nets of each remaining register.
-    """
+    # Wires replace all registers except those whose next value depends on their current value.
     wired = {key: _wire(cell) if cell["type"] == "$dff" else cell for key, cell in cells.items()}
     loops = [key for key, cell in cells.items() if cell["type"] == "$dff" and _reads_itself(wired, key)]
     pins = {key: wired.pop(key)["connections"] for key in loops}
@@ -278,10 +266,7 @@ def _without_registers(
 
 
 def _named(registers: Mapping[str, tuple[Bits, Bits]], steps: Mapping[str, Bits]) -> dict[str, Bits]:
-    """Return the nets of registers by name.
-
-    Raises ValueError if a register belongs to no computation step, unless the register is the only one.
-    """
+    """Return the nets of registers by name. Raises ValueError for several registers outside the computation steps."""
     named: dict[str, Bits] = {}
     for cell, (held, taken) in registers.items():
         step = cell.split(".")[-2].removeprefix("\\u_")

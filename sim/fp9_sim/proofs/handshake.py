@@ -1,10 +1,8 @@
 """Proof of the handshake of pipelined units, for all input sequences after reset.
 
-The proof is by temporal induction. A counter in the proof module counts the operations inside the pipelined unit. The
-invariant of the induction is that the counter equals the number of occupied pipeline stages. A unit may refuse an
-operation only when all its stages are occupied and no result leaves. A unit may offer a result only while the unit
-contains an operation. A unit whose stages are all occupied must offer a result. An offered result must stay unchanged
-until the consumer takes the result.
+The proof is by temporal induction. Its invariant is that a counter of the operations inside the unit equals the number
+of occupied pipeline stages. A unit may refuse an operation only when all its stages are occupied and no result leaves.
+A unit whose stages are all occupied must offer a result. An offered result must stay unchanged until it is taken.
 """
 
 from __future__ import annotations
@@ -33,20 +31,14 @@ _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nop
 
 
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
-    """Return the single proof case of the handshake claim.
-
-    A second specification, the control, claims that a pipeline of n stages holds at most n - 1 operations. A full
-    pipeline refutes the control.
-    """
+    """Return the proof case of the handshake, with a control that a full pipeline refutes."""
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 
 def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[str], dict[str, str]]:
     """Return the first Verilog lines of a proof module, and the signal for each port of the pipelined unit.
 
-    `inputs` and `outputs` are Verilog declarations of ports that are added to the proof module. In the proof module,
-    the clock, the active-high reset, `enable` and the handshake signals have fixed names. A handshake signal that the
-    unit lacks is replaced by a constant 1.
+    `inputs` and `outputs` are Verilog declarations of additional ports.
     """
     control = {port.name for port in unit.control_ports}
     ports = [

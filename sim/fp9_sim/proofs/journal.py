@@ -1,9 +1,7 @@
 """The journal of proofs: a file with one line of JSON for each verdict of a solver.
 
 An interrupted proof continues from its journal. The key of a verdict is a digest of the solver's exact input and the
-tool versions. Only journal lines that end in a newline and have a correct digest are used. An incomplete last line of a
-journal, left by a killed process, is removed. If a proof case timed out and the new time limit is longer, the solver
-tries the case again.
+tool versions.
 """
 
 from __future__ import annotations
@@ -25,7 +23,7 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 
 @dataclass(frozen=True)
 class Part:
-    """The question that a solver decides: a proof case of a claim, or the control of a proof case."""
+    """The question that a solver decides: a proof case of a claim, or its control."""
 
     claim: str
     case: str
@@ -34,30 +32,22 @@ class Part:
 
 @dataclass(frozen=True)
 class Kept:
-    """A verdict in the journal. The verdict's seconds cover all attempts.
-
-    `limit` is the longest time limit in seconds with which a solver tried the case.
-    """
+    """A verdict in the journal. The verdict's seconds cover all attempts, and `limit` is the longest time limit."""
 
     part: Part
     verdict: Verdict
     limit: float
 
     def settles(self, limit: float) -> bool:
-        """Return whether the verdict is final for a time limit of `limit` seconds.
-
-        A verdict is final if the solver decided the case, or timed out with a limit of at least `limit` seconds.
-        """
+        """Return whether the solver decided the case, or timed out with a limit of at least `limit` seconds."""
         return self.verdict.state is not State.UNFINISHED or self.limit >= limit
 
 
 class Journal:
     """The stored verdicts about one Verilog text.
 
-    Several processes and threads may write to a journal at the same time.
-
-    `complaints` lists write errors, and damaged lines that the journal ignored. `tools` holds the versions of all tools
-    that decided a case. Within `cache.recomputing` the journal is not read.
+    Several processes and threads may write to a journal at the same time. `complaints` lists write errors, and damaged
+    lines that the journal ignored. Within `cache.recomputing` the journal is not read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -70,10 +60,7 @@ class Journal:
             self._read()
 
     def decide(self, obligation: Obligation, part: Part, limit: float) -> Verdict:
-        """Return the stored verdict on a proof obligation, or decide the obligation within `limit` seconds.
-
-        The verdict's seconds cover all attempts.
-        """
+        """Return the stored verdict on a proof obligation, or decide the obligation within `limit` seconds."""
         key = _key(obligation)
         self.tools |= obligation.tools()
         kept = self.kept.get(key)
@@ -86,10 +73,6 @@ class Journal:
         return kept.verdict
 
     def _add(self, key: str, new: Kept) -> Kept:
-        """Merge a new verdict with the stored verdict on the same proof obligation.
-
-        If a new attempt timed out, the stored verdict is kept.
-        """
         before = self.kept.get(key)
         if before is not None:
             seconds = before.verdict.seconds + new.verdict.seconds
@@ -145,10 +128,6 @@ def _words(verdict: Verdict) -> dict[str, Any]:
 
 
 def _understood(line: bytes) -> tuple[str, Kept]:
-    """Return the key and the verdict in a journal line.
-
-    Raises ValueError, KeyError, TypeError or AttributeError for a damaged line of the journal.
-    """
     fields = json.loads(line)
     if fields.pop("sha256") != _digest(fields):
         raise ValueError
@@ -157,7 +136,7 @@ def _understood(line: bytes) -> tuple[str, Kept]:
 
 
 def _cut_off(file: int) -> None:
-    """Remove an incomplete last line from a journal file. A killed process can leave an incomplete line."""
+    """Remove an incomplete last line from a journal file, which a killed process can leave."""
     size = os.fstat(file).st_size
     if size and os.pread(file, 1, size - 1) != b"\n":
         os.ftruncate(file, os.pread(file, size, 0).rfind(b"\n") + 1)

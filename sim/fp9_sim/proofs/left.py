@@ -19,15 +19,11 @@ _NAMES = re.compile(r"\w*\d\w*(\([^)]*\))?")
 
 
 def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -> float | None:
-    """Return an estimate of the time in seconds to decide the undecided proof cases of a unit.
+    """Return an estimate of the time in seconds to decide the undecided proof cases of a unit, or None.
 
-    Return None if an undecided proof case has no similar case with a known solver time. The estimate for a case is the
-    mean solver time of similar cases. Proof cases are similar if they belong to the same claim and their names differ
-    only in formats and lanes. If no proof case is similar, the estimate is the mean solver time over all cases of the
-    claim. The solver times come from the unit's journal and from `records`. `records` holds pairs: a kind of unit, and
-    a proof record of a unit of this kind.
-
-    Raises ValueError for a unit without claims.
+    The estimate for a case is the mean solver time of similar cases, which belong to the same claim and whose names
+    differ only in formats and lanes, or else of all cases of the claim. `records` holds pairs: a kind of unit, and a
+    proof record of a unit of this kind. Raises ValueError for a unit without claims.
     """
     ended = _ended(unit)
     known: dict[tuple[str, ...], list[float]] = defaultdict(list)

@@ -15,9 +15,9 @@ from fp9_sim.netlists.solvers.solver import TOP
 class Case:
     """A proof case: a specification that must hold for all values of the free input ports.
 
-    `specification` is Verilog code that reads the unit's ports and sets the wire `ok` to 1 if the ports are right.
-    `fixed` maps the input ports with a constant value to their values. `control` is the specification with one
-    deliberate error. The solver must refute the control, which shows that the specification can fail.
+    `specification` is Verilog code that sets the wire `ok` to 1 if the ports are right. `fixed` maps the input ports
+    with a constant value to their values. `control` is the specification with one deliberate error, which the solver
+    must refute.
     """
 
     name: str
@@ -29,8 +29,7 @@ class Case:
 def miter(unit: Unit, case: Case, body: str) -> str:
     """Return the Verilog of the module `proof`, which connects a unit to the specification `body`.
 
-    The ports of the proof module are the unit's free inputs, the outputs that `body` reads, and `ok`. Logic of the unit
-    that drives no output in `body` is removed from the proof.
+    Logic of the unit that drives no output in `body` is removed from the proof.
     """
     inputs = function_inputs(unit)
     free = [port for port in inputs if port.name not in case.fixed]
@@ -65,10 +64,9 @@ def _range(port: Port) -> str:
 
 
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
-    """Return fixed port values and a Verilog condition, which together make a select port choose the value `index`.
+    """Return fixed port values and a Verilog condition, which make a select port choose the value `index`.
 
-    If a port code is above the last value, the select port chooses the last value. For the last value, the select port
-    stays free, and the condition excludes the codes of all other values.
+    Port codes above the last value choose the last value, so the select port stays free for the last value.
     """
     if not width:
         return {}, "1'b1"

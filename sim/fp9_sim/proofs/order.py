@@ -1,10 +1,8 @@
 """Proof that a pipelined unit delivers results in order, by temporal induction over tags.
 
-A tag register with the same clock and enable replaces each data register of the pipeline. A tag register loads the tag
-of the stage before it. Data inputs may have any values, so the proof does not depend on data. Each operation enters the
+A tag register with the same clock and enable replaces each data register of the pipeline. Each operation enters the
 pipeline with a tag, and the tags must leave the pipeline in the same order. A structural check shows that each register
-reads only data of the preceding stage. A structural check also shows that the unit's outputs read only registers of the
-last stage.
+reads only data of the preceding stage, and that the outputs read only the last stage.
 """
 
 from __future__ import annotations
@@ -25,10 +23,7 @@ ASSUMES = ("the first clock is a reset", "registers read the stage before theirs
 
 
 def order_cases() -> tuple[Case, ...]:
-    """Return the single proof case of the claim that results leave the unit in order.
-
-    The specification compares the tags of the results with the expected tags. The case's control expects inverted tags.
-    """
+    """Return the proof case of the result order. The case's control expects inverted tags."""
     return (Case("order", {}, "tag", "~tag"),)
 
 

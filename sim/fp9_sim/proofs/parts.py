@@ -1,15 +1,11 @@
 """Proofs in parts: each lemma specifies some computation steps of a unit's Verilog.
 
 A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that enter a group of steps
-become free inputs of the lemma. A lemma may assume a condition on its free inputs only if an earlier lemma proves the
-condition. `Netlist.check` verifies that the lemmas cover the circuit:
+become free inputs of the lemma. If all lemmas are proven, the unit computes the specifications of its steps one after
+the other. `Netlist.check` verifies that
 
-- each step belongs to one group,
-- an earlier lemma determines each net that a group reads from another group,
-- an earlier lemma proves each assumption, and
-- the lemmas determine each output.
-
-If all lemmas are proven, the unit computes the specifications of its steps one after the other.
+- each step belongs to one group, - an earlier lemma determines each net that a group reads from another group, - an
+earlier lemma proves each assumption, and - the lemmas determine each output.
 """
 
 from __future__ import annotations
@@ -42,16 +38,14 @@ _HIERARCHY = "read_verilog -sv unit.v\nhierarchy -check -top {name}\nproc\nwrite
 
 @dataclass(frozen=True)
 class Lemma:
-    """A lemma: a statement about some computation steps that must hold for all inputs that satisfy `assumes`.
+    """A statement about some computation steps that must hold for all inputs that satisfy `assumes`.
 
-    `lines` are Verilog lines that declare and compute the wires used in the lemma's conditions. `says` maps each net
-    and output that the lemma determines to a Verilog condition. `gives` holds further conditions that the lemma proves,
-    and that later lemmas may assume. `control` is a pair: a part of the specification, and the erroneous text that
-    replaces the part.
+    `lines` are Verilog lines that compute the wires used in the conditions. `says` maps each net that the lemma
+    determines to a Verilog condition. `gives` holds further conditions that later lemmas may assume. `control` is a
+    pair: a part of the specification, and the erroneous text that replaces it.
 
-    For a proof with decision diagrams, `adds` maps each term of a long sum to the net that holds the term's sign. The
-    decision diagrams represent negative terms in ones' complement. If `alike` is true, specification and circuit have
-    the same internal nets, so that a solver can merge equal nets.
+    For a proof with decision diagrams, `adds` maps each term of a long sum to the net of the term's sign. If `alike` is
+    true, specification and circuit have the same internal nets, which a solver can merge.
     """
 
     name: str
@@ -66,17 +60,14 @@ class Lemma:
 
     @property
     def text(self) -> str:
-        """Return the lemma's specification in Verilog.
-
-        The last Verilog line assigns the wire `ok`, which is 1 if the lemma holds.
-        """
+        """Return the lemma's specification in Verilog, which assigns the wire `ok`."""
         right = " && ".join(f"({condition})" for condition in (*self.says.values(), *self.gives))
         wrong = "".join(f"!({condition}) || " for condition in self.assumes)
         return "\n".join([*self.lines, f"  assign ok = {wrong}({right});"])
 
     @property
     def broken(self) -> str:
-        """Return the lemma's specification in Verilog with one deliberate error, which a solver must refute."""
+        """Return the lemma's specification with one deliberate error, which a solver must refute."""
         found, error = self.control
         if self.text.count(found) == 0:
             raise ValueError(f"lemma {self.name}: its control changes {found}, which the lemma does not state")
@@ -99,8 +90,7 @@ def oblige_part(
 ) -> Obligation:
     """Return the proof obligation that a lemma holds for a unit's Verilog. Pipeline registers are read as wires.
 
-    If a circuit may omit a net, `instead` maps the omitted net to the net that replaces the omitted net. Raises
-    ValueError if the lemmas do not cover the circuit.
+    Raises ValueError if the lemmas do not cover the circuit.
     """
     assert isinstance(case, PartCase)
     steps = dict.fromkeys(step for lemma in lemmas for step in lemma.steps if step not in (ENTER, LEAVE))
@@ -116,10 +106,8 @@ def oblige_part(
 class Netlist:
     """The computation steps of a unit and their input and output nets. Bits are Yosys' net numbers.
 
-    `drives` maps the name of each net to Yosys' numbers of the net's bits. The name of a net is the name of an input
-    port, or has the form `step.field`. `outputs` maps each output port to its bits. `pins` lists the input pins of each
-    computation step, and `gives` lists the step's output pins. `modules` maps each step to the name of its Verilog
-    module.
+    `drives` maps each input port and each net (`step.field`) to its bits. `pins` and `gives` list the input and output
+    pins of each step. `modules` maps each step to its Verilog module.
     """
 
     unit: Unit
@@ -133,11 +121,7 @@ class Netlist:
         return present(text, self.drives, instead)
 
     def check(self, lemmas: Sequence[Lemma]) -> None:
-        """Verify that the lemmas cover the circuit.
-
-        Raises ValueError if a lemma uses anything but conclusions of earlier lemmas. Raises ValueError if the lemmas
-        leave a step or an output undetermined.
-        """
+        """Raise ValueError if the lemmas do not cover the circuit."""
         groups = list(dict.fromkeys(lemma.steps for lemma in lemmas))
         if sorted(step for group in groups for step in group) != sorted(self.modules):
             raise self._error(f"the steps of its Verilog are {', '.join(self.modules)}, not those of the lemmas")
@@ -159,8 +143,7 @@ class Netlist:
     def proof(self, steps: Sequence[str], text: str, adds: Mapping[str, str]) -> str:
         """Return the Verilog of a proof module with the given computation steps and their specification `text`.
 
-        The inputs of the proof module are the nets that the computation steps and `text` read. For a negative term in
-        `adds`, the input of the proof module holds the term's ones' complement.
+        For a negative term in `adds`, the input of the proof module holds the term's ones' complement.
         """
         shown = {name: bits for name, bits in self.drives.items() if name.split(".")[0] in steps}
         words = set(re.findall(r"(?<!')\b[\w.]+", text))
@@ -192,8 +175,6 @@ class Netlist:
 
 
 def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
-    """Return Verilog text in which another net or 0 replaces each net that the circuit lacks."""
-
     def resolved(match: re.Match[str]) -> str:
         name = match[0]
         while name not in nets and name in instead:
@@ -222,20 +203,14 @@ def declared(name: str, bits: Bits) -> str:
 
 
 def concatenated(bits: Bits, spelled: Mapping[int | str, str]) -> str:
-    """Return bits as a Verilog concatenation.
-
-    Undriven bits, such as an unconnected input of a computation step, are replaced by 0.
-    """
+    """Return bits as a Verilog concatenation, with 0 for undriven bits."""
     words = [spelled.get(bit, f"1'b{bit}") for bit in reversed(bits)]
     return f"{{{', '.join(words)}}}"
 
 
 @functools.lru_cache(maxsize=4)
 def dismantled(unit: Unit, verilog: str) -> Netlist:
-    """Return the steps of a unit's Verilog.
-
-    Raises ValueError if the top module has gates outside the computation steps.
-    """
+    """Return the steps of a unit's Verilog. Raises ValueError for gates outside the computation steps."""
     with tempfile.TemporaryDirectory(prefix="fp9-parts-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)

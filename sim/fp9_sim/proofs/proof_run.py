@@ -1,9 +1,7 @@
 """Run all proofs about a unit's Verilog and return their record.
 
-A proof case is proven, refuted with a counterexample, or unfinished at its time limit. An unfinished case proves
-nothing. A control is a proof case whose specification contains one deliberate error, so a solver must refute the
-control. If the solver does not refute a control, the claim is void. A journal stores each verdict, so that an
-interrupted proof can continue.
+A proof case is proven, refuted with a counterexample, or unfinished at its time limit. A control is a proof case whose
+specification contains one deliberate error. If the solver does not refute a control, the claim is void.
 """
 
 from __future__ import annotations
@@ -53,7 +51,7 @@ class CaseRecord:
 class ClaimRecord:
     """A claim about a unit, with the outcomes of its proof cases.
 
-    `state` is the worst state of all proof cases. The state is "void" if the solver failed to refute a control.
+    `state` is the worst state of all proof cases, or "void" if the solver failed to refute a control.
     """
 
     name: str
@@ -68,8 +66,8 @@ class ClaimRecord:
 class ProofRecord:
     """All proofs about one Verilog text.
 
-    If fp9 did not generate the Verilog, the circuit's digest `circuit_sha256` is None. `complaints` lists damaged lines
-    of the proof journal, which the run ignored.
+    `circuit_sha256` is None for Verilog that fp9 did not generate. `complaints` lists damaged lines of the proof
+    journal.
     """
 
     unit: str
@@ -82,7 +80,6 @@ class ProofRecord:
 
     @property
     def proven(self) -> bool:
-        """Return whether every case of every claim about the unit is proven."""
         return all(claim.state == State.PROVEN.value for claim in self.claims)
 
     def to_dict(self) -> dict[str, Any]:
@@ -104,7 +101,6 @@ def prove(
     `timeout` is the time limit of a proof case in seconds. Proof cases that have not begun after `budget` seconds count
     as unfinished. If `values_only` is true, claims about sequences of clock cycles are omitted. `jobs` is the number of
     solvers that run in parallel. Cached verdicts are reused, except within the context `fp9.system.cache.recomputing`.
-    A proof case that timed out under a shorter limit is decided again.
 
     Raises ValueError for a unit without claims and for unreadable Verilog. Raises MissingTool if Yosys is not
     installed.
@@ -151,10 +147,7 @@ def _in_time(
 def decided(
     unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float, kept: Journal | None = None
 ) -> CaseRecord:
-    """Decide a proof case of a claim and the case's control, each within `timeout` seconds.
-
-    Verdicts in the journal `kept` are reused.
-    """
+    """Decide a proof case of a claim and the case's control, each within `timeout` seconds."""
 
     def ended(specification: str, *, control: bool) -> Verdict:
         obligation = claim.oblige(verilog, case, specification)
@@ -182,12 +175,6 @@ def _summary(claim: Claim, cases: tuple[CaseRecord, ...]) -> ClaimRecord:
 
 
 def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[str, Any]:
-    """Return the counterexample of a refuted proof case as text.
-
-    For a lemma, the text shows the values of nets in the counterexample. For a claim about single operations, the text
-    shows the operation with the golden model's result. For a claim about several clock cycles, the text shows the
-    values of the input ports in the last clock cycle.
-    """
     if isinstance(case, PartCase):
         return {"inputs": {name: f"0x{value:x}" for name, value in verdict.counterexample.items()}, "outputs": {}}
     if claim.name not in CLOCKED and unit.group == 1:
@@ -197,10 +184,7 @@ def _explained(unit: Unit, claim: Claim, case: Case, verdict: Verdict) -> dict[s
 
 
 def explain(unit: Unit, case: Case, ports: Mapping[str, int]) -> dict[str, Any]:
-    """Return a counterexample as text, with the golden model's outputs beside the outputs of the RTL.
-
-    Inputs are shown in hexadecimal and as decimal numbers.
-    """
+    """Return a counterexample as text, with the golden model's outputs beside the outputs of the RTL."""
     inputs = {port.name: ports.get(port.name, case.fixed.get(port.name, 0)) for port in unit.inputs}
     columns = {port.name: np.array([inputs[port.name]], dtype=port_dtype(port)) for port in unit.inputs}
     expected = evaluate(unit, columns)

@@ -17,7 +17,6 @@ from fp9.units import Port, Quantiser, Unit
 from fp9_rtl.tools.yosys import run_yosys
 
 GIVEN = "given_scale"
-"""Name of the input that replaces a block's scale."""
 
 _FLATTEN = """\
 read_verilog unit.v
@@ -34,10 +33,7 @@ _BACK = "read_json behind.json\nopt_clean\nrename {name} {behind}\nwrite_verilog
 
 @dataclass(frozen=True)
 class BehindBlock(Unit):
-    """The stages of a streaming quantiser after the block register.
-
-    The inputs of the stages are a block's numbers and scale, and the outputs are quantised elements.
-    """
+    """The stages of a streaming quantiser after the block register."""
 
     kind: ClassVar[str] = "elements"
     name: str
@@ -62,10 +58,9 @@ def behind_block(unit: Quantiser) -> BehindBlock:
 
 @functools.lru_cache(maxsize=4)
 def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
-    """Return a quantiser as flat Yosys JSON that has the nets of the block register as additional outputs.
+    """Return a quantiser as flat Yosys JSON with the nets of the block register as outputs, and their widths.
 
-    The second returned value maps each additional output to its width in bits. Raises ValueError if the function cannot
-    recognise a register by name.
+    Raises ValueError if a register is not recognised by its name.
     """
     module = _flattened(unit, verilog, "")
     nets = _nets(unit, module)
@@ -109,10 +104,7 @@ def _flattened(unit: Quantiser, verilog: str, kept: str) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=4)
 def behind(unit: Quantiser, verilog: str) -> str:
-    """Return the Verilog of the quantiser's part after the block register (`behind_block`).
-
-    The outputs of the block register become inputs of the returned module.
-    """
+    """Return the Verilog of the quantiser's stages after the block register."""
     kept = f"setattr -mod -set keep_hierarchy 1 {unit.name}_block"
     module = _flattened(unit, verilog, kept)
     ((key, block),) = [(k, c) for k, c in module["cells"].items() if c["type"] == f"{unit.name}_block"]

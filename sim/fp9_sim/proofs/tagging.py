@@ -44,14 +44,12 @@ Cell = dict[str, Any]
 class Tagged:
     """A unit whose data registers hold tags. `design` is the unit as Yosys JSON.
 
-    `stages` holds the names of the data registers by stage, first stage first. `state` holds the names of the registers
-    whose next value depends on their current value. For each register that depends on the handshake, `handshaken` holds
-    the number of bits that decide the next value. The outputs `next_NAME` of the design are the bits that decide the
-    next value of register NAME.
+    `stages` holds the names of the data registers by stage. `state` holds the registers whose next value depends on
+    their current value. For each register that depends on the handshake, `handshaken` holds the number of bits that
+    decide the next value.
 
-    The output `occupied` of the design has one bit for each pipeline stage. For each data register NAME, the design
-    outputs the tag in the register (`tag_NAME`) and the register's enable (`takes_NAME`). The input `tag` is the tag of
-    a new operation. The input `cut` (`cut_bits` bits) replaces the data registers' outputs.
+    For each data register NAME, the design outputs its tag (`tag_NAME`) and its enable (`takes_NAME`). The input `tag`
+    is the tag of a new operation. The input `cut` (`cut_bits` bits) replaces the data registers' outputs.
     """
 
     design: str
@@ -116,7 +114,7 @@ class Netlist:
         }
 
     def _split(self, key: str, cell: Cell) -> None:
-        """Split a register in two if only some of the register's bits depend on the register's current value."""
+        # If only some bits depend on the register's current value, the register becomes two registers.
         name, pins = self._names[id(cell)], cell["connections"]
         reads = [name in self._sources([bit]) for bit in pins["D"]]
         if all(reads) or not any(reads):
@@ -190,7 +188,6 @@ class Netlist:
         return tuple(tuple(name for name in self.data if depths[name] == stage) for stage in range(self.unit.stages))
 
     def _control_depths(self) -> dict[str, int]:
-        """Return the handshake registers, each with the number of registers between `in_valid` and the register."""
         depths: dict[str, int] = {}
         nearest = {"in_valid"}
         for depth in range(self.unit.stages):
@@ -209,7 +206,6 @@ class Netlist:
             )
 
     def _feeding(self, name: str) -> set[str]:
-        """Return the data registers and input ports that determine the pipeline stage of a register."""
         reads = self._reads[name] - {name, "clk", self.unit.reset.port, "enable", "flush", "out_ready"}
         return reads - self.state - self.control
 

@@ -1,9 +1,8 @@
 """Proof that generated Verilog is equivalent to its circuit for all input sequences.
 
-Yosys reads the generated Verilog as text, as synthesis tools and simulators do. Yosys also converts the Amaranth
-circuit directly. The Verilog and the circuit become graphs of AND gates and registers that start at 0. ABC compares
-combinational graphs with a SAT solver, and graphs with registers by induction over clock cycles. A control is the
-Verilog with one changed operator, and ABC must find that the changed Verilog is not equivalent.
+Yosys reads the generated Verilog as text, and also converts the Amaranth circuit directly. ABC compares combinational
+circuits with a SAT solver, and circuits with registers by induction over clock cycles. A control is the Verilog with
+one changed operator, which ABC must refute.
 """
 
 from __future__ import annotations
@@ -42,8 +41,7 @@ _CONTROLS = 8
 class TextRecord:
     """The outcome of an equivalence check between a circuit and its Verilog, with the digests of both.
 
-    `state` is the outcome of the equivalence check; `control` is the outcome for deliberately changed Verilog. The
-    digest of the Verilog ignores comments.
+    `control` is the outcome for deliberately changed Verilog. The digest of the Verilog ignores comments.
     """
 
     unit: str
@@ -102,10 +100,7 @@ def _compared(unit: Unit, text: str, name: str, folder: Path, timeout: float) ->
 
 
 def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
-    """Return "refuted" if ABC refutes a deliberately changed copy of the Verilog, otherwise "unfinished".
-
-    One refuted copy is enough, because some changed operators do not change the circuit's function.
-    """
+    # One refuted copy is enough, because some changed operators do not change the circuit's function.
     for changed in itertools.islice(_changed(text), _CONTROLS):
         if _compared(unit, changed, "control", folder, timeout) is State.REFUTED:
             return State.REFUTED
@@ -113,10 +108,6 @@ def _control(unit: Unit, text: str, folder: Path, timeout: float) -> State:
 
 
 def _changed(text: str) -> Iterator[str]:
-    """Yield copies of the Verilog in which one operator is changed.
-
-    For each kind of operator, the last, the middle and the first occurrence in the Verilog are changed.
-    """
     for operator, other in _CHANGES:
         found = [match.start() + 1 for match in re.finditer(f" {re.escape(operator)} ", text)]
         for place in dict.fromkeys((found[-1], found[len(found) // 2], found[0])) if found else ():

@@ -1,7 +1,4 @@
-"""Specification of a running maximum of magnitudes.
-
-The maximum must equal one of the magnitudes, and no magnitude may be larger than the maximum.
-"""
+"""Specification of a running maximum: one of the magnitudes, and no magnitude is larger."""
 
 from __future__ import annotations
 
@@ -12,7 +9,7 @@ from fp9_sim.proofs.miter import Case
 
 
 def amax_case(unit: Cast) -> Case:
-    """Return the single proof case of a running maximum. The case's control ignores the last lane."""
+    """Return the proof case of a running maximum. The case's control ignores the last lane."""
     return Case("amax", {}, _largest(unit, unit.lane_names("x")), _largest(unit, unit.lane_names("x")[:-1]))
 
 

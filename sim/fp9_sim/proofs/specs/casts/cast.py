@@ -1,7 +1,6 @@
 """Specification of casts: comparisons of the operand with the oracle's thresholds.
 
-`fp9.oracle.thresholds` computes the operand magnitudes at which a cast's result changes. The module `stochastic`
-specifies stochastic rounding, which has no thresholds.
+`fp9.oracle.thresholds` computes the operand magnitudes at which a cast's result changes.
 """
 
 from __future__ import annotations
@@ -23,11 +22,7 @@ Table = ThresholdTable | HybridTable
 
 
 def cast_cases(unit: Cast) -> Iterator[Case]:
-    """Yield one proof case for each combination of lane, target format, rounding mode and overflow policy.
-
-    Each proof case covers both signs. Each combination of lane, target format and rounding mode has one control, which
-    a solver must refute.
-    """
+    """Yield one proof case for each combination of lane, target format, rounding mode and overflow policy."""
     widths = {port.name: port.width for port in unit.inputs}
     offers = (range(unit.lanes), enumerate(unit.targets), enumerate(unit.roundings), enumerate(unit.overflow))
     for lane, (i, target), (j, rounding), (k, overflow) in itertools.product(*offers):
@@ -69,7 +64,6 @@ def _ports(unit: Cast, lane: int, random: bool) -> dict[str, str]:
 
 
 def table_of(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> Table:
-    """Return the oracle's rounding thresholds for a cast, as a `HybridTable` for HiFloat8's hybrid rounding."""
     if isinstance(target, HiFloat8) and policy.rounding_for(target).reads_source:
         return hybrid_table(source, target, policy, negative)
     return threshold_table(source, target, policy, negative)
@@ -84,10 +78,7 @@ def broken(table: Table) -> Table:
 
 
 def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
-    """Return a copy of a threshold table in which one result code starts at a magnitude one source ulp higher.
-
-    If entry `index` covers only one magnitude, the function changes the nearest earlier entry that covers more.
-    """
+    # If entry `index` covers only one magnitude, the nearest earlier entry that covers more is changed.
     while index + 1 < len(steps) and steps[index + 1].first == steps[index].first + 1:
         index -= 1
     moved = dataclasses.replace(steps[index], first=steps[index].first + 1)
@@ -100,9 +91,8 @@ def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
 def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> list[str]:
     """Return Verilog for a lane's wires `negative` (sign), `m` (magnitude times 2^scale) and `added` (random bits).
 
-    A scaled magnitude above the source format's range becomes the source's largest number. A scaled magnitude below the
-    source format's normal range becomes the source's smallest nonzero number. In every target format, each replacement
-    rounds to the same code as the exact scaled magnitude.
+    A scaled magnitude outside the source format's normal range becomes the source's largest number or smallest nonzero
+    number, which rounds to the same code in every target format.
     """
     p, width = source.fraction_bits, source.bits - 1
     x = ports["x"]
@@ -127,7 +117,7 @@ def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> 
 
 
 def expected(tables: Sequence[Table]) -> list[str]:
-    """Return Verilog for the wire `expected`: a cast's code and flags, from threshold tables for both operand signs."""
+    """Return Verilog for the wire `expected`: a cast's code and flags, from threshold tables for both signs."""
     lines = []
     for name, table in zip(("positive", "negative"), tables, strict=True):
         lines += _hybrid(table, name) if isinstance(table, HybridTable) else _monotone(table, name)
@@ -155,7 +145,6 @@ def _monotone(table: ThresholdTable, name: str) -> list[str]:
 
 
 def _ladder(steps: Sequence[Step], width: int) -> str:
-    """Return a Verilog expression that looks up the result code of the magnitude `m` in a threshold table."""
     rungs = "".join(f"m >= {width}'d{step.first} ? 8'd{step.code} : " for step in reversed(steps[1:]))
     return f"{rungs}8'd{steps[0].code}"
 

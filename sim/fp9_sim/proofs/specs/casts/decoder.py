@@ -16,11 +16,7 @@ Row = tuple[int, ...]
 
 
 def decoder_cases(unit: Decoder) -> Iterator[Case]:
-    """Yield one proof case for each format that the decoder reads.
-
-    If the decoder has a bias port, a format with a programmable bias has one proof case for each bias. Each format has
-    one control.
-    """
+    """Yield one proof case for each format and bias that the decoder reads."""
     widths = _widths(unit)
     for fmt, chosen, fixed, is_own in _selections(unit):
         rows = [decoded(fmt, code, widths["significand"]) for code in range(1 << fmt.bits)]
@@ -29,11 +25,7 @@ def decoder_cases(unit: Decoder) -> Iterator[Case]:
 
 
 def upcast_cases(unit: Upcast) -> Iterator[Case]:
-    """Yield one proof case for each format that the upcast converts.
-
-    If the upcast has a bias port, a format with a programmable bias has one proof case for each bias. Each format has
-    one control.
-    """
+    """Yield one proof case for each format and bias that the upcast converts."""
     widths = _widths(unit)
     for fmt, chosen, fixed, is_own in _selections(unit):
         rows = [_converted(fmt, code, unit.result) for code in range(1 << fmt.bits)]
@@ -59,11 +51,7 @@ def _widths(unit: Decoder | Upcast) -> dict[str, int]:
 
 
 def _selections(unit: Decoder | Upcast) -> Iterator[tuple[Format, str, dict[str, int], bool]]:
-    """Yield each format of a unit, combined with each bias of the format.
-
-    Each yielded tuple holds a format, a Verilog condition, the constant inputs of the proof, and a flag. The Verilog
-    condition is true if the unit's input selects the format. The flag is True if the proof uses the format's own bias.
-    """
+    # The flag is True if the proof uses the format's own bias.
     width = _widths(unit).get("code_format", 0)
     for index, fmt in enumerate(unit.formats):
         fixed, chosen = selected("code_format", len(unit.formats), index, width)
@@ -96,10 +84,7 @@ def _broken(rows: list[Row], code: int) -> list[Row]:
 
 
 def _table(rows: list[Row], widths: dict[str, int], chosen: str) -> str:
-    """Return Verilog that compares a decoder's fields with a table of expected fields.
-
-    If a field has no meaning for a code, such as the exponent of zero, the proof does not compare the field.
-    """
+    # Fields without a meaning, such as the exponent of zero, are not compared.
     total = sum(widths[field] for field in FIELDS)
     lines = [f"      8'd{code}: expected = {total}'d{_packed(row, widths)};" for code, row in enumerate(rows)]
     fields = ", ".join(f"expected_{field}" for field in FIELDS)

@@ -1,10 +1,8 @@
 """Specification of quantisers with a tensor scale: comparisons of products, no quotients.
 
-The block scale is at least S if the block's largest magnitude (amax) reaches the limit of S. The limit for a scale S is
-a product of three factors: smallest quotient that rounds to S, divisor of the rule, tensor scale. A quantised element
-is at least E if the input number reaches the limit of E. The limit for an element E is the midpoint below E, times the
-block scale and the tensor scale. Both sides of a comparison are integers. In a comparison, a limit for the difference
-of the exponents does not change the result.
+The block scale is at least S if the block's largest magnitude (amax) reaches the product of three factors: smallest
+quotient that rounds to S, divisor of the rule, tensor scale. A quantised element is at least E if the input number
+reaches the midpoint below E, times the block scale and the tensor scale. Both sides of a comparison are integers.
 """
 
 from __future__ import annotations
@@ -32,10 +30,9 @@ def limit_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _element_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield proof cases for a block's first element, one case for each significand of the block scale.
+    """Yield a proof case for each significand of the block scale, covering all exponents of the scale.
 
-    A proof case for one significand of the block scale covers all exponents of the block scale. For each further
-    element, a proof case compares the element with the first element.
+    These cases prove the first element of a block. Further cases compare each other element with the first.
     """
     scale = unit.block.scale
     bits = scale.precision - 1
@@ -79,10 +76,7 @@ def _element(unit: Quantiser, condition: str, significand: int, field: str, late
 def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[str]:
     """Return Verilog for two integers to compare: `left` from a source magnitude, and `right` from the tensor scale.
 
-    A specification compares `left` with multiples of `right`, up to `most` times `right`. `left` is the significand of
-    the magnitude, shifted left by the difference of two exponents. Limiting the difference of the exponents does not
-    change the result of any comparison. `field` is the exponent field of the block scale, and `apart` is a constant
-    part of the exponent difference.
+    Limiting the difference of the exponents does not change the result of any comparison.
     """
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()
@@ -126,8 +120,7 @@ def _scale_cases(unit: Quantiser, index: int, rule: ScaleRule) -> Iterator[Case]
     """Yield a proof case for each block scale: is the quotient of the first element large enough for this scale?
 
     The proof cases assume that the first number of a block has the largest magnitude (amax). For one block scale,
-    further proof cases assume that a number other than the first has the largest magnitude. If a scale rule tries
-    several scales, the proof requires the block scale to lie between the tried scales.
+    further proof cases assume that another number has the largest magnitude.
     """
     width = next((port.width for port in unit.inputs if port.name == "rule"), 0)
     fixed, condition = selected("rule", len(unit.rules), index, width)

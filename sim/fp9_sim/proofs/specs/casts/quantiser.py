@@ -1,9 +1,7 @@
 """Specification of quantisers: scale from the largest magnitude, elements from thresholds.
 
-The proof of the scale has one case for each position of the block's largest magnitude (amax). The proof case for a
-position assumes that no other number is larger than the number in this position. With this assumption, the
-specification of the scale need not compute the maximum of all numbers. For the scale that the quantiser outputs, the
-rounding thresholds of a cast give the expected elements.
+The proof of the scale has one case for each position of the block's largest magnitude (amax), so that the specification
+need not compute the maximum of all numbers.
 """
 
 from __future__ import annotations
@@ -24,10 +22,7 @@ from fp9_sim.proofs.specs.casts.cast import broken, expected, magnitude, table_o
 
 
 def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield proof cases for each scale rule and each position of the largest magnitude, and one for each element.
-
-    The first proof case of each scale rule and the first case of the elements have a control.
-    """
+    """Yield proof cases for each scale rule and each position of the largest magnitude, and for each element."""
     widths = {port.name: port.width for port in unit.inputs}
     for index, rule in enumerate(unit.rules):
         fixed, condition = selected("rule", len(unit.rules), index, widths.get("rule", 0))
@@ -46,19 +41,13 @@ def element_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
-    """Return Verilog for `step`, the scale code for the largest magnitude `m`, and a wrong version of it.
-
-    In the control, one threshold of the magnitude is one source ulp too high, so a solver must refute the control.
-    """
+    """Return Verilog for `step`, the scale code for the largest magnitude `m`, and a wrong version of it."""
     firsts = _first_magnitudes(unit, rule)
     return _step(unit, firsts), _step(unit, [*firsts[:-1], firsts[-1] + 1])
 
 
 def _first_magnitudes(unit: Quantiser, rule: ScaleRule) -> list[int]:
-    """Return the smallest source magnitude for each scale code above 0, found by bisection.
-
-    Scale codes that no finite magnitude reaches are omitted.
-    """
+    """Return the smallest source magnitude for each scale code above 0, found by bisection."""
     codes = np.arange(1, unit.block.scale.max_code + 1)
     low, high = np.full(codes.size, -1), np.full(codes.size, unit.source.max_code + 1)
     while (high - low > 1).any():

@@ -1,9 +1,8 @@
 """Specification of quantisers whose blocks take several operations.
 
-Registers in the proof module track what the quantiser's block registers must hold. Temporal induction proves the
-contents of the block registers for all input sequences after reset. The proof follows the numbers of one arbitrary
-operation through the block registers. The proof checks the scale of a block one clock cycle after the block's last
-operation has entered. The pipeline stages after the block registers have separate proofs (`stream_netlist`).
+Temporal induction proves the contents of the block registers for all input sequences after reset. The proof follows the
+numbers of one arbitrary operation through the block registers. The pipeline stages after the block registers have
+separate proofs (`stream_netlist`).
 """
 
 from __future__ import annotations
@@ -42,30 +41,20 @@ _TRACKED, _BEHIND = "block", "behind the block"
 
 
 def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the single proof case of a streaming quantiser's handshake.
-
-    The control, which the solver must refute, claims that the quantiser holds at most one operation. A second operation
-    refutes the control.
-    """
+    """Return the proof case of a streaming quantiser's handshake, with a control that a second operation refutes."""
     most = unit.group + unit.stages - 1
     return (Case("handshake", {}, _handshake(unit, most), _handshake(unit, 1)),)
 
 
 def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the proof cases for the order of operations: block registers, and later stages if there are any.
-
-    In the control, which the solver must refute, the block registers invert the lowest bit of a number.
-    """
+    """Return the proof cases for the order of operations: block registers, and later stages if there are any."""
     block = Case(_TRACKED, {}, _tracked(unit, 0), _tracked(unit, 1))
     behind = [dataclasses.replace(case, name=_BEHIND) for case in order_cases()] if unit.stages > 1 else []
     return (block, *behind)
 
 
 def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a proof case for the stored maximum (amax), and one for each scale rule and source of the maximum.
-
-    The largest magnitude of a block (amax) is either one of the operation's numbers or the stored amax.
-    """
+    """Yield a proof case for the stored maximum (amax), and one for each scale rule and source of the maximum."""
     yield Case("amax", {}, _kept(unit, ""), _kept(unit, " ^ 1'b1"))
     widths = {port.name: port.width for port in unit.inputs}
     for index, rule in enumerate(unit.rules):
@@ -82,10 +71,7 @@ def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _handshake(unit: Quantiser, most: int) -> str:
-    """Return Verilog that checks the handshake with two counters of the operations inside the unit.
-
-    The counter `inside` counts all operations inside the unit, and `whole` counts only operations of complete blocks.
-    """
+    # The counter `inside` counts all operations inside the unit, and `whole` only operations of complete blocks.
     last, stages = unit.group - 1, unit.stages
     outputs = ", ".join(port.name for port in unit.outputs)
     width = sum(port.width for port in unit.outputs)
@@ -130,11 +116,7 @@ def _block_wires(unit: Quantiser) -> list[str]:
 
 
 def _tracked(unit: Quantiser, change: int) -> str:
-    """Return Verilog that follows one operation, chosen by the input `mark`, through the block registers.
-
-    The Verilog checks that the marked operation keeps its numbers and leaves after all earlier operations. The scale of
-    a block may change only when the block's last operation enters the quantiser.
-    """
+    """Return Verilog that follows one operation, chosen by the input `mark`, through the block registers."""
     count, width = unit.group, unit.width * unit.source.bits
     numbers = ", ".join(reversed(unit.lane_names("x")))
     left = ", ".join(f"block_{x}" for x in reversed(unit.lane_names("x")))
@@ -229,10 +211,7 @@ def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str)
 
 
 def oblige_behind(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation about the pipeline stages that follow a quantiser's block registers.
-
-    The pipeline stages must satisfy the specification, and must not change the scale of the block.
-    """
+    """Return the proof obligation about the pipeline stages that follow a quantiser's block registers."""
     rest, top_bit = behind_block(unit), unit.source.bits - 2
     finite = " && ".join(f"{x}[{top_bit}:0] <= {unit.source.max_code}" for x in unit.lane_names("x"))
     body = [

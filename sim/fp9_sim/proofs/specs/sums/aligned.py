@@ -1,8 +1,8 @@
 """Lemmas that specify dot products whose addition window starts at the largest product.
 
 The circuit truncates the products and the addend to the addition window, as the accumulator model states. If all
-products are zero, the circuit does not truncate the addend. The sum of the products is normalised, then added exactly
-to the truncated addend, and rounded once. `fp9_rtl.sums.window.beside` generates the circuit.
+products are zero, the addend is not truncated. The sum of the products is normalised, then added exactly to the
+truncated addend, and rounded once. `fp9_rtl.sums.window.beside` generates the circuit.
 """
 
 from __future__ import annotations
@@ -26,8 +26,8 @@ _PRODUCTS, _SUM, _TOP = "align_products", "normalise_products.product", "align_p
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas need an addition window that is aligned to the largest product and truncated toward zero. The lemmas need
-    formats without subnormal numbers.
+    The addition window must be aligned to the largest product and truncated toward zero. The formats must have no
+    subnormal numbers.
     """
     engine = unit.engine
     if (
@@ -43,7 +43,7 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
+    """Return the lemmas in order of dependence."""
     return (*map(cone, products_of(unit).lemmas()), _aligned(unit), _added(unit), _cut(unit), _rounded(unit))
 
 
@@ -57,7 +57,6 @@ def _highest(unit: Dot) -> str:
 
 
 def _aligned(unit: Dot) -> ConeLemma:
-    """Return the lemma that the products are aligned to the largest exponent of the nonzero products."""
     of, bits = products_of(unit), _window(unit)
     lines, largest = [], "0"
     for name in of.names:

@@ -1,8 +1,7 @@
 """Proof, one computation step at a time, that an accumulator unit equals a simpler unit.
 
-The simpler unit has the same specification, without pipeline stages and without an accumulator. Both circuits have the
-same computation steps. ABC cannot prove the equality of two complete wide sums, but quickly proves the equality of two
-single steps.
+The simpler unit has the same specification, without pipeline stages and without an accumulator. ABC cannot prove the
+equality of two complete wide sums, but quickly proves the equality of two single steps.
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
     The unit must have an accumulator that adds scaled blocks, no chunks, and at most two pipeline stages. At least one
-    operand format of the unit must have a code for infinity.
+    operand format must have a code for infinity.
     """
     whole = unit.has_state and unit.engine.chunk.length is None and unit.stages <= 2
     infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))
@@ -44,7 +43,7 @@ def lemmas(unit: Dot) -> tuple[Lemma, ...]:
 def oblige_chain(unit: Dot, verilog: str, case: Case, specification: str) -> Obligation:
     """Return the proof obligation that a lemma holds for a unit's Verilog. Pipeline registers are read as wires.
 
-    Raises ValueError if the lemmas do not cover the circuit, for example because the circuit has other steps.
+    Raises ValueError if the lemmas do not cover the circuit.
     """
     assert isinstance(case, PartCase)
     steps = tuple(step for lemma in lemmas(unit) for step in lemma.steps if step not in (ENTER, LEAVE))
@@ -77,7 +76,6 @@ def _in_order(netlist: Netlist) -> Iterable[str]:
 
 
 def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma:
-    """Return the lemma that a computation step equals the same step of a simpler circuit."""
     into = [f".{pin}({concatenated(bits, named)})" for pin, bits in other.pins[step].items()]
     out = [f".{pin}(other_{pin})" for pin in other.gives[step]]
     wires = [f"  wire [{len(bits) - 1}:0] other_{pin};" for pin, bits in other.gives[step].items()]
@@ -91,11 +89,6 @@ def _of_step(other: Netlist, step: str, named: Mapping[int | str, str]) -> Lemma
 
 
 def _leaving(unit: Dot, other: Netlist, named: Mapping[int | str, str]) -> Lemma:
-    """Return the lemma about the result and the flags of a unit with an accumulator.
-
-    Each output equals the same output of the simpler circuit, unless the accumulator operation gives the output another
-    value.
-    """
     wires = {"value": other.outputs["result"], "raised": other.outputs["flags"]}
     lines = (f"  wire [{len(bits) - 1}:0] {name} = {concatenated(bits, named)};" for name, bits in wires.items())
     says = after(unit.engine.result.format.bits)

@@ -1,7 +1,7 @@
 """Lemmas that specify an accumulator with chunks: products, open chunk and total.
 
-By induction over operations, the lemmas show that the registers hold the state of the accumulator model. The state of
-the model is the partial sum of the open chunk, the number of steps in the open chunk, and the total.
+By induction over operations, the registers hold the state of the accumulator model: the partial sum of the open chunk,
+the number of steps in the open chunk, and the total.
 """
 
 from __future__ import annotations
@@ -42,8 +42,8 @@ _HELD = "chunk.payload"
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas need chunks of at least two steps with one product each. The accumulator must compute each sum exactly
-    before rounding, and its formats must have no subnormal numbers.
+    The unit must have chunks of at least two steps with one product each, and compute each sum exactly before rounding.
+    Its formats must have no subnormal numbers.
     """
     engine = unit.engine
     if not unit.has_state or unit.engine.steps_of_chunk < 2 or engine.step.products > 1 or unit.stages > _STAGES:
@@ -52,15 +52,12 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
+    """Return the lemmas in order of dependence."""
     return (*normal_products(unit), _summed(unit), _counted(unit), _joined(unit), _shown())
 
 
 def _operation(unit: Dot) -> Iterator[str]:
-    """Yield Verilog wires that decode an accumulator operation, and the wire `is_open` for the chunk.
-
-    A chunk is open if the number of its steps is above 0.
-    """
+    """Yield Verilog wires that decode an accumulator operation, and the wire `is_open` of a chunk with steps."""
     yield f"  wire opens = op == {int(MacOp.LOAD)}; wire adds = opens || op == {int(MacOp.ACCUMULATE)};"
     yield f"  wire holds = op == {int(MacOp.HOLD)}; wire clears = op == {int(MacOp.CLEAR)};"
     yield f"  wire folds = op >= {int(MacOp.FOLD)}; wire is_open = {_COUNT}.held != 0;"
@@ -99,10 +96,6 @@ def _flags() -> str:
 
 
 def _counted(unit: Dot) -> ConeLemma:
-    """Return the lemma about the step count of a chunk, and about what an operation does to the total.
-
-    The lemma also states that the step count in the chunk register stays below the length of a full chunk.
-    """
     steps = unit.engine.steps_of_chunk
     never = f"{_COUNT}.held >= {steps}"
     return ConeLemma(

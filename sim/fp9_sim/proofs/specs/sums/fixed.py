@@ -1,8 +1,8 @@
 """Lemmas that specify exact fixed-point sums: products, alignment, sum and rounding.
 
-Tables of exact operand values specify the products. Every product is shifted to its position in a fixed-point word. The
-addend is shifted to its position in a window around the fixed-point word (`fp9_rtl.sums.fixed.sum`). The shifted terms
-are integers. The integers are added exactly, and the sum is rounded once.
+Tables of exact operand values specify the products. Every product is shifted to its position in a fixed-point word, and
+the addend to its position in a window around the word (`fp9_rtl.sums.fixed.sum`). The shifted integers are added
+exactly, and the sum is rounded once.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
+    """Return the lemmas in order of dependence."""
     return (
         *_places(unit).lemmas(),
         _addend_placed(unit),
@@ -53,13 +53,10 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 def _rounds_as_exact(unit: Dot) -> bool:
     """Return whether the addition window is wide enough for the window's sum to round like the exact sum.
 
-    An addend above the addition window is moved down to the window's first position. The sum of the products is below
-    2^top. For an addend above the addition window, 2^top is at most a quarter ulp. Moving the addend down does not move
-    the sum across a rounding boundary.
-
-    Below the addition window, an addend loses less than half an ulp of the products. If the sum is not the addend
-    alone, the leading bit of the sum is at least half an ulp of the products. The addition window contains the
-    significand and the guard bit of the sum.
+    An addend above the window is moved down to the window's first position, where the sum of the products (below 2^top)
+    is at most a quarter ulp, so the sum crosses no rounding boundary. Below the window, an addend loses less than half
+    an ulp of the products. If the sum is not the addend alone, its leading bit is at least half an ulp of the products.
+    The window contains the significand and the guard bit of the sum.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2
@@ -122,7 +119,6 @@ def _addend_placed(unit: Dot) -> ConeLemma:
 
 
 def _is_far(unit: Dot) -> str:
-    """Return a Verilog condition: an addend above the addition window starts at the window's first bit."""
     fmt, window = unit.engine.addend_format, window_of(unit)
     above = f"c[{fmt.bits - 2}:{fmt.bits - 1 - fmt.exponent_bits}] > {window.addend_highest + fmt.bias}"
     return f"{_no_number(unit)} || !({above}) || {_leads(unit)}"
@@ -139,10 +135,7 @@ def _leads(unit: Dot) -> str:
 
 
 def _is_addend(unit: Dot) -> str:
-    """Return a Verilog condition: the aligned addend has at most as many significant bits as its format.
-
-    The condition applies if the addend loses bits below the addition window, or lies in the window's first position.
-    """
+    """Return a Verilog condition: the aligned addend has at most as many significant bits as its format."""
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     first = window.addend_highest - window.lowest
     low = f"place.cut && place.placed_addend >> {f} == 0"
@@ -243,7 +236,7 @@ def _finite(unit: Dot) -> str:
 
 
 def _keeps_addend(unit: Dot) -> str:
-    """Return a Verilog condition: with an addend in the first position, the sum stays below the overflow threshold."""
+    """Return a Verilog condition: with an addend in the first position, the sum does not overflow."""
     kept = unit.engine.result.format.precision + 1
     bits = window_of(unit).bits
     return f"{_SPECIAL} || !{_leads(unit)} || add.sum >> {bits - kept} < {(1 << kept) - 1}"
@@ -285,10 +278,6 @@ def _normalised(unit: Dot) -> ConeLemma:
 
 
 def _of_normal(unit: Dot) -> tuple[str, ...]:
-    """Return the Verilog conditions that the lemma about rounding assumes for the normalised sum.
-
-    The conditions state the position of the leading bit, and exclude combinations of bits that cannot occur.
-    """
     window, fmt = window_of(unit), unit.engine.result.format
     normal = f"normalise.significand[{fmt.fraction_bits}]"
     bits = "{normalise.significand, normalise.guard, normalise.round, normalise.sticky}"

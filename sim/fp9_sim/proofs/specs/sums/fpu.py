@@ -1,9 +1,8 @@
 """Specification of an FPU: lemmas for FMA, single-purpose units for all other operations.
 
-FMA multiplies two wide operands, adds the addend exactly, and rounds the sum once. For an FMA, the circuit's second
-product is zero. The specification's sum has as many bits as the circuit's window for two products, so that ABC finds
-equal internal nets. The proof compares the operation FMMA with a dot product unit, and casts with upcast and cast
-units.
+For an FMA, the circuit's second product is zero. The specification's sum has as many bits as the circuit's window for
+two products, so that ABC finds equal internal nets. The proof compares the operation FMMA with a dot product unit, and
+casts with upcast and cast units.
 """
 
 from __future__ import annotations
@@ -34,7 +33,7 @@ _ALONE = "!multiply.product1_nan && multiply.product1_zero && multiply.product1_
 
 
 def is_offered(unit: Fpu) -> bool:
-    """Return whether fp9 has proof cases for an FPU. The FPU must be combinational and must output flags."""
+    """Return whether fp9 has proof cases for an FPU, which must be combinational and output flags."""
     return not unit.stages and unit.flags
 
 
@@ -55,7 +54,7 @@ def oblige_fpu(unit: Fpu, verilog: str, case: Case, specification: str) -> Oblig
 
 
 def _others(unit: Fpu) -> dict[FpuOp, tuple[Unit, dict[str, str]]]:
-    """Return, for each FPU operation except FMA, a single-purpose unit and the FPU bits at the unit's ports."""
+    """Return a single-purpose unit for each FPU operation except FMA, and the FPU bits at the unit's ports."""
     wide, rounding = unit.engine.result.format, unit.engine.result.rounding
     halves = {f"{side}{lane}": f"{side}[{8 * lane + 7}:{8 * lane}]" for side in "ab" for lane in range(2)}
     selects = {
@@ -83,8 +82,7 @@ def _like_others(unit: Fpu) -> Iterator[Case]:
 def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
     """Return Verilog that compares the FPU's outputs with the outputs of a single-purpose unit.
 
-    If `broken` is true, one bit of the single-purpose unit's last operand is inverted, so a solver must find a
-    difference.
+    If `broken` is true, one bit of the last operand is inverted, so a solver must find a difference.
     """
     names = [port.name for port in unit.outputs]
     last = next(name for name in reversed(pins) if name in ("c", "code", "x"))
@@ -103,7 +101,7 @@ def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
 
 
 def lemmas(unit: Fpu) -> tuple[ConeLemma, ...]:
-    """Return the lemmas about FMA in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
+    """Return the lemmas about FMA in order of dependence."""
     return (_multiplied(unit), _added(unit))
 
 

@@ -1,7 +1,7 @@
 """Lemmas that specify a Kulisch accumulator: products, fixed-point register and rounding.
 
-By induction over operations, the lemmas show that the register holds the exact sum of all products since the last LOAD
-or CLEAR. If a sum exceeds the register's range, the register holds the sum modulo the range.
+By induction over operations, the register holds the exact sum of all products since the last LOAD or CLEAR, modulo the
+register's range.
 """
 
 from __future__ import annotations
@@ -43,7 +43,7 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
+    """Return the lemmas in order of dependence."""
     return (*_places(unit).lemmas(), _step(unit), _rounded(unit))
 
 

@@ -1,9 +1,8 @@
 """Verilog for sums of normalised numbers: products, codes, and the exact sum of two terms.
 
-The formats have no subnormal numbers, and have one code for NaN and infinity (DLFloat). Three Verilog wires describe
-each term of a sum. The wire `<name>_bits` holds the term's normalised significand, or 0 if the term is zero. The wire
-`<name>_place` is the biased exponent of the term's leading bit. The wire `<name>_negative` is 1 if the term is
-negative.
+The formats have no subnormal numbers, and have one code for NaN and infinity (DLFloat). `<name>_bits` holds a term's
+normalised significand, or 0. `<name>_place` is the biased exponent of the term's leading bit. `<name>_negative` is the
+term's sign.
 """
 
 from __future__ import annotations
@@ -22,8 +21,7 @@ from fp9_sim.proofs.specs.sums.round import EXPONENT
 def is_normal(unit: Dot) -> bool:
     """Return whether the lemmas for formats without subnormal numbers apply to a unit.
 
-    The formats of operands and results must have no subnormal numbers, and one code for NaN and infinity. Results must
-    be rounded to nearest, ties away.
+    The formats must have one code for NaN and infinity. Results must be rounded to nearest, ties away.
     """
     engine = unit.engine
     fmt = engine.result.format
@@ -71,10 +69,7 @@ def is_product(unit: Dot, product: str) -> tuple[str, ...]:
 
 
 def product_term(unit: Dot, product: str) -> Iterator[str]:
-    """Yield Verilog wires for the sign, the significand and the bit position of a product.
-
-    A zero product has the exponent 0.
-    """
+    """Yield Verilog wires for the sign, the significand and the bit position of a product."""
     of, p = products_of(unit), unit.engine.result.format.precision
     net = f"multiply.{product}"
     yield f"  wire [{p - 1}:0] {product}_bits = {net}_zero ? 0 : {{{net}_significand, {p - of.bits}'d0}};"
@@ -100,12 +95,8 @@ def is_nan(fmt: FixedFormat, code: str) -> str:
 def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[str]:
     """Yield Verilog for the exact sum of two terms with significands of `bits` bits.
 
-    The number `bits` must be at least the precision of the sum's result format. The Verilog drives the wires
-    `significand`, `exponent`, `guard`, `rest`, `zero` and `negative`. The wire `negative` is the sign of a nonzero sum.
-
-    If one term is far below the other, the Verilog moves the lower term up, but keeps it below all bits that affect
-    rounding. The moved term does not change the rounding, because the larger term is a multiple of the last bit that
-    affects rounding.
+    `bits` must be at least the precision of the result format. If one term is far below the other, the Verilog moves
+    the lower term up, but keeps it below all bits that affect rounding, so the rounding does not change.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1
@@ -130,9 +121,8 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
 def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negative: str) -> Iterator[str]:
     """Yield Verilog that rounds a number to nearest, ties away.
 
-    The expression `significand` and the wire `exponent` hold the number before rounding. The Verilog drives the wires
-    `ended` (the code without its sign), `value` (the code) and `raised` (the flags). If the wire `nan` is 1, the result
-    is NaN. If the wire `exact` is 1, only overflow or underflow sets the flag `inexact`.
+    The expression `significand` and the wire `exponent` hold the number. The Verilog drives the wires `ended` (the code
+    without its sign), `value` (the code) and `raised` (the flags). If the wire `nan` is 1, the result is NaN.
     """
     f = fmt.fraction_bits
     yield f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, {significand}}}) - {1 << f}"

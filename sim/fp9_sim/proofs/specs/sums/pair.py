@@ -1,9 +1,8 @@
 """Lemmas that specify the exact sum of two products and an addend.
 
-`fp9_rtl.sums.pair` generates the circuit. Tables of exact operand values specify the normalised products. The two
-products and the addend are aligned to the largest exponent among the three. The bits of a term below the addition
-window become one sticky bit. The sum in the addition window is rounded once. Lemmas about integers, without the
-circuit, show that the sum in the addition window rounds like the exact sum.
+`fp9_rtl.sums.pair` generates the circuit. The products and the addend are aligned to the largest exponent. The bits of
+a term below the addition window become one sticky bit. Lemmas about integers, without the circuit, show that the sum in
+the addition window rounds like the exact sum.
 """
 
 from __future__ import annotations
@@ -37,13 +36,13 @@ ASSUMES: tuple[str, ...] = ()
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas need an exact combinational sum of two products, with formats without subnormal numbers.
+    The unit must be an exact combinational sum of two products, with formats without subnormal numbers.
     """
     return not unit.stages and unit.engine.chunk.length is None and is_pair(unit) and is_normal(unit)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order of dependence. Each lemma assumes only conclusions of earlier lemmas."""
+    """Return the lemmas in order of dependence."""
     return (*normal_products(unit), _aligned(unit), _added(unit), _normalised(unit), _rounded(unit), *_exact(unit))
 
 
@@ -57,8 +56,8 @@ def _is_nan(unit: Dot) -> str:
 def _terms(unit: Dot) -> Iterator[str]:
     """Yield Verilog that orders the two products and the addend by exponent.
 
-    The term `first` has the largest exponent, the term `low` is the smaller product, and `second` is the remaining
-    term. The Verilog gives a zero the exponent 0, which is below the exponent of every nonzero product.
+    `first` has the largest exponent, `low` is the smaller product, and `second` is the remaining term. A zero has the
+    exponent 0, which is below the exponent of every nonzero product.
     """
     fmt = unit.engine.result.format
     for name in products_of(unit).names:
@@ -77,10 +76,7 @@ def _terms(unit: Dot) -> Iterator[str]:
 
 
 def _cut(unit: Dot) -> Iterator[str]:
-    """Yield Verilog that truncates the terms `second` and `low` to the addition window.
-
-    The wires `second_lost` and `low_lost` are 1 if truncation removed nonzero bits, and serve as sticky bits.
-    """
+    """Yield Verilog that truncates the terms `second` and `low` to the addition window, each with a sticky bit."""
     window, p = window_bits(unit.engine.result.format), unit.engine.result.format.precision
     for name in ("second", "low"):
         yield f"  wire {EXPONENT} {name}_distance = first_place - {name}_place;"
@@ -158,10 +154,6 @@ def _sum(unit: Dot, first: str, high: str, low: str, opposite: tuple[str, str]) 
 
 
 def _added(unit: Dot) -> ConeLemma:
-    """Return the lemma about the magnitude and the sign of the sum of two products and the addend.
-
-    If the other two terms cancel, the sum equals the term that lost bits below the addition window.
-    """
     below = window_bits(unit.engine.result.format) + 1 - unit.engine.result.format.precision
     lines = _sum(
         unit, "align.first_significand", "align.high", "align.low", ("align.high_opposite", "align.low_opposite")
@@ -239,10 +231,7 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 
 def _exact(unit: Dot) -> Iterator[ConeLemma]:
-    """Yield the lemmas that the exact sum and the sum in the addition window round to the same result.
-
-    The lemmas show that no rounding boundary lies between the exact sum and the sum in the addition window.
-    """
+    """Yield the lemmas that no rounding boundary lies between the exact sum and the sum in the window."""
     p, far = unit.engine.result.format.precision, _highest(unit)
     half = far - (window_bits(unit.engine.result.format) + 1 - p)
     wide = p + far + HEADROOM

@@ -1,7 +1,4 @@
-"""Lemmas that specify the positions of products in fixed-point words.
-
-The circuit inverts all bits of a negative product's fixed-point word.
-"""
+"""Lemmas that specify the positions of products in fixed-point words."""
 
 from __future__ import annotations
 
@@ -20,9 +17,8 @@ from fp9_sim.proofs.specs.sums.round import EXPONENT
 class Places:
     """The products of a unit, each shifted to its position in a fixed-point word of `bits` bits.
 
-    The last bit of a fixed-point word is worth one ulp of the smallest product. The fixed-point word of a product is
-    inverted if the product's sign differs from the Verilog expression `sign`. `zeros` says whether the circuit has nets
-    that mark zero products.
+    The last bit of a fixed-point word is worth one ulp of the smallest product. A word is inverted if the product's
+    sign differs from the Verilog expression `sign`. `zeros` says whether the circuit has nets that mark zero products.
     """
 
     unit: Dot
@@ -32,7 +28,7 @@ class Places:
 
     @property
     def longest(self) -> int:
-        """Return the number of bits that hold the magnitude of any product after the shift to its bit position."""
+        """Return the number of bits that hold the magnitude of any product after the shift."""
         products = product_range(self.unit.a, self.unit.b)
         return floor_log2(products.largest) - products.ulp + 1
 
@@ -41,7 +37,6 @@ class Places:
         return Products(self.unit, product_bias(self.unit), self.zeros)
 
     def negative(self, product: str) -> str:
-        """Return the Verilog condition under which the circuit inverts a product's fixed-point word."""
         return f"(multiply.{product}_sign ^ {self.sign})"
 
     def row(self, product: str) -> str:
@@ -63,15 +58,10 @@ class Places:
 
     @property
     def _last(self) -> int:
-        """Return the biased exponent for which a product's last bit is also the last bit of the fixed-point word."""
         return product_bias(self.unit) + product_range(self.unit.a, self.unit.b).ulp + self.products.bits - 1
 
     def _facts(self, product: str) -> tuple[str, str]:
-        """Return two Verilog conditions on the significand and exponent of a product.
-
-        The first Verilog condition says that the product fits into the low `longest` bits of the fixed-point word. The
-        second Verilog condition says that no 1 bit of the product lies below the last bit of the fixed-point word.
-        """
+        """Return two Verilog conditions: a product fits into the low `longest` bits of its word, and loses no 1 bit."""
         net, of = f"multiply.{product}", self.products
         number = of.number(f"{net}_exponent")
         special = f"{of.zero(product)} || {net}_inf || {net}_nan"

@@ -23,10 +23,9 @@ STEPS = ("decode", "multiply")
 
 @dataclass(frozen=True)
 class Products:
-    """The products of a unit. In the circuit, the exponent of a product's first bit is stored with `bias` added.
+    """The products of a unit. `bias` is added to the exponents in the circuit.
 
-    If `zeros` is true, a net of the circuit marks each zero product. If `zeros` is false, a product counts as zero if
-    its significand is 0.
+    If `zeros` is true, a net of the circuit marks each zero product. Otherwise a product with significand 0 is zero.
     """
 
     unit: Dot
@@ -50,10 +49,7 @@ class Products:
         return range(sum(map(min, sides)) + first, sum(map(max, sides)) + first + 1)
 
     def number(self, net: str) -> str:
-        """Return a Verilog expression for the number in an exponent net.
-
-        A net that can hold a negative exponent is read as a signed number.
-        """
+        """Return a Verilog expression for the number in an exponent net."""
         return f"$signed({net})" if self.exponents.start < 1 else f"$signed({{1'b0, {net}}})"
 
     def zero(self, product: str) -> str:
@@ -68,10 +64,7 @@ class Products:
         return f"!({zero}) || {net}_significand == 0", f"{special} || {within}"
 
     def significand(self, product: str) -> str:
-        """Return a Verilog expression for the significand of a product, extended to `bits` bits.
-
-        The last bits of a significand are 0 in all products and have no net, so the expression appends zeros.
-        """
+        """Return a Verilog expression for the significand of a product, extended to `bits` bits."""
         net = f"multiply.{product}_significand"
         return f"({{{self.bits}'d0, {net}}} << ({self.bits} - $bits({net})))"
 
@@ -114,10 +107,7 @@ def _exponents(formats: tuple[Format, ...]) -> Iterator[int]:
 
 
 def _exponent(fmt: Format, magnitude: Fraction) -> int:
-    """Return the exponent of a number's first significand bit.
-
-    In an integer format, the most negative number has one magnitude bit more, and so an exponent larger by one.
-    """
+    # In an integer format, the most negative number has one magnitude bit more, so its exponent is larger by one.
     leading = floor_log2(magnitude)
     aligned = alignment_exponent(fmt, leading)
     return max(aligned, leading) if isinstance(fmt, ScaledInteger) else aligned
@@ -125,10 +115,7 @@ def _exponent(fmt: Format, magnitude: Fraction) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _operand(name: str, select: str, formats: tuple[Format, ...]) -> tuple[str, ...]:
-    """Return Verilog that looks up the fields of an operand code in a table.
-
-    The exponent of a subnormal operand is the lowest exponent of the operand's format.
-    """
+    """Return Verilog that looks up the fields of an operand code in a table."""
     bits = significand_bits(formats)
     index = f"({select} >= {len(formats) - 1} ? {len(formats) - 1} : {select})" if len(formats) > 1 else "0"
     kinds = ", ".join(f"{name}_{kind}" for kind in ("zero", "inf", "nan"))

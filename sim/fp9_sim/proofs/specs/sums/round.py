@@ -7,7 +7,7 @@ from fp9.formats.policy import CastPolicy
 from fp9.formats.rounding import Rounding
 
 EXPONENT = "signed [15:0]"
-"""Verilog type of exponents and bit positions in the specifications of all units."""
+"""Verilog type of exponents and bit positions."""
 
 ROUNDS_UP = {
     Rounding.RNE: "guard && (rest || kept[0])",
@@ -26,9 +26,8 @@ Sources: IEEE 754-2019, 4.3; for rounding to odd, Boldo and Melquiond 2008.
 def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: str) -> tuple[str, ...]:
     """Return Verilog for the wires `finite` (the code of a finite sum), `inexact`, `tiny` and `over`.
 
-    The exact sum is the integer `magnitude` of `width` bits, times 2^`place`. If the sum is zero, the code in `finite`
-    is +0. The wire `tiny` is 1 if the sum, rounded with unbounded exponent, is below the normal range. The result
-    format must have subnormal numbers.
+    The exact sum is the integer `magnitude` of `width` bits, times 2^`place`. The wire `tiny` is 1 if the sum, rounded
+    with unbounded exponent, is below the normal range. The result format must have subnormal numbers.
     """
     fmt, policy = engine.result.format, CastPolicy(engine.result.rounding, engine.result.overflow)
     f, up = fmt.fraction_bits, ROUNDS_UP[engine.result.rounding]
@@ -54,10 +53,7 @@ def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: st
 
 
 def _cut_at(last: str, name: str, width: int, precision: int, up: str) -> tuple[str, ...]:
-    """Return Verilog for the wire `upper`, the magnitude of a number rounded to a multiple of 2^`last`.
-
-    All wire names start with `name`.
-    """
+    """Return Verilog for the wire `upper`, the magnitude of a number rounded to a multiple of 2^`last`."""
     wide = width + precision
     names = ("kept", "guard", "rest")
     for word in names:

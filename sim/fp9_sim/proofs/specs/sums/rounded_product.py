@@ -1,8 +1,6 @@
 """Specification of a multiplier: look up the operands in tables, multiply, round once.
 
-A proof case covers one pair of operand formats. The significands of the operands have at most four bits, so a product
-in the normal range of the result format is exact. Only products below the normal range of the result format are
-rounded.
+The significands of the operands have at most four bits, so only products below the normal range are rounded.
 """
 
 from __future__ import annotations

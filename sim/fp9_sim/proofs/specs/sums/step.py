@@ -16,12 +16,11 @@ def step_of(unit: Dot) -> Dot:
 
 
 def step_verilog(unit: Dot) -> str:
-    """Return the Verilog of the combinational unit that computes one step of `unit`."""
     return fp9_rtl.verilog(step_of(unit))
 
 
 def step_cases(unit: Dot) -> tuple[Case, ...]:
-    """Return the single proof case, which compares a unit with the combinational unit that computes one step.
+    """Return the proof case that compares a unit with the combinational unit for one step.
 
     In the control, which the solver must refute, HOLD clears the accumulator or one bit of the addend is wrong.
     """

@@ -1,9 +1,7 @@
 """Specification of a multiply-add: one exact product, a wide integer sum, one rounding.
 
-A proof case fixes the formats of both operands, and whether magnitudes are added or subtracted. If product and addend
-are far apart, the smaller of the two only affects the sticky bit. If product and addend are farther apart than a limit,
-the limit replaces the distance, and the result stays the same. Zeros, infinities and NaN have a separate proof case,
-which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
+If product and addend are far apart, the smaller of the two only affects the sticky bit, so the distance is limited.
+Zeros, infinities and NaN have a separate proof case, which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
 
 The result is FP32, rounded to nearest even. A sum of an 8-bit product and an FP32 addend does not overflow. Sums below
 the normal range of FP32 are exact.
@@ -28,10 +26,7 @@ PRODUCT_BITS = 8
 
 
 def sum_cases(unit: Dot) -> Iterator[Case]:
-    """Yield three proof cases for each pair of operand formats: special operands, sums and differences.
-
-    Each proof case has a control, which a solver must refute.
-    """
+    """Yield three proof cases for each pair of operand formats: special operands, sums and differences."""
     result = unit.engine.result.format
     assert isinstance(result, FixedFormat)
     widths = {port.name: port.width for port in unit.inputs}
@@ -98,8 +93,7 @@ def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: boo
 def _specification(a: Format, b: Format, result: FixedFormat, condition: str, broken: bool) -> str:
     """Return the specification of a multiply-add for finite nonzero operands: add exactly, then round.
 
-    The wide integer has so many bits below the product that lower addend bits only affect the sticky bit. If `broken`
-    is true, the specification wrongly rounds ties away from zero, so a solver must refute the proof.
+    If `broken` is true, the specification wrongly rounds ties away from zero.
     """
     p, bits = result.fraction_bits, result.bits
     below, above = 2 * p + 4, PRODUCT_BITS + 4

@@ -1,14 +1,11 @@
 """Lemmas that specify a sum of many terms, computed by a tree of carry-save adders.
 
-A negative term is stored as its ones' complement, so each stored term equals the signed term modulo 2^width - 1. A
-carry-save adder replaces three numbers by two numbers with the same sum modulo 2^width - 1. One lemma proves that a
-carry-save adder preserves the sum of any three numbers. The sum of the last two numbers in an adder tree is therefore
-the sum of all terms. The conclusion about the complete adder tree is a mathematical argument; no solver checks the sum
-of all terms.
+A negative term is stored as its ones' complement, so each stored term equals the signed term modulo 2^width - 1. One
+lemma proves that a carry-save adder preserves the sum of any three numbers modulo 2^width - 1. That the tree therefore
+preserves the sum of all terms is a mathematical argument, which no solver checks.
 
 Another lemma proves magnitude and sign of the final addition, if the sum is below half the modulus. The last lemma
-compares the circuit's adders with the same adders in the specification. ABC proves the equality of the adders one by
-one.
+compares the circuit's adders with the same adders in the specification, one by one.
 """
 
 from __future__ import annotations
@@ -23,8 +20,8 @@ _CARRIES = "x & y | z & (x | y)"
 def tree_lemmas(steps: tuple[str, ...], terms: Mapping[str, str], bits: int, inf: str, minus: str) -> Iterator[Lemma]:
     """Yield lemmas that specify the sum of all terms: the net `add.sum` of `bits` bits, and the sign `add.sign`.
 
-    `terms` maps the net of each term to the net that holds the sign of the same term. If the Verilog condition `inf`
-    holds, the sign of the sum is `minus`.
+    `terms` maps the net of each term to the net of its sign. If the condition `inf` holds, the sign of the sum is
+    `minus`.
     """
     width = bits + 1
     found = f"whole[{width - 1}:0] + whole[{width}]"
@@ -94,10 +91,7 @@ def _rows(terms: Mapping[str, str], width: int) -> Iterator[str]:
 
 
 def _adder(number: str, rows: list[str], width: int) -> Iterator[str]:
-    """Yield Verilog for a carry-save adder.
-
-    Return Verilog for a carry-save adder whose top carry wraps around to bit 0.
-    """
+    """Yield Verilog for a carry-save adder whose top carry wraps around to bit 0."""
     x, y, z = rows
     yield f"  wire [{width - 1}:0] sums{number} = {x} ^ {y} ^ {z};"
     yield f"  wire [{width - 1}:0] moved{number} = {x} & {y} | {z} & ({x} | {y});"

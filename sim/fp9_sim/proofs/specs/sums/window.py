@@ -1,9 +1,8 @@
 """Lemmas that specify dot products with an addition window of limited width.
 
 Tables of exact operand values specify the products. The addition window starts at the largest exponent of all nonzero
-terms, as the accumulator model states. Each term is truncated at the last bit of the addition window. The truncated
-terms are integers, which are added exactly for any number of terms. The sum of the truncated terms is rounded once. The
-first lemmas specify the results for operands that are NaN, infinity or zero.
+terms, as the accumulator model states. The truncated terms are integers, which are added exactly. The sum is rounded
+once.
 """
 
 from __future__ import annotations
@@ -38,9 +37,8 @@ _NO_NUMBER = "!align.invalid || align.nan"
 def is_offered(unit: Dot) -> bool:
     """Return whether the lemmas can prove the result values of a unit.
 
-    The lemmas need a unit without scales, and an addition window that contains all terms and truncates toward zero. The
-    addition window must contain all bits on which rounding depends. No pipeline register may lie inside a computation
-    step of the unit.
+    The addition window must contain all terms and all bits on which rounding depends, and truncate toward zero. No
+    pipeline register may lie inside a computation step.
     """
     engine = unit.engine
     plain = (
@@ -71,7 +69,6 @@ def lemmas(unit: Dot) -> tuple[Lemma, ...]:
 
 
 def passed(unit: Dot) -> dict[str, str]:
-    """Return a dict from each net that the circuit may lack to the net that replaces the missing net."""
     signs = {f"align.{name}_sign": f"multiply.{name}_sign" for name in unit.lane_names("product")}
     return {**signs, "align.addend_sign": f"{_addend(unit)}[{unit.engine.addend_format.bits - 1}]"}
 
@@ -142,16 +139,10 @@ _SPECIAL = "align.nan || align.inf"
 
 
 def _is_below(unit: Dot) -> str:
-    """Return a Verilog condition: the addition window is low enough for products to have bits in the window."""
     return f"{_products(unit).number('align.exponent')} < {_products(unit).exponents[-1] + _window_bits(unit)}"
 
 
 def _hangs(unit: Dot, nothing: str) -> str:
-    """Return a Verilog condition: the addition window's exponent is at least the smallest exponent of any term.
-
-    A zero term has an exponent only if the accumulator model gives zeros an exponent. If the Verilog condition
-    `nothing` is true, the returned condition is true as well.
-    """
     without = max(_products(unit).exponents.start, _zero(unit))
     lowest = min(without, _LOWEST_ADDEND)
     return f"{_SPECIAL} || {nothing} || {_products(unit).number('align.exponent')} >= {lowest}"
@@ -162,11 +153,6 @@ def _nothing_kept(unit: Dot) -> str:
 
 
 def _of_term(unit: Dot, term: str) -> str:
-    """Return a Verilog condition that an addend or product meets after alignment to the addition window.
-
-    For the addend, the Verilog condition says that the addend's first bit in the addition window is 0. For a product,
-    the condition says that the product is 0 if the whole addition window lies above the product.
-    """
     if term == "addend":
         return f"{_SPECIAL} || !align.addend[{_window_bits(unit) - 1}]"
     return f"{_SPECIAL} || {_is_below(unit)} || align.{term} == 0"
@@ -203,10 +189,6 @@ def _any(unit: Dot, kind: str) -> str:
 
 
 def _largest(unit: Dot, terms: tuple[str, ...]) -> Iterator[str]:
-    """Yield Verilog for the largest exponent of the nonzero terms.
-
-    If the accumulator model gives zeros an exponent, zero terms also count for the largest exponent.
-    """
     yield f"  wire nothing = {' && '.join(f'{term}_zero' for term in terms)};"
     before = f"{_NONE}"
     for place, term in enumerate(reversed(terms)):
@@ -222,10 +204,7 @@ def _zero(unit: Dot) -> int:
 
 
 def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
-    """Yield Verilog that truncates a term to the addition window.
-
-    The wire `lost` says whether truncation removed bits of the term.
-    """
+    """Yield Verilog that truncates a term to the addition window. The wire `lost` marks lost bits."""
     bits = _window_bits(unit)
     # A product has one bit above the weight of its exponent. The addend has no such bit.
     value = f"{{1'b0, {term}_value}}" if term == "addend" else f"{term}_value"
@@ -276,10 +255,7 @@ def _added(unit: Dot) -> Iterator[Lemma]:
 
 
 def _added_plainly(unit: Dot, terms: tuple[str, ...]) -> Lemma:
-    """Return the lemma that the circuit's sum equals the sum of the terms, added one after the other.
-
-    Decision diagrams decide the lemma about the sum.
-    """
+    # Decision diagrams decide this lemma.
     bits, window = _sum_bits(unit) + 2, _window_bits(unit)
     lines, before = [], f"{bits}'d0"
     for term in terms:
