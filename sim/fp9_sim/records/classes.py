@@ -1,9 +1,7 @@
 """Store the list of a unit's circuits that are equivalent to the certified circuit.
 
-The file `records/functions/UNIT.json` lists the equivalent circuits, and the same folder holds the certified circuit.
-The form of a circuit is a digest of the circuit's cells. A circuit is in the equivalence class of the certified circuit
-if both circuits have the same form. A circuit also belongs to the class if a member has the same canonical digest, or
-if a record proves the equivalence.
+`records/functions/UNIT.json` lists the equivalent circuits. A circuit joins the list if its form (a digest of its
+cells) or its canonical digest is already in the list, or if a record proves the equivalence.
 """
 
 from __future__ import annotations
@@ -25,7 +23,6 @@ from fp9_sim.netlists.solvers.same import Comparison, compare
 from fp9_sim.records.store import load
 
 FUNCTIONS = "functions"
-"""Name of the subfolder of the records' folder that holds the equivalence classes."""
 
 
 class Join(Enum):
@@ -39,10 +36,7 @@ class Join(Enum):
 
 @dataclass(frozen=True)
 class Circuit:
-    """The present circuit of a unit, with its form and its canonical digest.
-
-    `forms` holds the forms (cell digests) of all circuits in the equivalence class.
-    """
+    """The present circuit of a unit. `forms` holds the cell digests of all equivalent circuits."""
 
     form: str
     canonical: str
@@ -70,10 +64,9 @@ def circuit_of(unit: Unit, folder: Path) -> Circuit:
 
 
 def certify(unit: Unit, folder: Path) -> Path | None:
-    """Certify a unit's present circuit: store the circuit as the first of a new equivalence class.
+    """Store a unit's present circuit as the first of a new equivalence class, and return the path of its file.
 
-    The new class replaces the recorded class. Return the path of the new file that lists the equivalence class. Return
-    None if the recorded equivalence class already contains the unit's present circuit.
+    Return None if the recorded equivalence class already contains the circuit.
     """
     circuit = circuit_of(unit, folder)
     if circuit.joined is not Join.NONE:
@@ -99,9 +92,8 @@ def certify(unit: Unit, folder: Path) -> Path | None:
 def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
     """Check a unit's present circuit for equivalence with the certified circuit, and record a proven equivalence.
 
-    Return the outcome of the check, or None if no certified circuit exists or the class already has the circuit. A
-    proof counts only if the solver also refuted the control, a deliberately wrong circuit. Raises ValueError for files
-    that are not valid records.
+    Return the outcome of the check, or None if no certified circuit exists or the class already has the circuit. Raises
+    ValueError for files that are not valid records.
     """
     circuit, known = circuit_of(unit, folder), _read(folder, unit.name)
     if known is None or known["spec"] != unit.describe() or circuit.joined in (Join.MEMBER, Join.PROOF):
@@ -122,7 +114,7 @@ def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
 
 
 def certified(unit: Unit, folder: Path) -> Aiger:
-    """Return the certified circuit of a unit. Raises ValueError for a damaged file, and OSError for a missing file."""
+    """Return the certified circuit of a unit. Raises ValueError for a damaged file."""
     path = _path(folder, unit.name).with_suffix(".aig.xz")
     try:
         return Aiger.read(lzma.decompress(path.read_bytes()))

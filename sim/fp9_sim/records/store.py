@@ -17,21 +17,19 @@ HOME = Path("records")
 ELSEWHERE = Path("build/records")
 """Path of the records' folder outside the repository."""
 PLACE = f"{HOME}, where the current folder has it, else {ELSEWHERE}"
-"""Description of the folder that `home()` returns, for messages."""
 
 SWEEP, PROOF, AREA, ENERGY, STUDY = "sweep", "proof", "area", "energy", "study"
 RECIPES = "recipes"
 """Subfolder of the training runs and experiments that `fp9 recipes` measures."""
 MUTATION = {kind: f"mutation/{kind}" for kind in ("netlist", "held-out", "mapped")}
-"""Names of the mutation testing claims, by kind of mutants. Each name is also a subfolder of the records' folder."""
+"""Names of the mutation testing claims, by kind of mutants."""
 OF_FUNCTION = (SWEEP, PROOF)
-"""Claims about the function of a circuit. All other claims are about the form of a circuit."""
+"""Claims about the function of a circuit. All other claims are about its form."""
 
 NO_RECORD, EARLIER_CIRCUIT, EARLIER_SUITE = "no record", "earlier circuit", "earlier suite"
-"""Reasons why a record is missing or stale."""
 
 Fields = dict[str, Any]
-"""The fields of a record: `unit`, `spec`, `circuit_sha256`, `seconds`, `provenance` and the fields of its claim."""
+"""The fields of a record."""
 
 _COMMON = ("unit", "spec", "circuit_sha256", "seconds", "provenance")
 
@@ -42,12 +40,11 @@ def home() -> Path:
 
 
 def path_of(folder: Path, claim: str, unit: str) -> Path:
-    """Return the path of the record of a claim about a unit."""
     return folder / claim / f"{unit}.json"
 
 
 def write(folder: Path, claim: str, fields: Mapping[str, Any]) -> Path:
-    """Write a record, replace an earlier record of the same claim and unit, and return the path.
+    """Write a record and return its path.
 
     Raises OSError if the file cannot be written, and ValueError if the record does not match the schema.
     """
@@ -62,8 +59,7 @@ def write(folder: Path, claim: str, fields: Mapping[str, Any]) -> Path:
 def read(folder: Path, claim: str, unit: str) -> Fields | None:
     """Return the fields of a record, or None if there is no record.
 
-    Raises ValueError for a file that does not match the schema. The error message names the command that measures the
-    record again.
+    Raises ValueError for a file that does not match the schema.
     """
     path = path_of(folder, claim, unit)
     record = load(path, "schema", f"remove it and run `fp9 records update {unit} --hours 1`")
@@ -79,7 +75,7 @@ def read(folder: Path, claim: str, unit: str) -> Fields | None:
 
 
 def load(path: Path, schema: str, advice: str) -> Fields | None:
-    """Return the content of a JSON file that must match a schema, or None if the file does not exist.
+    """Return the content of a JSON file, or None if the file does not exist.
 
     Raises ValueError with `advice` in the message if the file does not match the schema.
     """
