@@ -1,7 +1,4 @@
-"""Simulate a unit's Verilog with golden vectors and compare the results.
-
-The module `gemm` simulates tiles for matrix products and is imported on demand.
-"""
+"""Simulate a unit's Verilog with golden vectors and compare the results."""
 
 from fp9_sim.regression.both import Comparison, compare
 from fp9_sim.regression.cached import regress_once

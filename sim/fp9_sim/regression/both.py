@@ -24,17 +24,13 @@ from fp9_sim.simulators.find import SIMULATORS
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcomes of simulating the same vectors on both simulators.
-
-    `differing` holds the indices of the operations with different results.
-    """
+    """The outcomes of both simulations, and the indices of the operations with different results."""
 
     runs: tuple[Regression, ...]
     differing: NDArray[np.intp]
 
     @property
     def passed(self) -> bool:
-        """Return whether both simulations passed and gave the same results."""
         return not self.differing.size and all(run.passed for run in self.runs)
 
 

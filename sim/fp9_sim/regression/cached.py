@@ -1,7 +1,4 @@
-"""Cache the outcomes of passed regressions.
-
-The cache key covers everything that can change the outcome of a simulation.
-"""
+"""Cache the outcomes of passed regressions."""
 
 from __future__ import annotations
 
@@ -34,11 +31,8 @@ def regress_once(
 ) -> dict[str, Any]:
     """Simulate a unit's Verilog with golden vectors, or return the cached outcome of the same simulation.
 
-    The returned dictionary has the keys `checked`, `mismatches`, `violations`, `seconds` and `kept`. A passed outcome
-    is cached under a digest of the Verilog, vectors, simulator, source code and seed. If the outcome comes from the
-    cache, `kept` is the digest of the simulation. Otherwise `kept` is an empty text. Failed simulations are never
-    cached. `folder` replaces the default cache folder. If the cache folder cannot be written, nothing is cached. Raises
-    the errors of `regress`.
+    The returned dictionary has the keys `checked`, `mismatches`, `violations`, `seconds` and `kept`, which is the
+    digest of a cached simulation or an empty text. Failed simulations are never cached. Raises the errors of `regress`.
     """
     request = _request(unit, made, simulator, seed)
     place = folder or cache.folder("regressions")

@@ -28,11 +28,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """A check of a design by one tool.
-
-    `exercised` is a text that says what the check ran, or why the check did not run. `findings` holds sentences about
-    faults.
-    """
+    """A check of a design by one tool. `exercised` says what the check ran, or why it did not run."""
 
     name: str
     tool: str
@@ -55,7 +51,7 @@ _PROTOCOL: tuple[tuple[str, Callable[[Plan], bool]], ...] = (
     ("resets of one clock", lambda plan: plan.reset_clocks == 1),
     ("resets of two to four clocks", lambda plan: plan.reset_clocks > 1),
 )
-"""Handshake properties, each with a function that selects the test bench passes that exercise the property."""
+"""Handshake properties, each with a function that selects the passes that exercise the property."""
 
 
 def checks_of(unit: Unit, run: Regression) -> list[Check]:
@@ -104,10 +100,9 @@ def _property(name: str, of: Callable[[Plan], bool], run: Regression) -> Check:
 def proof_checks(
     unit: Unit, verilog: str | None, seconds: float | None, sound: bool, *, values_only: bool = False
 ) -> tuple[list[Check], ProofRecord | None]:
-    """Prove a design within a time limit, and return two results: a check for each claim, and the proof record.
+    """Prove a design within `seconds`, and return a check for each claim, and the proof record.
 
-    `seconds` is the time limit of the proof, or None if no proof was requested. `sound` says whether the simulation of
-    the design passed. If the design failed in simulation, no proof is attempted.
+    `sound` says whether the simulation of the design passed. A design that failed in simulation is not proven.
     """
     if seconds is None:
         return [Check("proof for all inputs", "proof", "not asked: --prove SECONDS", State.NOT_ASKED)], None

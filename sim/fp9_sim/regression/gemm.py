@@ -1,7 +1,4 @@
-"""Simulate tiles for matrix products in cocotb, on Icarus or Verilator.
-
-The results are compared with `fp9.matmul` followed by `fp9.cast`.
-"""
+"""Simulate tiles for matrix products in cocotb, on Icarus or Verilator."""
 
 from __future__ import annotations
 
@@ -24,18 +21,13 @@ from fp9_sim.simulators.child import bench_settings, run_job
 from fp9_sim.simulators.find import SimulatorError
 
 BENCH = "fp9_sim.bench.gemm"
-"""Name of the cocotb test module."""
 
 MOST_STEPS = 24
-"""Largest number of steps in a random matrix product."""
 
 
 @dataclass(frozen=True)
 class TileCheck:
-    """The outcome of a simulation of matrix products on a tile.
-
-    `mismatches` holds sentences about the first wrong rows.
-    """
+    """The outcome of a simulation of matrix products on a tile."""
 
     tile: str
     simulator: str
@@ -52,7 +44,6 @@ class TileCheck:
         return not self.mismatches
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome of the simulation as a dictionary for JSON."""
         return {**asdict(self), "mismatches": list(self.mismatches), "passed": self.passed}
 
 
@@ -60,7 +51,7 @@ class TileCheck:
 class Product:
     """A matrix product for a tile, with codes `a` of shape (rows, K) and codes `b` of shape (K, columns).
 
-    `a_format` and `b_format` select one of the formats that the tile supports, by index.
+    `a_format` and `b_format` are indices of formats that the tile supports.
     """
 
     a: NDArray[np.uint8]
@@ -72,8 +63,7 @@ class Product:
 def random_products(tile: GemmTile, count: int, seed: int) -> list[Product]:
     """Return matrix products with uniform random codes in random formats.
 
-    The first matrix product has one step, and the other matrix products have 1 to 24 steps. Many random codes are NaN
-    or infinite, so every second matrix product uses only small codes, whose sums stay finite.
+    Many random codes are NaN or infinite, so every second matrix product uses only small codes, whose sums stay finite.
     """
     rng = np.random.default_rng(seed)
     made = []
@@ -106,9 +96,8 @@ def check_tile(
 ) -> TileCheck:
     """Simulate random matrix products on a tile and compare every row with the golden model.
 
-    The test bench stalls both sides of the tile at random. Raises ValueError for fewer than one product and for an
-    unknown simulator. Raises MissingTool if the simulator is not installed. Raises SimulatorError if the simulator
-    rejects the tile or gives no result.
+    Raises ValueError for fewer than one product and for an unknown simulator. Raises MissingTool if the simulator is
+    not installed. Raises SimulatorError if the simulator rejects the tile or gives no result.
     """
     if products < 1:
         raise ValueError(f"{products} products given; a run that checks nothing would prove nothing")

@@ -7,14 +7,13 @@ import numpy as np
 from fp9.vectors.sets import VectorSet
 
 NEIGHBOURS = 8
-"""Number of operations that are kept before and after the chosen operation."""
 
 
 def neighbourhood(vectors: VectorSet, index: int, count: int | None = None) -> VectorSet:
-    """Return operation `index` of a vector set, with `NEIGHBOURS` operations before it and as many after it.
+    """Return operation `index` of a vector set with eight operations before and after it.
 
-    If `count` is given, return `count` operations from `index` on. If the results depend on preceding operations, these
-    operations are included. Blocks are never divided. Raises ValueError if `index` is beyond the last operation.
+    With `count`, return `count` operations from `index` on. Preceding operations that the results depend on are
+    included. Blocks are never divided. Raises ValueError if `index` is beyond the last operation.
     """
     unit, size = vectors.unit, len(vectors)
     if index >= size:

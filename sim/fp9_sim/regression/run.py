@@ -27,7 +27,6 @@ if TYPE_CHECKING:
     from fp9_sim.coverage import FunctionalCoverage
 
 BENCH = "fp9_sim.bench.regression_bench"
-"""Name of the cocotb test module."""
 
 RANDOM_START = ("+verilator+rand+reset+2",)
 """Verilator option that starts registers at random values.
@@ -42,10 +41,8 @@ _SEEDS = 1 << 30
 class Regression:
     """The outcome of a simulation of a unit's vectors on one simulator.
 
-    `mismatches` holds the first mismatches, and `total_mismatches` counts all mismatches. `violations` holds sentences
-    about handshake violations. A violation is a result that is lost, repeated, late, changed under back-pressure, or
-    left over after a reset. `passes` lists the test bench's passes without a violation, and `broken` is the pass with a
-    violation, or None.
+    `violations` holds sentences about handshake violations: a result that is lost, repeated, late, changed under
+    back-pressure, or left over after a reset. `passes` lists the test bench's passes without a violation.
     """
 
     unit: str
@@ -70,14 +67,10 @@ class Regression:
 
     @property
     def compared(self) -> bool:
-        """Return whether the results were compared.
-
-        The results are not compared if a violation ended the simulation.
-        """
+        """Return whether the results were compared. A violation ends the simulation before the comparison."""
         return bool(self.checked)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the outcome of the simulation as a dictionary for JSON, without the unit's outputs."""
         return {
             "unit": self.unit,
             "simulator": self.simulator,
@@ -114,14 +107,13 @@ def regress(
 
     `vectors` is a vector set or the path of a vector file. `seed` selects the random stalls and resets of a unit with
     stages. With `stalls=False`, the unit runs at full rate. `waves` is the path of a waveform file, which ends in .vcd
-    or .fst. Builds in the folder `build_dir` are reused. `verilog` replaces the generated Verilog by a module with the
-    same name and ports. `latency` is the latency of `verilog` in clock cycles, by default the number of the unit's
-    stages. If `elastic` is true, the module in `verilog` may take any number of clock cycles for an operation, as its
-    handshake allows. `coverage` is the path of an XML file for functional coverage.
+    or .fst. `verilog` replaces the generated Verilog by a module with the same name and ports. `latency` is the latency
+    of `verilog` in clock cycles, by default the number of the unit's stages. If `elastic` is true, the module may take
+    any number of clock cycles for an operation. `coverage` is the path of an XML file for functional coverage.
 
-    Raises ValueError if there are no vectors or the vectors belong to another unit. Raises ValueError also for an
-    unknown simulator or waveform format. Raises MissingTool if the simulator is not installed. Raises SimulatorError if
-    the simulator rejects the design or gives no result.
+    Raises ValueError if there are no vectors, if the vectors belong to another unit, or for an unknown simulator or
+    waveform format. Raises MissingTool if the simulator is not installed. Raises SimulatorError if the simulator
+    rejects the design or gives no result.
     """
     started = time.perf_counter()
     checked = _vectors(unit, vectors)
@@ -156,7 +148,7 @@ def regress(
 
 
 def waves_kind(waves: Path | str | None) -> str | None:
-    """Return the waveform format that the suffix of a file name selects, or None if no file is given.
+    """Return the waveform format that the suffix of a file name selects, or None without a file.
 
     Raises ValueError for another suffix than .vcd and .fst.
     """
@@ -178,7 +170,6 @@ def _vectors(unit: Unit, vectors: VectorSet | Path | str) -> VectorSet:
 
 
 def _job(built: Build, order: Order, folder: Path, dumped: Path) -> tuple[dict[str, Any], dict[str, str]]:
-    """Return the settings and the environment variables for cocotb's runner. Waveforms go to the file `dumped`."""
     settings = bench_settings(BENCH, built.top, built.folder, folder)
     settings |= {"seed": order.seed, "waves": built.waves is not None}
     variables = {FOLDER_VARIABLE: str(folder)}
@@ -196,10 +187,7 @@ def _job(built: Build, order: Order, folder: Path, dumped: Path) -> tuple[dict[s
 def _run(
     built: Build, order: Order, waves: Path | None, report: Path | None
 ) -> tuple[Outcome, FunctionalCoverage | None]:
-    """Run the test bench in a temporary folder, and return its outcome together with the functional coverage.
-
-    If the simulation ended without a result, the temporary folder is not deleted.
-    """
+    # If the simulation ends without a result, the temporary folder is not deleted.
     folder = Path(tempfile.mkdtemp(dir=built.folder.parent, prefix=f"run-{built.top}-{built.simulator.name}-"))
     order.write(folder)
     dumped = folder / f"waves.{built.waves}"
@@ -222,7 +210,7 @@ def _run(
 def _outcome(built: Build, order: Order, folder: Path, status: int) -> Outcome:
     """Return the outcome that the test bench wrote to `folder`.
 
-    Raises SimulatorError if the outcome is missing, or if the outcome contradicts cocotb's result file.
+    Raises SimulatorError if the outcome is missing or contradicts cocotb's result file.
     """
     where = f"the log is {folder / 'run.log'}"
     try:
