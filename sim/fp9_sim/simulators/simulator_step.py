@@ -1,7 +1,4 @@
-"""Run one step of cocotb's Python runner as a program: `python simulator_step.py JOB.json`.
-
-The module `child` starts the program by its file path, so that the program imports only cocotb's runner.
-"""
+"""Run one step of cocotb's Python runner as a program: `python simulator_step.py JOB.json`."""
 
 from __future__ import annotations
 
@@ -14,10 +11,7 @@ from cocotb_tools.runner import get_runner
 
 
 def main(path: str) -> int:
-    """Run the step of cocotb's runner that a JSON file describes.
-
-    Return 0 for success, 1 for a failed test, and 2 for an error.
-    """
+    """Run a step of cocotb's runner. Return 0 for success, 1 for a failed test, and 2 for an error."""
     job = json.loads(Path(path).read_text())
     runner = get_runner(job["simulator"])
     try:

@@ -1,7 +1,4 @@
-"""Prepare third-party Verilog for simulation by turning off Verilator's style warnings.
-
-If style warnings stay on, Verilator rejects third-party Verilog because of its coding style.
-"""
+"""Turn off Verilator's style warnings for third-party Verilog."""
 
 from __future__ import annotations
 
@@ -25,14 +22,10 @@ _LINT_ON = re.compile(r"(verilator\s+lint_)on(\s+(\w+))")
 
 
 def any_style(verilog: str, name: str) -> str:
-    """Return the Verilog with style warnings turned off.
-
-    Messages of a simulator refer to lines of the file `name`.v.
-    """
+    """Return the Verilog with style warnings turned off. Messages refer to lines of the file `name`.v."""
     off = "\n".join(f"/* verilator lint_off {word} */" for word in _STYLE.split())
     return f'{off}\n`line 1 "{name}.v" 0\n{_LINT_ON.sub(_turned_round, verilog)}'
 
 
 def _turned_round(found: re.Match[str]) -> str:
-    """Return a lint comment in which "on" is replaced by "off" if the comment turns on a style warning."""
     return f"{found[1]}off{found[2]}" if found[3] in _STYLE.split() else found[0]

@@ -1,7 +1,4 @@
-"""Replace the parts of pytest that cocotb imports.
-
-fp9's simulations do not use pytest, and importing pytest takes most of the time of a short simulation.
-"""
+"""Replace the parts of pytest that cocotb imports, because importing pytest is slow."""
 
 
 class Failed(Exception):
