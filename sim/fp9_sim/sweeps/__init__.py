@@ -1,7 +1,6 @@
 """Compare a unit's Verilog with the golden model, for every input or a stratified sample.
 
-A sweep is such a comparison. `Plan` divides the inputs of a sweep into shards. `sweep` runs the shards and adds a run
-to the unit's record.
+A sweep is such a comparison, divided into shards.
 """
 
 from fp9_sim.sweeps import executors

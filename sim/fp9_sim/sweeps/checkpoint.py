@@ -1,7 +1,4 @@
-"""The journal of a running sweep, with one line of JSON for each finished shard.
-
-A sweep that was killed continues from its journal.
-"""
+"""The journal of a running sweep, with one line of JSON for each finished shard."""
 
 from __future__ import annotations
 
@@ -19,11 +16,9 @@ from fp9_sim.sweeps.shard import ShardResult
 
 
 class Checkpoint:
-    """The finished shards of a sweep in an append-only file. Only one process can open the checkpoint file at a time.
+    """The finished shards of a sweep in an append-only file, which only one process can open at a time.
 
-    A line of the checkpoint file counts only if the line ends in a newline. A shard counts as finished when its line in
-    the checkpoint file is on disk. Opening the file removes an incomplete last line, and the shard of the incomplete
-    line runs again.
+    A killed sweep continues from this file. Opening the file removes an incomplete last line.
     """
 
     def __init__(self, path: Path, file: int) -> None:
@@ -37,7 +32,6 @@ class Checkpoint:
         self.done = {result.shard: result for result in map(_result, lines[1:])}
 
     def add(self, result: ShardResult) -> None:
-        """Store a finished shard, unless the checkpoint file already contains the shard."""
         if result.shard not in self.done:
             self._append(dataclasses.asdict(result))
             self.done[result.shard] = result
@@ -69,7 +63,7 @@ def _result(line: dict[str, Any]) -> ShardResult:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Checkpoint]:
-    """Open or create a checkpoint file. Raises ValueError while another process has the checkpoint file open."""
+    """Open or create a checkpoint file. Raises ValueError while another process has the file open."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:

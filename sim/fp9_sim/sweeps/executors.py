@@ -16,10 +16,9 @@ from typing import Any, TypeVar
 from fp9.system.missing import install_hint
 
 AHEAD = 64
-"""Default number of tasks that wait in addition to the running tasks. Each task contains the unit's Verilog."""
+"""Default number of tasks that wait in addition to the running tasks."""
 
 CONNECT_SECONDS = 20.0
-"""Time limit in seconds for connecting to a Dask scheduler."""
 
 
 T = TypeVar("T")
@@ -31,9 +30,9 @@ def run(
 ) -> Iterator[R]:
     """Call a function with each task in parallel, and yield the results in the order of completion.
 
-    `scheduler` is the address of a Dask scheduler whose workers have fp9 installed. If `scheduler` is not given, the
-    tasks run in `workers` local processes. At most `ahead` tasks wait in the queue while all workers are busy. Raises
-    ValueError if the scheduler does not answer or a worker process is killed.
+    `scheduler` is the address of a Dask scheduler whose workers have fp9 installed. Without it, the tasks run in
+    `workers` local processes. At most `ahead` tasks wait in the queue. Raises ValueError if the scheduler does not
+    answer or a worker process is killed.
     """
     if scheduler:
         return on_dask(function, tasks, scheduler, ahead)
@@ -41,7 +40,6 @@ def run(
 
 
 def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahead: int) -> Iterator[R]:
-    """Call a function with each task in local processes, and yield the results in the order of completion."""
     waiting = iter(tasks)
     with processes(count) as pool:
         try:
@@ -58,20 +56,13 @@ def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahe
 
 
 def processes(count: int) -> ProcessPoolExecutor:
-    """Return a pool of local worker processes.
-
-    The worker processes stop at Ctrl-C, unless their parent process ignores Ctrl-C.
-    """
+    """Return a pool of local worker processes, which stop at Ctrl-C unless the parent ignores Ctrl-C."""
     # Forking a process with running threads is not safe. A spawned process finds the compiled unit in the cache.
     return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_stop_at_once)
 
 
 def _stop_at_once() -> None:
-    """Make a worker process end without a message at Ctrl-C, and when its parent process ends.
-
-    The parent process reports the interruption. If the parent ignores Ctrl-C, like a background job of a shell, its
-    workers ignore Ctrl-C too.
-    """
+    """Make a worker process end without a message at Ctrl-C, and when its parent process ends."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()
@@ -85,10 +76,7 @@ def _end_with_parent() -> None:
 
 
 def on_dask(function: Callable[[T], R], tasks: Iterable[T], address: str, ahead: int) -> Iterator[R]:
-    """Call a function with each task on a Dask cluster, and yield the results in the order of completion.
-
-    If a Dask worker dies, its task runs on another worker.
-    """
+    """Call a function with each task on a Dask cluster. The tasks of a dead worker run on another worker."""
     try:
         distributed: Any = importlib.import_module("distributed")
     except ModuleNotFoundError:

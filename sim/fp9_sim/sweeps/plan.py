@@ -1,7 +1,4 @@
-"""The plan of a sweep, which divides a unit's inputs into shards.
-
-The inputs of a shard depend only on the shard's index.
-"""
+"""The plan of a sweep, which divides a unit's inputs into shards."""
 
 from __future__ import annotations
 
@@ -22,22 +19,16 @@ from fp9.vectors.sets import port_dtype
 Columns = dict[str, "NDArray[Any]"]
 
 EXHAUSTIVE_LIMIT = 1 << 38
-"""Largest number of operations that a sweep enumerates, 64 times 2^32.
-
-A sweep of this size takes some hours on one machine.
-"""
+"""Largest number of operations that a sweep enumerates. Such a sweep takes some hours on one machine."""
 
 SHARD = 1 << 24
-"""Number of operations in an enumerated shard.
-
-A shard takes some seconds. A sweep that was killed repeats its unfinished shards.
-"""
+"""Number of operations in an enumerated shard. A shard takes some seconds."""
 
 DRAWN_SHARD = 1 << 20
-"""Largest number of operations in a stratified shard. The complete shard is held in memory."""
+"""Largest number of operations in a stratified shard, which is held in memory."""
 
 BLOCK = 1 << 18
-"""Number of enumerated operations that are evaluated together, chosen to fit into the processor's caches."""
+"""Number of enumerated operations that are evaluated together and fit into the processor's caches."""
 
 STREAMS = 1024
 """Number of sequences of operations that a pipelined unit runs in parallel."""
@@ -51,15 +42,13 @@ STRATIFIED_COUNT = 1 << 26
 
 @dataclass(frozen=True)
 class Plan:
-    """The shards of a sweep. A sweep is either exhaustive or stratified.
+    """The shards of an exhaustive or stratified sweep.
 
-    An exhaustive sweep enumerates every input, and the last port in the order of `axes` changes fastest. A select port
-    takes its named choices, and a bias port takes the values that the format accepts. Any other port takes all bit
-    patterns.
+    An exhaustive sweep enumerates every input. A select port takes its named choices, a bias port takes the values that
+    the format accepts, and any other port takes all bit patterns.
 
     A sweep is stratified if the input space exceeds `EXHAUSTIVE_LIMIT` or if the unit has state. Shard 0 of a
-    stratified sweep is the unit's corner suite, with exponent differences, cancellations, ties, subnormals and special
-    values. The other shards are random operations, at least `count` in total, seeded with the shard's index.
+    stratified sweep is the unit's corner suite. The other shards are random operations, seeded with the shard's index.
     """
 
     unit: Unit
@@ -78,18 +67,15 @@ class Plan:
 
     @cached_property
     def space(self) -> int:
-        """Return the number of operations in the complete input space."""
         sizes = (len(port.choices) or _values(port) for port in self.unit.inputs)
         return math.prod(sizes)
 
     @property
     def exhaustive(self) -> bool:
-        """Return whether the sweep covers every input of the unit."""
         return not self.unit.has_state and self.space <= EXHAUSTIVE_LIMIT
 
     @property
     def kind(self) -> str:
-        """Return the kind of sweep, `exhaustive` or `stratified`."""
         return "exhaustive" if self.exhaustive else "stratified"
 
     @property
@@ -99,29 +85,19 @@ class Plan:
 
     @property
     def shard_size(self) -> int:
-        """Return the number of operations in a shard.
-
-        The last shard and the corner suite may have a different number of operations.
-        """
+        """Return the number of operations in a shard. The last shard and the corner suite may differ."""
         return self.shard if self.exhaustive else min(self.shard, DRAWN_SHARD)
 
     @property
     def shards(self) -> int:
-        """Return the number of shards."""
         return -(-self.space // self.shard) if self.exhaustive else 1 + -(-self.count // self.shard_size)
 
     def streams(self, index: int) -> int | None:
-        """Return the number of operation sequences that a shard runs in parallel, or None if it runs a single sequence.
-
-        Shard 0 always runs in a single sequence, in the unmodified unit.
-        """
+        """Return the number of operation sequences that a shard runs in parallel, or None for one sequence."""
         return STREAMS if self.unit.stages and self.operations >= _STREAMED and index else None
 
     def blocks(self, index: int) -> Iterator[Columns]:
-        """Yield the operations of a shard in blocks.
-
-        Each block of operations has an array of shape (n,) for each input port.
-        """
+        """Yield the operations of a shard in blocks, with an array of shape (n,) for each input port."""
         if self.exhaustive:
             start, end = index * self.shard, min((index + 1) * self.shard, self.space)
             for first in range(start, end, BLOCK):
@@ -131,10 +107,7 @@ class Plan:
         yield {port.name: columns[port.name].astype(port_dtype(port)) for port in self.unit.inputs}
 
     def _enumerated(self, first: int, stop: int) -> Columns:
-        """Return the operations `first` to `stop` - 1 of an exhaustive sweep.
-
-        In the enumeration, a port changes its value after all combinations of the faster ports.
-        """
+        """Return the operations `first` to `stop` - 1 of an exhaustive sweep."""
         columns: Columns = {}
         period = 1
         for port, values in reversed(self.axes):
@@ -150,10 +123,7 @@ class Plan:
 
 
 def _turns(port: Port, values: NDArray[Any], first: int, count: int) -> NDArray[Any]:
-    """Return `count` consecutive values of a port, starting at index `first`.
-
-    After the last value of the port, the values start again with the first.
-    """
+    """Return `count` consecutive values of a port, starting at index `first` and cyclically repeated."""
     dtype = np.dtype(np.uint32 if first + count <= 1 << 32 else np.uint64)
     places: NDArray[Any] = np.arange(first, first + count, dtype=dtype)
     if len(values):

@@ -1,7 +1,4 @@
-"""Run one shard of a sweep: compare the compiled unit with the golden model.
-
-Any worker process can run any shard.
-"""
+"""Run one shard of a sweep: compare the compiled unit with the golden model."""
 
 from __future__ import annotations
 
@@ -20,8 +17,6 @@ KEPT = 3
 
 @dataclass(frozen=True)
 class Task:
-    """The complete input of a worker process: a plan, a unit's Verilog, and the index of a shard."""
-
     plan: Plan
     verilog: str
     index: int
@@ -29,11 +24,7 @@ class Task:
 
 @dataclass(frozen=True)
 class ShardResult:
-    """The result of one shard: its counts, and the seconds that the golden model and the Verilog took.
-
-    `failing` holds the first failing operations. A failing operation is stored as its inputs and its index in the
-    shard.
-    """
+    """The result of one shard. A failing operation is stored as its index in the shard and its inputs."""
 
     shard: int
     count: int

@@ -15,22 +15,17 @@ Operation = dict[str, int]
 
 
 def failing(dut: Verilated, operations: Sequence[Operation]) -> bool:
-    """Run the operations from reset, and return whether the last operation's result differs from the golden model."""
+    """Return whether the last operation's result differs from the golden model, starting from reset."""
     found, _ = check(dut.unit, columns(dut.unit, operations), dut=dut, limit=len(operations))
     return bool(found) and found[-1].index == len(operations) - 1
 
 
 def columns(unit: Unit, operations: Sequence[Operation]) -> dict[str, np.ndarray]:
-    """Return the operations as one array for each port, with the port's type."""
     return {p.name: np.array([o[p.name] for o in operations], dtype=port_dtype(p)) for p in unit.inputs}
 
 
 def shrink(dut: Verilated, operations: Sequence[Operation]) -> list[Operation]:
-    """Return a simpler sequence of operations whose last operation still fails.
-
-    The unit starts from reset. For a unit with state, operations are first removed from the beginning, then from the
-    middle. Then ports are set to zero and single bits are cleared, as long as the last operation still fails.
-    """
+    """Return a simpler sequence of operations from reset whose last operation still fails."""
 
     def fails(candidate: Sequence[Operation]) -> bool:
         return failing(dut, candidate)
@@ -59,7 +54,6 @@ def _shorter(operations: list[Operation], fails: Callable[[Sequence[Operation]],
 
 
 def _simpler(unit: Unit, operations: list[Operation]) -> Iterator[list[Operation]]:
-    """Yield simpler sequences of operations: first with one port set to zero, then with one bit cleared."""
     for bold in (True, False):
         for index, operation in enumerate(operations):
             for port in unit.inputs:

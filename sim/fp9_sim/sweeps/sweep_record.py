@@ -22,7 +22,7 @@ _PROVENANCE = ("date", "command", "revision", "fp9", "yosys", "python", "verilat
 def add(folder: Path, unit: str, run: Run) -> Path:
     """Add a sweep run to a unit's record, and return the record's path.
 
-    If the record has a run with the same identifier, the new run replaces the earlier run.
+    The new run replaces an earlier run with the same identifier.
     """
     with _locked(folder / SWEEP):
         kept = read(folder, SWEEP, unit)
@@ -31,10 +31,7 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 
 
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
-    """Return the record of a unit's sweep runs as a dictionary of fields.
-
-    The record's circuit and provenance are copied from the last run.
-    """
+    """Return the record of a unit's sweep runs. Circuit and provenance are copied from the last run."""
     last = runs[-1]
     return {
         "unit": unit,
@@ -48,10 +45,7 @@ def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Swept:
-    """The recorded sweep of a unit, limited to the runs that simulated certain circuits.
-
-    `earlier` is True if the record also has runs for other circuits.
-    """
+    """The recorded sweep runs of a unit. `earlier` is True if the record also has runs for other circuits."""
 
     plan: Plan
     runs: tuple[Run, ...]
@@ -73,18 +67,14 @@ class Swept:
 
     @property
     def share(self) -> float:
-        """Return the fraction of the input space that the runs cover.
-
-        The covered fraction is 0 for a stratified sweep.
-        """
+        """Return the fraction of the input space that the runs cover, or 0 for a stratified sweep."""
         return self.enumerated / self.plan.space if self.plan.exhaustive else 0.0
 
 
 def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
-    """Return the recorded sweep runs of a unit.
+    """Return the recorded sweep runs of a unit. `forms` selects circuits by their hash, None selects all.
 
-    `forms` selects circuits by their hash, and None selects all circuits. Raises ValueError if the record file is
-    invalid.
+    Raises ValueError if the record file is invalid.
     """
     kept = read(folder, SWEEP, unit.name)
     every = kept["runs"] if kept else []
@@ -95,10 +85,7 @@ def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
 
 
 def _union(runs: list[Run], plan: Plan) -> list[int]:
-    """For each run, return how many enumerated inputs the run adds to the inputs of earlier runs.
-
-    Overlapping parts count once.
-    """
+    """Return the number of enumerated inputs that each run adds to earlier runs."""
     spans = sorted((run["first"] * run["shard_size"], run["stop"] * run["shard_size"]) for run in runs)
     lengths, reached = [], 0
     for start, stop in spans:

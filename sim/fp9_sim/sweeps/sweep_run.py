@@ -29,8 +29,8 @@ Progress = Callable[[str, int, int], None]
 class Sweep:
     """The result of a sweep. `record` is the run that was added to the record file `path`.
 
-    `simplest` is a simplified sequence of operations from reset whose last operation fails. `simplest` is empty if the
-    sweep passed. `rate` is the number of operations that the sweep checked per second.
+    `simplest` is a simplified sequence of operations from reset whose last operation fails, or empty. `rate` is the
+    number of operations per second.
     """
 
     unit: Unit
@@ -41,7 +41,6 @@ class Sweep:
 
     @property
     def passed(self) -> bool:
-        """Return whether no operation failed."""
         return not self.record["mismatches"]
 
 
@@ -57,10 +56,9 @@ def sweep(
 ) -> Sweep:
     """Run the chosen shards of a plan, by default all shards, and add the result to the unit's record.
 
-    The unit's record is in `folder`, by default `home()`. Finished shards are stored next to the record until the sweep
-    is complete. If a sweep was killed, the same call continues the sweep. `verilog` replaces the generated Verilog. The
-    shards run in `workers` local processes, by default one for each core. If `scheduler` is given, the shards run on
-    the workers of the Dask scheduler at this address.
+    The unit's record is in `folder`, by default `home()`. If a sweep was killed, the same call continues the sweep.
+    `verilog` replaces the generated Verilog. The shards run in `workers` local processes, by default one for each core,
+    or on the workers of the Dask scheduler at the address `scheduler`.
 
     Raises ValueError if the same sweep is already running, if the scheduler does not answer, or if a worker was killed.
     Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises OSError if the
@@ -100,10 +98,7 @@ def _run(
 
 
 def _key(plan: Plan, shards: range, verilog: str) -> str:
-    """Return a digest of a sweep's plan, circuit and model.
-
-    Stored shards of a sweep are valid only if the digest has not changed.
-    """
+    """Return a digest of a sweep's plan, circuit and model, for which stored shards are valid."""
     parts = [*plan.unit.describe(), plan.kind, plan.shards, plan.shard_size, shards.start, shards.stop]
     return hashlib.sha256(json.dumps([*parts, verilog, model_digest()]).encode()).hexdigest()[:16]
 
@@ -139,10 +134,6 @@ def _record(
 
 
 def _simplest(plan: Plan, dut: Verilated, results: list[ShardResult]) -> tuple[Operation, ...]:
-    """Return a simplified form of the first failing operation, or an empty tuple if no operation failed.
-
-    For a unit with state, the simplified form also contains the operations before the failing operation.
-    """
     failed = next((result for result in results if result.failing), None)
     if failed is None:
         return ()
