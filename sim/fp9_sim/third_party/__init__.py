@@ -1,6 +1,6 @@
 """Check third-party RTL (the DUT) against a unit specification, and explain the mismatches.
 
-A TOML file, called the mapping, maps the ports of the DUT to the ports of the specification.
+A TOML file maps the ports of the DUT to the ports of the specification.
 """
 
 from fp9_sim.third_party import area, areas_chart

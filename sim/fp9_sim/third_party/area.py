@@ -1,8 +1,7 @@
 """Measure area and delay of third-party RTL and of fp9's unit with the same synthesis flow.
 
-Yosys' slang frontend first converts SystemVerilog to plain Verilog. For the measurement, fp9's unit gets the same ports
-as the DUT. An input that the DUT lacks is tied to a constant in fp9's unit. An output that the DUT lacks is left
-unconnected in fp9's unit, so synthesis removes the logic behind the output.
+For the measurement, fp9's unit gets the same ports as the DUT. Other inputs are tied to constants, and other outputs
+are unconnected, so that synthesis removes the logic behind them.
 """
 
 from __future__ import annotations
@@ -28,12 +27,10 @@ RECORD = "areas.json"
 
 @dataclass(frozen=True)
 class Area:
-    """Areas in NAND2 equivalents and delays in ns of a DUT and of fp9's unit, for one cell library and synthesis
-    script.
+    """Areas in NAND2 equivalents and delays in ns of a DUT and of fp9's unit, for one library and script.
 
     `peer` is the name of the mapping file without its suffix. `circuit_sha256` is the digest of fp9's unit, and
-    `verilog_sha256` is the digest of the DUT's Verilog. `share` says whether Yosys tried to merge arithmetic operators
-    in both designs.
+    `verilog_sha256` is the digest of the DUT's Verilog. `share` says whether Yosys tried to merge arithmetic operators.
     """
 
     peer: str
@@ -49,17 +46,15 @@ class Area:
 
     @property
     def ratio(self) -> float:
-        """Return the area of fp9's unit divided by the area of the DUT."""
         return self.ours / self.theirs
 
 
 def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> list[Area]:
     """Measure the DUT and fp9's unit in each cell library with both synthesis scripts.
 
-    The DUT is measured in the same wrapper in which `check_rtl` simulates the DUT. Raises ValueError if the mapping has
-    a [result] table, because no fp9 unit rounds a sum to a narrower format. Raises ValueError for a clocked DUT without
-    `out_ready`, because the wrapper's result queue would add to the area. Raises ValueError for source files that Yosys
-    cannot read, and MissingTool if Yosys or a library is missing.
+    Raises ValueError if the mapping has a [result] table, because no fp9 unit rounds a sum to a narrower format. Raises
+    ValueError for a clocked DUT without `out_ready`, because the wrapper's result queue would add to the area. Raises
+    ValueError for source files that Yosys cannot read, and MissingTool if Yosys or a library is missing.
     """
     if design.operands is not design.spec:
         raise ValueError(f"{design.path}: an area comparison needs the unit itself; leave out [result]")
@@ -102,11 +97,7 @@ def _plain(text: str, top: str) -> str:
 
 
 def _held(design: Design) -> str:
-    """Return Verilog of fp9's unit with the same ports as the wrapper of the DUT.
-
-    Inputs to which the mapping gives a fixed code are tied to constants. Inputs that share one port of the DUT are
-    connected to each other. Outputs that the DUT lacks are 0.
-    """
+    """Return Verilog of fp9's unit with the same ports as the wrapper of the DUT."""
     spec = design.spec
     given = (*spec.control_ports, *spec.inputs, *spec.outputs)
     outputs = {port.name for port in (*spec.outputs, *spec.control_outputs)}
@@ -133,8 +124,7 @@ def _pin(design: Design, name: str, width: int) -> str:
 def keep(found: Sequence[Area], record: Path) -> None:
     """Add measured areas to a record file. Raises OSError if the file cannot be written.
 
-    A new area replaces the recorded area of the same DUT, library and synthesis script. If the Verilog of a DUT or of
-    fp9's unit has changed, all older areas of the DUT are removed.
+    If the Verilog of a DUT or of fp9's unit has changed, all older areas of the DUT are removed.
     """
     places, texts = {_place(area) for area in found}, {area.peer: _text(area) for area in found}
     before = read(record) if record.exists() else []
@@ -160,7 +150,7 @@ def read(record: Path) -> list[Area]:
 
 
 def table(areas: Sequence[Area], mapping: str) -> str:
-    """Return the areas for one synthesis script as a Markdown table with one row per DUT and one column per library."""
+    """Return a Markdown table of areas for one synthesis script: one row per DUT, one column per library."""
     lines = [
         f"| mapping {mapping} | " + " | ".join(f"{name}: third-party | fp9 | ratio" for name in SIDE_BY_SIDE) + " |"
     ]
@@ -174,10 +164,9 @@ def table(areas: Sequence[Area], mapping: str) -> str:
 
 
 def summary(areas: Sequence[Area]) -> str:
-    """Return a Markdown table of area ratios, the area of fp9's unit divided by the area of the DUT.
+    """Return a Markdown table of area ratios (fp9 / DUT): one row per DUT, one column per library.
 
-    The table has one row per DUT and one column per library. A table cell holds the ratio for area-optimised synthesis,
-    a slash, and the ratio for delay-balanced synthesis.
+    A cell holds the ratios for area-optimised and for delay-balanced synthesis.
     """
     libraries = sorted({area.library for area in areas}, key=_rank)
     ratios = {_place(area): f"{area.ratio:.2f}" for area in areas}

@@ -1,7 +1,4 @@
-"""Run third-party Verilog as a black box, to identify the rounding and the accumulation.
-
-The accumulator model (engine) that the mapping file names is ignored.
-"""
+"""Run third-party Verilog as a black box, to identify the rounding and the accumulation."""
 
 from __future__ import annotations
 
@@ -22,13 +19,12 @@ from fp9_sim.third_party.wrapper import wrapped
 
 
 def box(path: Path) -> Box:
-    """Compile the DUT of a mapping file with Verilator and return the DUT as a black box that computes sums.
+    """Compile the DUT of a mapping file with Verilator, as a black box that computes sums.
 
-    All scale operands are 1. For the operands `a` and `b`, the first format of the port is used, unless the mapping's
-    [held] table selects another. A multiply-accumulate unit receives only LOAD operations, so that no sum depends on an
-    earlier operation. Raises ValueError for an invalid mapping, for a unit that computes no sum of products, and for a
-    DUT without a result. Raises MissingTool if Verilator is missing, and SimulatorError if Verilator rejects the source
-    files.
+    All scale operands are 1. Operands use the first format of their port, unless the mapping's [held] table selects
+    another. A multiply-accumulate unit receives only LOAD operations, so that no sum depends on an earlier operation.
+    Raises ValueError for an invalid mapping, for a unit that computes no sum of products, and for a DUT without a
+    result. Raises MissingTool if Verilator is missing, and SimulatorError if Verilator rejects the source files.
     """
     design = load(path)
     spec = sum_of(design.spec)

@@ -31,20 +31,17 @@ from fp9_sim.third_party.suites import operations
 from fp9_sim.third_party.wrapper import wrapped
 
 SHOWN = 5
-"""Number of mismatches that a verdict shows."""
 
 NOTHING = Explained((), 0, 0)
-"""Explanation of a check that found no mismatches."""
 
 
 @dataclass(frozen=True)
 class Verdict:
     """Result of a check of third-party RTL: the number of operations, the mismatches, and their explanations.
 
-    `mismatches` holds the first unexplained mismatches, or the first mismatches if all mismatches are explained.
-    `latency` is the number of clock cycles from operands to result, taken from the mapping or found by simulation.
-    `latency` is None if only the DUT's handshake tells when a result comes. `protocol` is the result of a second
-    simulation with stalls and resets, or None if there was no second simulation. `checks` lists the checks that ran.
+    `mismatches` holds the first unexplained mismatches, or the first mismatches if all are explained. `latency` is the
+    number of clock cycles from operands to result, or None if only the handshake tells when a result comes. `protocol`
+    is the result of a second simulation with stalls and resets, or None.
     """
 
     top: str
@@ -60,7 +57,6 @@ class Verdict:
 
     @property
     def explanations(self) -> tuple[Explanation, ...]:
-        """Return the sentences that explain the mismatches."""
         return self.explained.explanations
 
     @property
@@ -79,13 +75,11 @@ def check_rtl(
 ) -> Verdict:
     """Simulate the operations of a third-party DUT and return the verdict.
 
-    If the unit has no state and few possible operations, the simulator runs all possible operations. For any other
-    unit, Verilator simulates the corner suite and `count` random operations. Icarus is slower than Verilator, so it
-    simulates the smaller smoke suite and `count` random operations. Icarus runs all possible operations of a unit if
-    the unit has at most `count` possible operations. A clocked DUT is also simulated with stalls and resets; Verilator
-    needs a second simulation. Messages that the DUT prints go to standard error. Raises SimulatorError if the simulator
-    rejects the DUT, and MissingTool if the simulator is not installed. Raises ValueError for an unknown simulator, and
-    for ports that differ from the mapping.
+    If the unit has no state and few possible operations, the simulator runs all of them. For any other unit, the
+    simulator runs `count` random operations and a suite: the corner suite in Verilator, the smoke suite in Icarus,
+    which is slower. A clocked DUT is also simulated with stalls and resets. Messages that the DUT prints go to standard
+    error. Raises SimulatorError if the simulator rejects the DUT, and MissingTool if the simulator is not installed.
+    Raises ValueError for an unknown simulator, and for ports that differ from the mapping.
     """
     started = time.perf_counter()
     found = tools.find(simulator)
@@ -116,10 +110,7 @@ def check_rtl(
 def _differences(
     design: Design, made: VectorSet, answers: Answers, *, sound: bool
 ) -> tuple[list[Mismatch], int, Explained]:
-    """Return the first mismatches, the number of mismatches, and their explanation.
-
-    If `sound` is false, the DUT lost or repeated results, and the function explains no mismatches.
-    """
+    """Return the first mismatches, the number of mismatches, and their explanation."""
     accepted = _accepted(design, made, answers)
     first, total = mismatches(made, accepted, SHOWN)
     if not total or not sound:
@@ -129,10 +120,6 @@ def _differences(
 
 
 _Ran = tuple[Answers | None, tuple[str, ...], Protocol | None, tuple[Check, ...]]
-"""Simulated results, handshake violations, result of a second simulation with stalls, and handshake checks.
-
-The simulated results are None if a violation ended the simulation.
-"""
 
 
 def _at_full_rate(design: Design, text: str, latency: int, made: VectorSet, seed: int, build_dir: Path) -> _Ran:
@@ -178,7 +165,6 @@ def _prints_aside() -> Iterator[None]:
 
 
 def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
-    """Return the simulated results, with each NaN replaced by the expected NaN if the mapping accepts any NaN."""
     if not design.any_nan:
         return answers
     values = dict(answers.values)
@@ -196,9 +182,7 @@ _PROBED = 2_000
 def _found_latency(design: Design, made: VectorSet) -> int:
     """Return the latency in clock cycles at which most results of the DUT are right.
 
-    One simulation without handshake gives the DUT's outputs, which are compared with the expected results for every
-    latency. Raises ValueError if too few results are right, or if results appear in the same clock cycle as their
-    operands.
+    Raises ValueError if too few results are right, or if results appear in the same clock cycle as their operands.
     """
     rng = np.random.default_rng(0)
     chosen = rng.choice(len(made), min(_PROBED, len(made)), replace=False)

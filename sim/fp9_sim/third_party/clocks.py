@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 MOST_CLOCKS = 64
-"""Largest latency in clock cycles that can be checked. A DUT with a handshake is limited to the same latency."""
+"""Largest latency in clock cycles that can be checked."""
 
 HELD = ("start", "done")
 """Handshake keys of a unit that runs one operation at a time. The operands are held from `start` to `done`."""
@@ -16,9 +16,8 @@ HELD = ("start", "done")
 def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
     """Return the latency of the DUT in clock cycles, or None if the latency is unknown.
 
-    Return 0 if the mapping gives no latency and the DUT has no clock. Return `MOST_CLOCKS` if the mapping gives no
-    latency but names a handshake output. Raises ValueError if the latency is out of range or contradicts another clock
-    setting.
+    Return 0 for a DUT without clock, and `MOST_CLOCKS` if only a handshake output marks the results. Raises ValueError
+    if the latency is out of range or contradicts another clock setting.
     """
     latency = said.get("latency")
     handshake = said.get("handshake", {})

@@ -23,7 +23,6 @@ class Collected:
     defines: dict[str, int | str | bool] = field(default_factory=dict)
 
     def add(self, other: Collected) -> None:
-        """Append another collection of source files. A file that is already in the list keeps its position."""
         self.files += [file for file in other.files if file not in self.files]
         self.include += [folder for folder in other.include if folder not in self.include]
         self.defines |= other.defines
@@ -33,7 +32,7 @@ def collect(given: Sequence[Path | str]) -> Collected:
     """Return the source files that the given paths name, as absolute paths.
 
     A folder stands for all source files in the folder and its subfolders. Packages are placed before the files that use
-    the packages. Raises ValueError for a missing file, a folder without sources, or an invalid entry in a file list.
+    them. Raises ValueError for a missing file, a folder without sources, or an invalid entry in a file list.
     """
     found = Collected()
     for one in given:
@@ -65,7 +64,6 @@ _USED = re.compile(r"\b(\w+)::")
 
 
 def _in_order(files: Sequence[Path]) -> list[Path]:
-    """Return the source files in an order in which packages come before the files that use the packages."""
     texts = {file: read(file) for file in files}
     homes = {name: file for file in files for name in _PACKAGE.findall(texts[file])}
     ordered: dict[Path, None] = {}
@@ -115,10 +113,7 @@ def _after(path: Path, word: str, words: Iterator[str]) -> str:
 
 
 def defined(text: str) -> tuple[str, int | str | bool]:
-    """Return the name and the value of a macro from a text NAME=VALUE.
-
-    A macro text NAME, without a value, gives the macro the value True.
-    """
+    """Return the name and the value of a macro from a text NAME=VALUE. The text NAME stands for the value True."""
     name, equals, value = text.partition("=")
     if not equals:
         return name, True
@@ -132,10 +127,7 @@ _FILESET = re.compile(r"^  (\w+)\s*:", re.MULTILINE)
 
 
 def _core(path: Path) -> Collected:
-    """Return the source files of the default target of a FuseSoC core.
-
-    If the core has no default target, return the files of all filesets.
-    """
+    """Return the source files of the default target of a FuseSoC core, or else of all filesets."""
     sections = _sections(read(path))
     filesets = _blocks(sections.get("filesets", ""))
     default = _blocks(sections.get("targets", "")).get("default", "")

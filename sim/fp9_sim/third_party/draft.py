@@ -42,12 +42,11 @@ _HANDSHAKE = {
 def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = Given()) -> str:
     """Return the text of a draft mapping for a Verilog or VHDL module. The user completes the draft.
 
-    A source is a Verilog or VHDL file, a folder, a file list (.f) or a FuseSoC core. The mapping is for module `top`.
-    Without `top`, the draft takes the only Verilog module that no other module instantiates, or the last VHDL entity.
-    The draft names the catalogue units whose ports fit, and lists every port of the module. Clock, reset and handshake
-    ports are recognised by their names. The draft lists all other inputs in comments, which the user moves to [ports]
-    or [constants]. File paths are absolute, so the user can save the mapping in any folder. Raises ValueError if there
-    is no top module or more than one candidate. Raises SimulatorError if Verilator rejects the source files.
+    A source is a Verilog or VHDL file, a folder, a file list (.f) or a FuseSoC core. Without `top`, the draft takes the
+    only Verilog module that no other module instantiates, or the last VHDL entity. Clock, reset and handshake ports are
+    recognised by their names. All other inputs are listed in comments. File paths are absolute, so the user can save
+    the mapping in any folder. Raises ValueError if there is no top module or more than one candidate. Raises
+    SimulatorError if Verilator rejects the source files.
     """
     found = collect(sources)
     found.include += [folder.resolve() for folder in given.include]
@@ -108,7 +107,6 @@ def _table(name: str, values: Mapping[str, int | str | bool]) -> list[str]:
 
 
 def _handshake(ports: Mapping[str, TheirPort]) -> dict[str, str]:
-    """Return a dict from mapping keys to the handshake ports that are recognised by name and direction."""
     found: dict[str, str] = {}
     for key, (direction, pattern) in _HANDSHAKE.items():
         fitting = [p.name for p in ports.values() if p.direction == direction and pattern.fullmatch(p.name)]
@@ -122,10 +120,6 @@ def _handshake(ports: Mapping[str, TheirPort]) -> dict[str, str]:
 
 
 def _top(verilog: str, where: str) -> str:
-    """Return the only module that no other module instantiates.
-
-    Raises ValueError if several modules are candidates for the top module.
-    """
     found = tops(verilog, where)
     if len(found) != 1:
         raise ValueError(f"{where} has modules that no other one uses: {', '.join(found)}; name one with --top")

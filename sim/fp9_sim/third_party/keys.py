@@ -1,7 +1,4 @@
-"""Check and convert the values of a mapping file.
-
-If a value is invalid, the message of the ValueError contains the value's key.
-"""
+"""Check and convert the values of a mapping file. A ValueError names the key of an invalid value."""
 
 from __future__ import annotations
 
@@ -30,24 +27,21 @@ def check_known(path: Path, field: str, given: Any, known: Any) -> None:
 
 
 def identifier(path: Path, field: str, value: object) -> str:
-    """Return `value` if `value` is a plain Verilog name. Otherwise raise ValueError."""
+    """Return `value` if it is a plain Verilog name. Otherwise raise ValueError."""
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
         raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name")
     return value
 
 
 def text(path: Path, field: str, value: object) -> str:
-    """Return `value` if `value` is a non-empty text, such as a port name. Otherwise raise ValueError."""
+    """Return `value` if it is a non-empty text, such as a port name. Otherwise raise ValueError."""
     if not isinstance(value, str) or not value:
         raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name, or a part of a port")
     return value
 
 
 def pieces(path: Path, field: str, value: object) -> tuple[str, ...]:
-    """Return the DUT ports, or bit ranges of DUT ports, in a mapping entry, most significant first.
-
-    The mapping entry is a single name or a list of names.
-    """
+    """Return the port names or bit ranges in a mapping entry, most significant first."""
     items = value if isinstance(value, list) else [value]
     return tuple(text(path, field, item) for item in items)
 
@@ -79,7 +73,7 @@ def _value(path: Path, field: str, value: object) -> Value:
 
 
 def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str:
-    """Return `value` if `value` is one of the accepted words. Otherwise raise ValueError."""
+    """Return `value` if it is one of the accepted words. Otherwise raise ValueError."""
     if value not in known:
         raise ValueError(f"{path}: {field} {value!r} given; give {' or '.join(known)}")
     return str(value)
@@ -90,8 +84,7 @@ def pin(
 ) -> tuple[str, bool] | None:
     """Return a port name from a table of the mapping, and whether the table's `word` is the second value in `known`.
 
-    For example, the second value is True for a reset port whose key "active" is "low". Return None if the mapping has
-    no table for the port.
+    For example, the second value is True for a reset port whose key "active" is "low".
     """
     if said is None:
         return None

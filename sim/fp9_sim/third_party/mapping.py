@@ -1,7 +1,6 @@
 """Map a third-party unit to a unit specification, as the user's TOML file describes.
 
-The page docs/reference/mapping.md explains every key of the mapping file. The command `fp9 check-rtl --init FILE`
-writes a mapping file for the user to complete.
+The page docs/reference/mapping.md explains every key of the mapping file.
 """
 
 from __future__ import annotations
@@ -60,8 +59,7 @@ _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not 
 class Exact:
     """An unrounded result that the DUT outputs in separate fields: (-1)^sign * significand * 2^(exponent + offset).
 
-    `nan` and `inf` name the ports that mark a NaN or an infinite result. If the DUT lacks one of the ports `sign`,
-    `nan` and `inf`, the field of the same name is None. The exponent is a two's complement number.
+    `nan` and `inf` name the ports that mark a NaN or an infinite result. The exponent is a two's complement number.
     """
 
     significand: str
@@ -84,10 +82,8 @@ class Design:
     `latency` is the number of clock cycles from operands to result, or None if the latency is unknown. `ports` maps
     each port of the specification to parts of DUT ports, most significant part first. `flags` maps each exception flag
     to the DUT port that outputs the flag. `held` maps each input that the DUT lacks to a fixed code. `clock`, `reset`,
-    `enable` and the values of `handshake` are pairs: a port name, and True for an inverted port. A clock is inverted if
-    its falling edge is active. A port other than a clock is inverted if its active level is low. `clock`, `reset` or
-    `enable` is None if the DUT has no such port. `share` says whether synthesis tries to merge arithmetic operators in
-    the DUT and in fp9's unit.
+    `enable` and the values of `handshake` are pairs: a port name, and True for an active-low port or a falling clock
+    edge.
     """
 
     path: Path
@@ -111,10 +107,7 @@ class Design:
 
     @property
     def operands(self) -> Unit:
-        """Return the unit specification whose test suites `check_rtl` simulates.
-
-        If the DUT also rounds its sum to a narrower format, return the specification without this second rounding.
-        """
+        """Return the unit specification whose test suites `check_rtl` simulates, without a second rounding."""
         return _operands(self.spec)
 
     @property
@@ -205,7 +198,6 @@ def _check_fields(path: Path, said: Mapping[str, Any]) -> None:
 
 
 def _located(path: Path, error: ValueError) -> ValueError:
-    """Return the error with the path of the mapping file in front, unless the message already starts with the path."""
     return error if str(error).startswith(str(path)) else ValueError(f"{path}: {error}")
 
 
@@ -271,10 +263,7 @@ def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
 
 
 def _code(path: Path, spec: Unit, name: str, value: object) -> int:
-    """Return the code to which a mapping file fixes an input.
-
-    A float is encoded in the format of the input port. An integer is used as the code.
-    """
+    """Return the code to which a mapping file fixes an input. A float is encoded in the format of the port."""
     ports = {port.name: port for port in spec.inputs}
     keys.check_known(path, "held", [name], ports)
     port = ports[name]

@@ -24,7 +24,6 @@ class Bits:
 
     @property
     def width(self) -> int:
-        """Return the number of bits."""
         return abs(self.left - self.right) + 1
 
 
@@ -38,7 +37,6 @@ class Packed:
 
     @property
     def width(self) -> int:
-        """Return the number of bits."""
         return (abs(self.left - self.right) + 1) * self.element.width
 
 
@@ -50,7 +48,6 @@ class Struct:
 
     @property
     def width(self) -> int:
-        """Return the number of bits."""
         return sum(kind.width for _, kind in self.members)
 
 

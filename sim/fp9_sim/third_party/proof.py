@@ -24,8 +24,7 @@ write_verilog -noattr unit.v
 def design_proof(design: Design, seconds: float | None, sound: bool) -> list[Check]:
     """Prove that the DUT computes the right values for all inputs, within a time limit in seconds.
 
-    `seconds` and `sound` are passed to `proof_checks`. Registers are replaced by wires, so the proof does not cover the
-    latency or the handshake.
+    Registers are replaced by wires, so the proof does not cover the latency or the handshake.
     """
     if seconds is None or not sound:
         return proof_checks(design.spec, None, seconds, sound)[0]

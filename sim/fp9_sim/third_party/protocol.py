@@ -1,8 +1,7 @@
 """Simulate a clocked third-party unit with stalls and resets.
 
-The unit must give the same results with stalls and resets as at full rate. The simulator is Icarus if Icarus can read
-the design, because Icarus simulates x values. If Icarus rejects the design, the simulator is Verilator, and the
-registers start with random values.
+The unit must give the same results as at full rate. The simulator is Icarus, because Icarus simulates x values, or
+Verilator with random initial registers if Icarus rejects the design.
 """
 
 from __future__ import annotations
@@ -31,10 +30,7 @@ Handshake faults show within a few hundred operations.
 
 @dataclass(frozen=True)
 class Protocol:
-    """The result of the simulation of a third-party unit with stalls and resets.
-
-    Each text in `violations` describes a handshake violation or a wrong result. `checks` lists the handshake checks.
-    """
+    """The result of the simulation of a third-party unit with stalls and resets."""
 
     simulator: str
     operations: int

@@ -17,15 +17,13 @@ from fp9.system.missing import MissingTool
 
 _INCLUDE = re.compile(r'^[ \t]*`include[ \t]+"([^"]+)".*$', re.MULTILINE)
 VHDL = (".vhd", ".vhdl")
-"""File name suffixes of VHDL files."""
 
 
 def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], defines: Mapping[str, object]) -> str:
     """Return the text of all source files of a mapping.
 
     File paths are relative to the folder of the mapping file `path`. A file name with * or ? stands for all matching
-    files, in alphabetical order. Raises ValueError for missing files, and MissingTool if a VHDL file needs GHDL and
-    GHDL is missing.
+    files, in alphabetical order. Raises ValueError for missing files, and MissingTool if a VHDL file needs GHDL.
     """
     found = [file for name in files for file in _matching(path, name)]
     vhdl = [file for file in found if file.suffix.lower() in VHDL]
@@ -37,10 +35,7 @@ def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], 
 
 
 def source_text(files: Sequence[Path], top: str) -> str:
-    """Return the text of source files that are given relative to the current folder.
-
-    VHDL files are converted as in the function `text_of`, which raises the same errors.
-    """
+    """Return the text of source files that are given relative to the current folder."""
     return text_of(Path("files"), top, [str(file.absolute()) for file in files], [], {})
 
 
@@ -63,8 +58,7 @@ def _matching(path: Path, name: str) -> Iterator[Path]:
 def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, ...] = ()) -> str:
     """Return the text of a source file with its include files inserted.
 
-    Include files are searched in the folder of the source file, then in the folders of `include`. An include line stays
-    in the text if the include file is not found, because a macro may disable the line.
+    An include line stays in the text if the include file is not found, because a macro may disable the line.
     """
     if file in within:
         raise ValueError(f"{file} includes itself; remove the cyclic include")

@@ -11,7 +11,6 @@ from fp9.units import CATALOGUE, Port, Unit
 from fp9_sim.third_party.ports import TheirPort
 
 NEAREST = 3
-"""Largest number of units that a suggestion names."""
 
 _SELECT_BITS = 5
 """Largest width of a port that can be a select, a flag or a status port."""
@@ -33,7 +32,7 @@ _WORDS = {
 
 @dataclass(frozen=True)
 class Signature:
-    """Widths of a unit's data ports in bits, in four tuples: operands, results, selects and flags."""
+    """Widths of a unit's data ports in bits."""
 
     operands: tuple[int, ...]
     results: tuple[int, ...]
@@ -44,8 +43,7 @@ class Signature:
 def suggest(module: str, ports: Iterable[TheirPort]) -> list[str]:
     """Return the names of catalogue units whose operands and results fit a module's data ports, nearest first.
 
-    `ports` holds the ports without clock, reset and handshake. The list has at most `NEAREST` units, and is empty if no
-    unit fits.
+    `ports` holds the ports without clock, reset and handshake.
     """
     ports = list(ports)
     inputs, outputs = (
@@ -63,7 +61,7 @@ def suggest(module: str, ports: Iterable[TheirPort]) -> list[str]:
 
 
 def signatures(unit: Unit) -> Iterator[Signature]:
-    """Yield the widths of a unit's ports: with a port for each lane, and with all lanes of an operand in one port."""
+    """Yield the widths of a unit's ports: with a port for each lane, and with all lanes in one port."""
     operands, selects = _split(unit.inputs)
     results, flags = _split(unit.outputs)
     for joined in (_apart, _packed):
@@ -71,7 +69,6 @@ def signatures(unit: Unit) -> Iterator[Signature]:
 
 
 def _split(ports: Sequence[Port]) -> tuple[list[Port], list[Port]]:
-    """Return two lists: the ports that carry numbers, and the other ports."""
     numbers = [port for port in ports if port.formats]
     return numbers or list(ports), [port for port in ports if numbers and not port.formats]
 

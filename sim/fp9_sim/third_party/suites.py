@@ -20,9 +20,8 @@ def operations(design: Design, suite: str, count: int, seed: int, few: int) -> V
     """Return the test operations for a DUT, with the expected results.
 
     If the unit has no state and its inputs have at most `few` combinations, return all combinations. For any other
-    unit, return a suite of the specification and `count` random operations. An input that the DUT lacks has the fixed
-    code that the mapping gives. Inputs that share one port of the DUT have equal values. Outputs that the DUT lacks are
-    not compared, and flags that the DUT lacks are expected to be 0.
+    unit, return a suite of the specification and `count` random operations. Flags that the DUT lacks are expected to be
+    0.
     """
     free = _free(design)
     bits = sum(port.width for port in design.spec.inputs if port.name in free)

@@ -1,10 +1,9 @@
 """Add back-pressure to a third-party unit.
 
-A fixed-latency pipeline without an enable cannot stall, so the wrapper stores results in a queue. The wrapper accepts
-an operation only if the queue has space for the results of all operations in the pipeline. If the DUT has no valid
-output, a shift register marks the clock cycles in which results come. A DUT with an enable input is stopped while a
-result waits in its output register. A DUT with a ready input for results is connected directly. If the DUT runs one
-operation at a time, the wrapper holds the operands until the result comes.
+A pipeline of fixed latency without an enable cannot stall, so the wrapper stores results in a queue, and accepts an
+operation only if the queue has space for its result. A DUT with an enable input is stopped while a result waits. A DUT
+with a ready input for results is connected directly. If the DUT runs one operation at a time, the wrapper holds the
+operands until the result comes.
 """
 
 from __future__ import annotations
@@ -14,10 +13,7 @@ from fp9_sim.third_party.mapping import Design
 
 
 def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
-    """Return the Verilog lines of the wrapper's handshake logic.
-
-    The handshake logic uses the DUT's handshake ports, the DUT's enable input, or a queue for results.
-    """
+    """Return the Verilog lines of the wrapper's handshake logic."""
     named = design.handshake
     if design.holds_operands:
         return _one_at_a_time(design, kept)
@@ -48,18 +44,14 @@ def unclocked(kept: list[Port]) -> list[str]:
 
 
 def operand(design: Design, port: Port) -> str:
-    """Return the name of the signal that drives a DUT input.
-
-    A DUT input is driven by the wrapper's input port, or by a register if the wrapper holds the operands.
-    """
+    """Return the signal that drives a DUT input: the input port, or a register that holds the operand."""
     return f"standing_{port.name}" if design.holds_operands else port.name
 
 
 def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
     """Return handshake logic for a DUT that runs one operation at a time.
 
-    Registers hold the operands from `start` to `done`. `done` is ignored in the clock cycle of `start`, so `done` may
-    stay high until the next operation.
+    `done` is ignored in the clock cycle of `start`, so `done` may stay high until the next operation.
     """
     inputs = [port for port in design.spec.inputs if port.name not in design.held]
     takes = " && takes" if "in_ready" in design.handshake else ""
@@ -88,10 +80,7 @@ def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
 
 
 def _under_way(latency: int, take: str, advance: str) -> list[str]:
-    """Return Verilog lines of a shift register with one bit for each clock cycle of latency.
-
-    The last bit of the shift register is 1 in the clock cycle in which a result comes.
-    """
+    """Return Verilog lines of a shift register whose last bit marks the clock cycle of a result."""
     return [
         f"  reg [{latency - 1}:0] under_way;",
         f"  wire comes = under_way[{latency - 1}];",
@@ -113,10 +102,7 @@ def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
 
 
 def _queue(latency: int, kept: list[Port], may_wait: bool, own: bool) -> list[str]:
-    """Return Verilog of a queue for the results of a pipeline that cannot stall.
-
-    A result passes through an empty queue combinationally.
-    """
+    """Return Verilog of a queue for the results of a pipeline that cannot stall."""
     width = sum(port.width for port in kept)
     places = latency + 2
     bits = places.bit_length()

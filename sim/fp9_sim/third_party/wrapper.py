@@ -16,9 +16,9 @@ from fp9_sim.third_party.timing import operand, timing, unclocked
 def wrapped(design: Design, latency: int, function: bool = False) -> str:
     """Return one Verilog text with the user's source and a wrapper that has the specification's name.
 
-    Raises ValueError for ports that are missing, have the wrong width, or are driven twice or not at all. Raises
-    SimulatorError if Verilator rejects the user's source. If `function` is true, the wrapper has no handshake logic and
-    accepts an operation in every clock cycle, as proofs require.
+    If `function` is true, the wrapper has no handshake logic and accepts an operation in every clock cycle, as proofs
+    require. Raises ValueError for ports that are missing, have the wrong width, or are driven twice or not at all.
+    Raises SimulatorError if Verilator rejects the user's source.
     """
     parameters = parameter_text(design.parameters)
     ports = elaborate(design.top, design.verilog, parameters, str(design.path))
@@ -62,7 +62,7 @@ def _declared(direction: str, port: Port) -> str:
 
 
 class _Connections:
-    """Return the settings of cocotb's runner and the environment variables of the simulation."""
+    """The signals that drive each input of the DUT, and the parts of DUT outputs that form each result."""
 
     def __init__(self, design: Design, ports: Mapping[str, TheirPort]) -> None:
         self.design, self.ports = design, ports
@@ -140,9 +140,6 @@ class _Connections:
                     )
 
     def lines(self, raw: Mapping[str, str]) -> Iterator[str]:
-        """Yield Verilog lines that declare the DUT's port signals, drive the DUT's inputs and assign the wrapper's
-        outputs.
-        """
         for port in self.ports.values():
             bounds = "".join(f" [{left}:{right}]" for left, right in port.dimensions)
             yield f"  wire [{port.type.width - 1}:0] their_{port.name}{bounds};"
