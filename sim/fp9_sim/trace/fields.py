@@ -20,10 +20,7 @@ _DECLARED = re.compile(r"^  (output|wire|reg|output reg) (?:\[\d+:\d+\] )?(\w+)"
 
 @dataclass(frozen=True)
 class Field:
-    """A signal of the circuit: its stage, its name, and its bits in the generated and in the given circuit.
-
-    If there is no second circuit, or the second circuit lacks the signal, `given` is None.
-    """
+    """A signal of the circuit, with its bits in the generated circuit and, if any, in the given circuit."""
 
     stage: str
     name: str
@@ -46,7 +43,6 @@ class Trace:
 
     @property
     def first_difference(self) -> Field | None:
-        """Return the first field or output whose value differs between the given and the generated circuit."""
         return next((field for field in (*self.fields, *self.outputs) if field.differs), None)
 
 
@@ -56,9 +52,8 @@ def traced(
     """Trace the last operation of a sequence that follows a reset.
 
     `verilog` is another circuit of the same unit, to compare with the generated circuit. `waves` is a file for the
-    waveforms of `verilog`, or of the generated circuit if `verilog` is not given. The fields of the trace are the
-    signals of the generated circuit. Raises ValueError for a unit that computes blocks of several operations, and the
-    same errors as `signals`.
+    waveforms. Raises ValueError for a unit that computes blocks of several operations, and the same errors as
+    `signals`.
     """
     if unit.group > 1:
         raise ValueError(

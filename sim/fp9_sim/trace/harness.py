@@ -1,8 +1,7 @@
 """Run one operation on Icarus and read every signal of the circuit.
 
-The operations before the traced operation run at full rate from reset. The inputs keep the traced operation while the
-operation moves through the pipeline. One clock cycle before the result, every pipeline stage shows the traced
-operation.
+The inputs keep the traced operation while it moves through the pipeline. One clock cycle before the result, every
+pipeline stage shows the traced operation.
 """
 
 from __future__ import annotations
@@ -94,7 +93,6 @@ def _bench(unit: Unit, operations: Sequence[Mapping[str, int]]) -> str:
 
 
 def unit_width(unit: Unit, name: str) -> int:
-    """Return the number of bits of an input port."""
     return next(port.width for port in unit.inputs if port.name == name)
 
 
@@ -138,10 +136,7 @@ _VAR = re.compile(r"\$var \w+ (\d+) (\S+) (\S+)")
 
 
 def _dumped(vcd: str) -> dict[str, str]:
-    """Return the dumped values of all variables in a VCD text, by their path below the unit.
-
-    The values are bit strings, extended to the full width of the variable.
-    """
+    """Return the dumped values of all variables in a VCD text, as bit strings by their path below the unit."""
     head, _, values = vcd.partition("$dumpall")
     scopes: list[str] = []
     names: dict[str, list[tuple[str, int]]] = {}

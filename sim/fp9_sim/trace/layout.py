@@ -15,10 +15,9 @@ _HEX, _TRANSLATED = "@22", "@2022"
 
 
 def save_file(unit: Unit, waves: Path) -> list[Path]:
-    """Write a GTKWave save file and its translation files into the folder of a waveform file.
+    """Write a GTKWave save file and its translation files, and return their paths, the save file first.
 
-    Return the paths of the written files, the save file first. If a port has several formats, the codes at the port are
-    decoded with the first format.
+    If a port has several formats, the codes at the port are decoded with the first format.
     """
     path = waves.with_suffix(".gtkw")
     lines = [f'[dumpfile] "{waves.name}"', "[timestart] 0"]

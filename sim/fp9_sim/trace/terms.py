@@ -1,7 +1,4 @@
-"""Compute the exact operands, products and sum of an operation, as fractions.
-
-The module also computes the distance between the exact sum and the rounded result.
-"""
+"""Compute the exact operands, products and sum of an operation, as fractions."""
 
 from __future__ import annotations
 
@@ -18,14 +15,12 @@ from fp9.units import Columns, Dot, Mac, Mul, Unit
 from fp9.units.hooks import Hook
 
 Term = tuple[str, str]
-"""Name and value of a term, as text."""
 
 
 def exact_terms(unit: Unit, inputs: Columns, expected: Mapping[str, Any]) -> list[Term]:
     """Return pairs of name and value for the exact terms of the last operation.
 
-    `expected` holds the golden results of all operations. A value is written as a decimal number and as an integer
-    times a power of two.
+    `expected` holds the golden results of all operations.
     """
     codes = {port.name: int(inputs[port.name][-1]) for port in unit.inputs}
     terms = []
@@ -109,7 +104,7 @@ def _value(fmt: Format, code: int) -> Fraction | None:
 
 
 def number_text(fmt: Format, code: int) -> str:
-    """Return the value of a code as text: the format, and the number or the special value."""
+    """Return a code's format, and its number or special value, as text."""
     code &= (1 << fmt.bits) - 1
     value = _value(fmt, code)
     sign = "-" if fmt.is_negative(code) else ""
@@ -118,7 +113,7 @@ def number_text(fmt: Format, code: int) -> str:
 
 
 def fraction_text(value: Fraction) -> str:
-    """Return a number as text: as a decimal, and as an integer times a power of two."""
+    """Return a number as a decimal, and as an integer times a power of two."""
     if not value:
         return "0"
     numerator, power = value.numerator, -(value.denominator.bit_length() - 1)
