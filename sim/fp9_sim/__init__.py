@@ -1,7 +1,7 @@
 """fp9_sim: simulate hardware units against golden vectors.
 
-Units are simulated by cocotb test benches on Icarus Verilog or Verilator. Verilator also compiles units to functions of
-NumPy arrays.
+cocotb test benches simulate units on Icarus Verilog or Verilator. Verilator also compiles units to functions of NumPy
+arrays.
 """
 
 from importlib import import_module

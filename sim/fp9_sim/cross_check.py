@@ -1,8 +1,7 @@
 """Cross-check golden vectors with the independent reference model in exact fractions.
 
-A comparison between a compiled kernel and a circuit cannot reveal a bug that kernel and circuit share. The package
-`fp9.reference` computes the operations from the specification alone. The reference model runs in a process that cannot
-load the kernels or the golden model.
+A comparison between a compiled kernel and a circuit cannot reveal a bug that kernel and circuit share. The reference
+model runs in a process that cannot load the kernels or the golden model.
 """
 
 from __future__ import annotations
@@ -20,10 +19,7 @@ _SHOWN = 16
 
 @dataclass(frozen=True)
 class CrossCheck:
-    """The outcome of a cross-check of golden vectors.
-
-    `different` is the number of operations whose results differ, and `shown` holds the first such operations.
-    """
+    """The outcome of a cross-check of golden vectors. `shown` holds the first different operations."""
 
     suite: str
     operations: int

@@ -15,17 +15,14 @@ from fp9.system.sources import digest
 from fp9_rtl.tools.yosys import yosys_version
 
 _SOURCES = (":/model", ":/rtl", ":/sim", ":(top,exclude)model/fp9/vectors/mutation_scores.json")
-"""Repository paths that a record depends on.
-
-The table of mutation scores is left out, because the table is generated from records.
-"""
+"""Repository paths that a record depends on, without the generated table of mutation scores."""
 
 _HEAD = ("rev-parse", "--short=12", "HEAD")
 _CHANGED = ("status", "--porcelain", "--untracked-files=no", "--")
 
 
 def provenance() -> dict[str, str]:
-    """Return the date, the command, the git revision and the tool versions of a measurement.
+    """Return the date, command, git revision and tool versions of a measurement.
 
     The revision is "unknown" outside a git repository, and ends in "+" if the working tree has changes.
     """
@@ -40,23 +37,19 @@ def provenance() -> dict[str, str]:
 
 
 def model_digest() -> str:
-    """Return the SHA-256 digest of the source code of package `fp9`, without its command-line modules."""
+    """Return the SHA-256 digest of the source code of package `fp9`, without its command line."""
     package = Path(fp9.__file__).parent
     return digest(package, (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "cli"))
 
 
 @functools.cache
 def source_digest() -> str:
-    """Return the digests of the source code of the model, the RTL generator and the simulation package.
-
-    A cached measurement is valid only while all three digests stay the same.
-    """
+    """Return the digests of the source code of the model, the RTL generator and the simulation package."""
     packages = [Path(file).parent for file in (fp9_rtl.__file__, __file__)]
     return " ".join([model_digest(), *(digest(package, package.rglob("*.py")) for package in packages)])
 
 
 def command() -> str:
-    """Return the command line that started the present process."""
     return " ".join([Path(sys.argv[0]).name, *sys.argv[1:]])
 
 

@@ -10,7 +10,7 @@ from fp9.formats import FixedFormat, Kind
 from fp9.units import Port
 
 TABLED_BITS = 8
-"""Largest code width in bits for which a format without fixed fields gets a lookup table."""
+"""Largest code width for which a format without fixed fields gets a lookup table."""
 
 
 def filled(template: str, words: Mapping[str, object]) -> str:
@@ -41,7 +41,6 @@ class Fields:
 
     @staticmethod
     def of(fmt: FixedFormat) -> Fields:
-        """Return the decoding parameters of a format."""
         infinity = fmt.inf_code(False)
         return Fields(
             fmt.padding,
