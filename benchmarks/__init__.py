@@ -1,4 +1,4 @@
-"""Speed beside other packages, in one process: `python -m benchmarks [casts ...]`."""
+"""Compare the speed of fp9 with other packages, in one process: `python -m benchmarks [casts ...]`."""
 
 import os
 

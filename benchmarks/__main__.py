@@ -1,4 +1,4 @@
-"""`python -m benchmarks [NAME ...]`: run the named groups of benchmarks, all by default, and print their tables."""
+"""Run the named groups of benchmarks, by default all: `python -m benchmarks [NAME ...]`."""
 
 from __future__ import annotations
 
@@ -12,7 +12,6 @@ GROUPS = ("casts", "matmul", "flags", "threads", "small", "blocks", "layers", "s
 
 
 def main(names: list[str]) -> None:
-    """Run groups by name."""
     unknown = [name for name in names if name not in GROUPS]
     if unknown:
         sys.exit(f"unknown benchmark {unknown[0]!r}; known: {', '.join(GROUPS)}")

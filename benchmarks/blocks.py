@@ -1,5 +1,4 @@
-"""float32 to blocks beside a plain copy of the numbers and torchao, products of NVFP4 blocks beside mmasim, on one
-thread."""
+"""Measure block formats beside a plain copy and torchao, and NVFP4 products beside mmasim, on one thread."""
 
 from __future__ import annotations
 
@@ -16,7 +15,7 @@ ROWS, DEPTH, COLUMNS = 64, 1024, 64
 
 
 def run() -> list[Result]:
-    """Every block format by its own rule, and a matrix product."""
+    """Measure every block format by its own scale rule, and a matrix product."""
     x = np.random.default_rng(0).standard_normal(ELEMENTS, dtype=np.float32)
     copied = np.empty_like(x)
     results: list[Result] = []
@@ -32,7 +31,7 @@ def run() -> list[Result]:
 
 
 def _to_mxfp8(x: Any) -> Any:
-    """torchao's reference of MXFP8, by the same rule as ours."""
+    """Return torchao's conversion to MXFP8, with the same scale rule as fp9."""
     import torch  # optional
     from torchao.prototype.mx_formats.config import ScaleCalculationMode  # optional
     from torchao.prototype.mx_formats.mx_tensor import to_mx  # optional
@@ -41,18 +40,17 @@ def _to_mxfp8(x: Any) -> Any:
 
 
 def _to_nvfp4(x: Any) -> Any:
-    """torchao's reference of NVFP4, one level of scales."""
+    """Return torchao's conversion to NVFP4 with one level of scales."""
     from torchao.prototype.mx_formats.nvfp4_tensor import nvfp4_quantize  # optional
 
     return lambda: nvfp4_quantize(x)
 
 
 _TORCHAO = {"mxfp8_e4m3": _to_mxfp8, "nvfp4": _to_nvfp4}
-"""Formats that torchao has beside ours."""
+"""Block formats of torchao."""
 
 
 def _products() -> list[Result]:
-    """Products of NVFP4 blocks a second, in millions."""
     rng = np.random.default_rng(1)
     a = quantise(rng.standard_normal((ROWS, DEPTH), dtype=np.float32), "nvfp4")
     b = quantise(rng.standard_normal((COLUMNS, DEPTH), dtype=np.float32), "nvfp4")
@@ -69,7 +67,7 @@ def _products() -> list[Result]:
 
 
 def _mmasim(torch: Any, a: Any, b: Any) -> Any:
-    """The same product by mmasim, whole rows at a time."""
+    """Return the same product by mmasim, computed in whole rows."""
     from mmasim.nv_ptx import MMABlockScale  # optional
 
     torch.set_num_threads(1)

@@ -1,6 +1,6 @@
-"""float32 to 8 bits and back: fp9 beside ml_dtypes, en_dtypes, torch, gfloat and a plain copy, on one thread.
+"""Measure casts from float32 to 8 bits and back beside other packages and a plain copy, on one thread.
 
-Every contender writes into an array that exists; torch and NumPy's dtypes through their own copy operations.
+Every package writes into an existing array.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ BINADES = 48
 
 
 def sources() -> dict[str, np.ndarray]:
-    """10 million float32 values, N(0,1) and spread over 48 binades."""
+    """Return 10 million float32 values of each kind: N(0,1), and spread over 48 binades."""
     generator = np.random.default_rng(0)
     signs = generator.choice(np.float32([-1, 1]), ELEMENTS)
     wide = np.exp2(generator.uniform(-BINADES / 2, BINADES / 2, ELEMENTS)).astype(np.float32) * signs
@@ -73,7 +73,6 @@ def _gfloat_sr(x: np.ndarray, bits: np.ndarray) -> Callable[[], object] | None:
 
 
 def run() -> list[Result]:
-    """All operations on both sources."""
     results: list[Result] = []
     codes, numbers = np.empty(ELEMENTS, np.uint8), np.empty(ELEMENTS, np.float32)
     for spread, x in sources().items():
@@ -109,7 +108,7 @@ def _decoding(numbers: np.ndarray) -> list[Result]:
 
 
 def _doubles() -> list[Result]:
-    """Casts of float64, into more than 16 bits, and with flags."""
+    """Measure casts of float64, casts into more than 16 bits, and casts with flags."""
     narrow, results = sources()["N(0,1)"], []
     for source in (narrow, narrow.astype(np.float64) * (1 + 2.0**-30)):
         for name in ("e4m3", "hif8", "fp16", "bf16", "dlfloat16", "e8m13"):
@@ -123,7 +122,7 @@ def _doubles() -> list[Result]:
 
 
 def _counting() -> list[Result]:
-    """Casts of every format that count what they do, beside the same cast alone."""
+    """Measure casts of every format that count events, beside the same cast without counts."""
     x, results = sources()["N(0,1)"], []
     own = [(fmt, fmt.default_rounding) for fmt in (*NAMED.values(), *(family() for family in FAMILIES.values()))]
     for fmt, rounding in [*own, (NAMED["e4m3"], Rounding.RTZ), (NAMED["hif8"], Rounding.HYBRID)]:
@@ -135,7 +134,7 @@ def _counting() -> list[Result]:
 
 
 def _limit(numbers: np.ndarray) -> list[Result]:
-    """A copy of the float32 array beside a cast of it: the memory's limit."""
+    """Measure a cast of a float32 array beside a copy of the array, which is limited by memory."""
     x, codes = sources()["N(0,1)"], np.empty(ELEMENTS, np.uint8)
     copy = Contender("copy", lambda: np.copyto(numbers, x))
     results = measure("float32 -> e4m3 rne beside a copy", ELEMENTS, [_ours(x, codes, "e4m3", "rne"), copy])

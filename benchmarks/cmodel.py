@@ -19,7 +19,7 @@ from fp9.vectors import export, generate
 FORMATS = ("e4m3", "e5m2", "hif8")
 UNITS = ("fma_fp32_ocp", "fma_dlfloat16_hfp8", "dot4_e8m13_ocp", "dot4_fp32_mxfp8", "dot16_fp32_nvfp4")
 CHUNK = 1_000_000
-"""Random operations in one file of vectors."""
+"""Number of random operations in one vector file."""
 
 _PROGRAM = """\
 #include <stdio.h>
@@ -73,7 +73,6 @@ def _encode(name: str, rounding: str) -> str:
 
 
 def _operation(found: Unit) -> str:
-    """Operands of fixed formats; scales near 1."""
     lines = [f"            {found.name}_in in;", f"            {found.name}_out out;"]
     for place, port in enumerate(found.inputs):
         value = f"byte[i + {place}]"
@@ -93,7 +92,7 @@ def _bits(width: int) -> int:
 
 
 def run() -> list[Result]:
-    """Encodings with every rounding, multiply-adds and dot products, in millions a second on one core."""
+    """Measure encodings with every rounding, multiply-adds and dot products, in millions per second on one core."""
     headers = {"fp9_formats.h": library_header([format(name) for name in FORMATS])}
     for name in UNITS:
         headers |= files(unit(name))
@@ -116,9 +115,9 @@ def run() -> list[Result]:
 
 
 def checked(found: Unit, count: int) -> dict[str, int]:
-    """Compare the C model with the golden model on the smoke and corner suites and on random operations.
+    """Compare the C model with the golden model, and return the number of operations of each suite.
 
-    Returns the number of operations of each suite. Ends the program at the first mismatch.
+    The first mismatch ends the program.
     """
     done: dict[str, int] = {}
     with tempfile.TemporaryDirectory() as name:
@@ -140,7 +139,7 @@ def checked(found: Unit, count: int) -> dict[str, int]:
 
 
 def record(path: Path, name: str, done: dict[str, int]) -> None:
-    """Write the numbers of operations of a unit to a record, beside those of other units."""
+    """Write the number of a unit's operations to a record file, beside other units."""
     units = json.loads(path.read_text()) if path.is_file() else {}
     path.parent.mkdir(parents=True, exist_ok=True)
     path.write_text(json.dumps(dict(sorted((units | {name: done}).items())), indent=1) + "\n")

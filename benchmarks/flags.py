@@ -1,4 +1,4 @@
-"""Matrix products with their flags beside those without, on one thread, in processor time."""
+"""Measure matrix products with and without flags, on one thread, in processor time."""
 
 from __future__ import annotations
 
@@ -12,6 +12,5 @@ SIZE = 256
 
 
 def run() -> list[Result]:
-    """Every engine's products of every pair of formats."""
     ways = {"fp9": {"flags": True, "threads": 1}, "without": {"threads": 1}}
     return [result for formats in FORMATS for result in compare(SIZE, formats, "flags", ways, time.process_time)]

@@ -1,4 +1,4 @@
-"""Layers of PyTorch under a recipe, 256 wide: forward and backward pass over the three products alone."""
+"""Measure PyTorch layers under a recipe, 256 wide: both passes relative to the three products alone."""
 
 from __future__ import annotations
 
@@ -13,7 +13,6 @@ RECIPES = ("hif8(last=none)", "hfp8(first=none,last=none)")
 
 
 def run() -> list[Result]:
-    """Products per second of a layer, and of the GEMMs on codes that are there."""
     torch = baseline("torch")
     if torch is None:
         return []

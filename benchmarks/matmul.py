@@ -1,7 +1,6 @@
-"""Matrix products on one thread, in multiply-adds, beside NumPy's float32 product and packages that model accumulators.
+"""Measure matrix products on one thread beside NumPy's float32 product and accumulator models.
 
-NumPy's is the limit, in an order of its own. mmasim and apytypes take part of the rows: their rate does not depend on
-how many.
+mmasim and apytypes compute only some of the rows, because their rate does not depend on the number of rows.
 """
 
 from __future__ import annotations
@@ -32,12 +31,12 @@ ENGINES = {
     "mx": None,
     "exact": None,
 }
-"""Each engine's baseline."""
+"""The package to compare with, for each engine."""
 PEER_ROWS = 8
 
 
 def _mmasim(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contender | None:
-    """Its Hopper instruction of any shape."""
+    """Return mmasim's Hopper instruction for any shape."""
     torch, mmasim = baseline("torch"), baseline("mmasim.nv_ptx")
     if torch is None or mmasim is None:
         return None
@@ -50,7 +49,7 @@ def _mmasim(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contender
 
 
 def _apytypes(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contender | None:
-    """Its product with a 1.6.9 accumulator."""
+    """Return apytypes' product with a 1.6.9 accumulator."""
     apytypes = baseline("apytypes")
     if apytypes is None:
         return None
@@ -69,7 +68,7 @@ def _apytypes(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contend
 
 OTHERS = {"mmasim": _mmasim, "apytypes": _apytypes}
 THEIRS = {"e4m3", "e5m2"}
-"""Formats that the baselines have."""
+"""Formats that the compared packages support."""
 
 
 def _ours(a: np.ndarray, b: np.ndarray, formats: tuple[str, str], engine: str) -> Contender:
@@ -78,11 +77,11 @@ def _ours(a: np.ndarray, b: np.ndarray, formats: tuple[str, str], engine: str) -
 
 SMALL = 64
 TIMES = 20
-"""Products in a run of the small ones."""
+"""Number of small products in a run."""
 
 
 def _small(rng: np.random.Generator) -> list[Result]:
-    """Small products, of operands made ready and of codes, beside NumPy's in float32."""
+    """Measure small products of prepared operands and of codes, beside NumPy's product in float32."""
     results: list[Result] = []
     x, y = rng.normal(size=(2, SMALL, SMALL)).astype(np.float32)
     a, b = fp9.encode(x, "e4m3"), fp9.encode(y, "e4m3")
@@ -108,7 +107,6 @@ def _often(multiply: Callable[[], object]) -> Callable[[], object]:
 
 
 def run() -> list[Result]:
-    """Small products; all engines on both shapes and all pairs of formats."""
     results = _small(np.random.default_rng(1))
     rng = np.random.default_rng(0)
     for m, k, n in SHAPES:

@@ -1,4 +1,4 @@
-"""Timing of one operation by several packages, and its table."""
+"""Measure one operation of several packages, and print a table."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ REPEATS = 7
 
 @dataclass(frozen=True)
 class Contender:
-    """A package's way to do an operation: called without arguments, writes into arrays made before."""
+    """A package's function for an operation, which writes into existing arrays."""
 
     package: str
     run: Callable[[], object]
@@ -28,7 +28,7 @@ class Contender:
 
 @dataclass(frozen=True)
 class Result:
-    """Elements per second, in millions, of one contender in one operation."""
+    """Millions of elements per second of one package in one operation."""
 
     operation: str
     package: str
@@ -36,7 +36,7 @@ class Result:
 
 
 def baseline(name: str) -> ModuleType | None:
-    """A package to compare with; one that is not installed is named and skipped."""
+    """Import a package to compare with. Print a message and return None if the package is not installed."""
     try:
         return importlib.import_module(name)
     except ModuleNotFoundError:
@@ -45,7 +45,7 @@ def baseline(name: str) -> ModuleType | None:
 
 
 def machine() -> str:
-    """Processor, vector registers as the kernels reckon with them, and versions."""
+    """Return the processor, the width of its vector registers, and versions."""
     from fp9.kernels.tiles.vectors import REGISTER_BYTES
 
     text = Path("/proc/cpuinfo").read_text() if Path("/proc/cpuinfo").exists() else ""
@@ -62,8 +62,9 @@ Clock = Callable[[], float]
 def measure(
     operation: str, elements: int, contenders: list[Contender], clock: Clock = time.perf_counter
 ) -> list[Result]:
-    """Best of `REPEATS` runs of each contender, after one to warm up; contenders take turns. The clock is the wall's,
-    or the process's own, which does not count other work on the machine.
+    """Return the best of `REPEATS` runs of each contender, after one run to warm up.
+
+    Contenders take turns. A process clock does not count other work on the machine.
     """
     best = dict.fromkeys((contender.package for contender in contenders), float("inf"))
     for contender in contenders:
@@ -77,7 +78,7 @@ def measure(
 
 
 def report(results: list[Result]) -> str:
-    """One line for each operation: our rate, and each baseline's with the ratio to it."""
+    """Return one line for each operation: the rate of fp9, and each package's rate with the ratio."""
     lines = []
     for operation in dict.fromkeys(result.operation for result in results):
         rates = {result.package: result.rate for result in results if result.operation == operation}

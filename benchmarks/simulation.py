@@ -1,4 +1,4 @@
-"""A unit's compiled Verilog as a function of arrays on one core, beside cocotb's test bench on both simulators."""
+"""Measure compiled Verilog on one core, beside cocotb's test bench on both simulators."""
 
 from __future__ import annotations
 
@@ -16,12 +16,12 @@ from fp9_sim.simulators.find import SIMULATORS
 
 UNITS = ("cast_fp32_ocp_rne", "cast_fp32", "upcast_fp32", "fma_dlfloat16_hfp8", "fma_fp32", "mac_dlfloat16")
 ALONE = ("dot2_dlfloat16_hfp8", "dot4_fp32_rvbna", "fpu_dlfloat16_hfp8")
-"""Without cocotb beside them."""
+"""Units that are measured without cocotb."""
 STAGED = ("mac_dlfloat16", "mac_fp32", "cast_fp32_x4", "dot8_fp32_ocp", "mac4_kulisch_ocp", "dot16_e8m13_ocp")
 STREAMS = 2048
 OPERATIONS = 1 << 19
 COCOTB_OPERATIONS = (1_000, 21_000)
-"""Two lengths of a run of cocotb: their difference is free of what it takes to start one."""
+"""Two lengths of a cocotb run. Their difference does not contain the start-up time."""
 
 
 def _verilated(unit: Unit, package: str = "fp9", streams: int | None = None) -> Contender:
@@ -45,7 +45,6 @@ def _operation(unit: Unit) -> str:
 
 
 def run() -> list[Result]:
-    """Evaluations of every unit."""
     results: list[Result] = []
     with tempfile.TemporaryDirectory() as folder:
         for unit in (CATALOGUE[name] for name in UNITS):

@@ -1,4 +1,4 @@
-"""A product of 64 x 64 x 64, where what comes before the first multiply-add counts: of ready operands, and of codes."""
+"""Measure a product of 64 x 64 x 64, in which the work before the first multiply-add counts."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ SIZE, CALLS = 64, 100
 
 
 def run() -> list[Result]:
-    """Multiply-adds per second of a small product in fma_fp32, beside numpy's float32 product."""
+    """Measure a small product in fma_fp32, beside NumPy's float32 product."""
     rng = np.random.default_rng(0)
     x, y = (rng.normal(size=(SIZE, SIZE)).astype(np.float32) for _ in range(2))
     a, b = (fp9.encode(values, "e4m3") for values in (x, y))
@@ -27,7 +27,7 @@ def run() -> list[Result]:
 
 
 def _often(call: Callable[[], object]) -> Callable[[], None]:
-    """A call so many times over: one alone is as short as what a machine does besides."""
+    """Return a function that repeats a call, because one call is too short to measure."""
 
     def calls() -> None:
         for _ in range(CALLS):

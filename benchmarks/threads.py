@@ -1,4 +1,4 @@
-"""Matrix products on two threads beside one: where the second core is idle, the ratio is what it gives."""
+"""Measure matrix products on two threads beside one thread."""
 
 from __future__ import annotations
 
@@ -11,6 +11,5 @@ SIZE = 1024
 
 
 def run() -> list[Result]:
-    """Every engine's products of e4m3."""
     ways = {"fp9": {"threads": 2}, "one thread": {"threads": 1}}
     return compare(SIZE, ("e4m3", "e4m3"), "two threads", ways, time.perf_counter)

@@ -1,4 +1,4 @@
-"""The C model beside `libverifloat`: equal codes and flags, and the ratio of speeds on one core.
+"""Compare the C model with `libverifloat`: codes, flags and speed on one core.
 
 `python -m benchmarks.verifloat FOLDER`, where FOLDER is the unpacked wheel of VeriFloat from PyPI.
 """
@@ -16,7 +16,7 @@ from fp9.formats import format
 from fp9.units import unit
 
 NAMES = {"e4m3": "e4m3, fn, saturate", "e5m2": "e5m2, saturate", "fp16": "e5m10, saturate", "bf16": "e8m7, saturate"}
-"""Formats of both libraries, by the name of fp9."""
+"""VeriFloat's name of each format, by the name in fp9."""
 
 ROUNDINGS = ("rne", "rtz", "rup", "rdn", "rna")
 
@@ -119,7 +119,6 @@ def _fma() -> str:
 
 
 def main(folder: Path) -> None:
-    """Build the program with the library in `folder`, and run it."""
     package = folder / "verifloat"
     texts = files(unit("fma_fp32_ocp")) | {"fp9_formats.h": library_header([format(name) for name in NAMES])}
     with tempfile.TemporaryDirectory() as name:

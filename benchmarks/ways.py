@@ -1,4 +1,4 @@
-"""Square products of operands that are ready, computed in two ways, by every engine."""
+"""Measure square products of prepared operands, computed in two ways, by every engine."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from benchmarks.measure import Clock, Contender, Result, measure
 def compare(
     size: int, formats: tuple[str, str], what: str, ways: dict[str, dict[str, Any]], clock: Clock
 ) -> list[Result]:
-    """Multiply-adds per second of each way: its name, fp9's own first, and the options of `fp9.matmul`, by a clock."""
+    """Return the multiply-adds per second of each way. A way is a name with options of `fp9.matmul`."""
     rng = np.random.default_rng(0)
     a, b = (fp9.operand(fp9.encode(rng.normal(size=(size, size)), fmt), fmt) for fmt in formats)
     results: list[Result] = []
