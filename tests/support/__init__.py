@@ -1,1 +1,1 @@
-"""What tests share: catalogues as test rows, random formats, third-party references, programs, costs."""
+"""Helpers that tests share: rows of the catalogues, random formats, references, programs, costs."""

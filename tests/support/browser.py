@@ -1,4 +1,4 @@
-"""Chromium without a driver: scripts in a page, and their answers."""
+"""Run scripts in a page in Chromium, without a driver, and read their answers."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 WIDTHS = (1280, 390)
-"""Widths in pixels of a screen and of a telephone."""
+"""Widths in pixels of a screen and of a phone."""
 
 _SCRIPT = """
 <pre id="answers"></pre>
@@ -62,10 +62,10 @@ addEventListener("load", async () => {
 
 
 def overflowing(page: str, folder: Path, ready: bool = False) -> dict[str, tuple[int, list[str]]]:
-    """Return, by width of a page, how many tables, figures and paragraphs it has, and those that are cut off.
+    """Return, for each page width, the number of measured elements, and the elements that are cut off.
 
-    With `ready`, the page is measured after its body has the attribute `data-ready`. Skips the test if Chromium is
-    not installed.
+    With `ready`, the page is measured after its body has the attribute `data-ready`. Skips the test if Chromium is not
+    installed.
     """
     inside = json.dumps(page).replace("</", "<\\/")
     filled = _OVERFLOW.replace("WIDTHS", json.dumps(WIDTHS)).replace("WAIT", json.dumps(ready))

@@ -1,4 +1,4 @@
-"""Standard cells that tests need: without one they are skipped, and say what installs it."""
+"""Skip tests whose standard cell libraries are not installed."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from fp9_rtl.synthesis.libraries import LIBRARIES
 
 
 def needs_cells(*names: str) -> pytest.MarkDecorator:
-    """The mark of tests that read the Liberty files of libraries, by their names in the catalogue."""
+    """Return a mark that skips a test if the Liberty file of a named library is missing."""
     missing = [LIBRARIES[name].file for name in names if not LIBRARIES[name].file.path().is_file()]
     reason = "; ".join(f"{file.path().name} is missing: {file.install}" for file in missing)
     return pytest.mark.skipif(bool(missing), reason=reason)

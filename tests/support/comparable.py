@@ -1,7 +1,7 @@
-"""The record of third-party units: `python -m tests.support.comparable` checks the units of comparable-projects.md.
+"""Check the third-party units of comparable-projects.md, and write their record.
 
-Each needs its repository in docs/comparable/clones. Arguments select units by name. The page lists further operations,
-which are checked, too.
+`python -m tests.support.comparable [NAME...]` needs each unit's repository in docs/comparable/clones. The operations
+that the page lists are checked, too.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _OPERATION = re.compile(r"`(\w+ = 0x[0-9a-f]+(?:, \w+ = 0x[0-9a-f]+)*)`")
 
 
 def rows() -> dict[str, dict[str, Any]]:
-    """The table of units: revision, the three counts, and the operations in its words, by mapping."""
+    """Return the page's table of units: revision, three counts, and the listed operations, by mapping."""
     found = {}
     for name, revision, counts, words in _ROW.findall((DOCS / "results" / "comparable-projects.md").read_text()):
         numbers = [int(cell.replace(",", "")) for cell in counts.split("|")[:3]]
@@ -39,12 +39,12 @@ def rows() -> dict[str, dict[str, Any]]:
 
 
 def digest(mapping: str) -> str:
-    """What tells one text of a mapping from another."""
+    """Return a short digest of the text of a mapping."""
     return hashlib.sha256((FOLDER / f"{mapping}.toml").read_bytes()).hexdigest()[:16]
 
 
 def _revision(mapping: str) -> str | None:
-    """The commit of the repository that the last file of a mapping belongs to; None for files without their history."""
+    """Return the commit of the repository that holds a mapping's last file, or None without a history."""
     files = tomllib.loads((FOLDER / f"{mapping}.toml").read_text())["files"]
     clone = [Path(name).parts[1] for name in files if name.startswith("clones/")][-1]
     folder = FOLDER / "clones" / clone
@@ -80,7 +80,7 @@ def _verdict(mapping: str, row: dict[str, Any]) -> dict[str, Any]:
 
 
 def record(names: Sequence[str]) -> None:
-    """Check the units of the page, or those named, and write what was found."""
+    """Check the named units, by default all units of the page, and write the record."""
     known = json.loads(RECORD.read_text()) if RECORD.exists() else {}
     page = rows()
     for name in names or page:

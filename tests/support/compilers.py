@@ -1,4 +1,4 @@
-"""C compilers that a test needs: those that are installed, with the options under which a header has to be clean."""
+"""C compilers that tests use, with the warnings that a header must not raise."""
 
 from __future__ import annotations
 
@@ -15,14 +15,14 @@ WARNINGS = ("-Wall", "-Wextra", "-Wpedantic", "-Wconversion", "-Werror")
 
 @dataclass(frozen=True)
 class Compiler:
-    """A compiler with its options, and what runs its programs: nothing, or an emulator of another machine."""
+    """A compiler with its options, and an emulator that runs its programs, if any."""
 
     program: str
     options: tuple[str, ...] = ("-std=c99",)
     runner: tuple[str, ...] = ()
 
     def build(self, source: Path, made: Path, *options: str) -> None:
-        """Compile a source without a warning; the test is skipped, with the tool's name, where one is missing."""
+        """Compile a source without a warning. Skips the test if a tool is not installed."""
         for tool in (self.program, *self.runner[:1]):
             if shutil.which(tool) is None:
                 pytest.skip(f"{tool} is not installed")
@@ -41,7 +41,6 @@ class Compiler:
         assert done.returncode == 0, done.stderr
 
     def run(self, program: Path, *arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        """What a program of this compiler does."""
         return subprocess.run([*self.runner, program, *arguments], capture_output=True, text=True, check=False)
 
 
@@ -62,7 +61,7 @@ COMPILERS: dict[str, Compiler] = {
 
 
 def write(folder: Path, files: dict[str, str]) -> Sequence[Path]:
-    """Write texts into a folder; their paths."""
+    """Write texts into a folder, and return their paths."""
     for name, text in files.items():
         (folder / name).write_text(text)
     return [folder / name for name in files]

@@ -1,4 +1,4 @@
-"""What the tests cost in processor seconds, and the slowest causes: `pytest --costs`, as `make test` runs it."""
+"""Measure the processor seconds of the tests, and list the slowest: `pytest --costs`."""
 
 from __future__ import annotations
 
@@ -14,18 +14,16 @@ from numba.core import event
 from fp9_rtl.tools import yosys
 
 SHOWN = 10
-"""Causes that are listed."""
 
 OWN, CHILDREN, COMPILING = "own", "children", "compiling"
-"""Of a cause: seconds of the tests' own processes, of those that they start, and what compiling kernels takes of both
-but the latter."""
+"""Parts of a cost in seconds: own processes, child processes, and compiling kernels."""
 
 Costs = dict[str, Counter[str]]
-"""Seconds and tests of each cause: a test function with all its parameters, or what is done outside of tests."""
+"""Seconds and number of tests for each test function, or for work outside of tests."""
 
 
 class _Compiling(event.Listener):
-    """Processor seconds in which Numba compiled; what is compiled within is not counted twice."""
+    """Processor seconds in which Numba compiled. Nested compilations count once."""
 
     def __init__(self) -> None:
         self.seconds, self._depth, self._since = 0.0, 0, 0.0
@@ -42,7 +40,7 @@ class _Compiling(event.Listener):
 
 
 class Meter:
-    """Pytest plugin that measures in each process and says at the end what all of them took together."""
+    """A pytest plugin that measures each process and prints the sum of all processes."""
 
     def __init__(self, config: pytest.Config) -> None:
         self._config = config
@@ -99,7 +97,7 @@ class Meter:
 
 
 def _end_yosys() -> None:
-    """End the process of which every run of Yosys is a fork, if there is one: its time counts once it has ended."""
+    """End the process that forks Yosys, because its time counts only after its end."""
     server = yosys._SERVER
     if server.process is not None and server._control is not None:
         yosys._end(server._control, server.process)
@@ -110,7 +108,7 @@ def _add(costs: Costs, cause: str, cost: Mapping[str, float]) -> None:
 
 
 def lines(costs: Costs) -> list[str]:
-    """All that the tests cost, and the slowest causes."""
+    """Return the cost of all tests, and the slowest causes."""
     total = sum(costs.values(), Counter())
     slowest = sorted(costs, key=lambda cause: _all(costs[cause]), reverse=True)[:SHOWN]
     return [_line("everything", total), *(_line(cause, costs[cause]) for cause in slowest)]

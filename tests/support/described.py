@@ -1,4 +1,4 @@
-"""Hypothesis strategies of formats that a description names: fields, bias, special codes and subnormal numbers."""
+"""Hypothesis strategies for formats with given fields, bias, special codes and subnormal numbers."""
 
 from __future__ import annotations
 
@@ -15,12 +15,12 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 ACCUMULATOR_SPECIALS = (Specials.IEEE, Specials.MERGED)
-"""Special codes of formats that an engine sums in."""
+"""Special codes of the formats in which an engine accumulates."""
 
 
 @st.composite
 def formats(draw: st.DrawFn, bits: range, specials: Iterable[Specials] = Specials) -> FixedFormat:
-    """Formats of a width in `bits` (of 32 at most), with some of the special codes."""
+    """Return a format with a width in `bits`, at most 32, and one of the kinds of special codes."""
     special = draw(st.sampled_from(list(specials)))
     least = special is Specials.IEEE
     fields = [(e, p) for e in range(1 + least, 9) for p in range(least, 24) if 1 + e + p in bits]
@@ -33,7 +33,7 @@ def formats(draw: st.DrawFn, bits: range, specials: Iterable[Specials] = Special
 
 
 def codes(fmt: FixedFormat, count: int, rng: np.random.Generator) -> NDArray[np.unsignedinteger]:
-    """Codes of a format (count,): the edges of its numbers and its special codes, others at random."""
+    """Return codes of a format, shape (count,): many at the edges of the number range, others at random."""
     size = 1 << fmt.bits
     edges = [edge + step for edge in (0, size >> 1, size, fmt.max_code, fmt.smallest_code) for step in (-1, 0, 1, 2)]
     edges += [edge | fmt.sign_mask for edge in (fmt.max_code, fmt.smallest_code)]

@@ -1,8 +1,8 @@
-"""Count the rows of instruction sets' references that the model gives, and write the record of it:
+"""Compare the model with the references of instruction sets, and write the record:
 
     FP9_REFERENCES=FOLDER python -m tests.support.instructions records/accumulators/instructions.json
 
-FOLDER holds `isa` (see `tests.support.outside`). A row that differs ends it.
+FOLDER holds `isa` (see `tests.support.outside`). The first row that differs ends the program.
 """
 
 from __future__ import annotations
@@ -20,12 +20,11 @@ from tests.model.sums import test_instruction_sets as sums
 
 
 def _of_sums(rows: Callable[[], Iterator[tuple[str, int]]], *presets: str) -> Callable[[], Iterator[int]]:
-    """The counts of some presets, or of all."""
     return lambda: (count for name, count in rows() if not presets or name in presets)
 
 
 class Operation(NamedTuple):
-    """An operation of an instruction set, what gave its rows, the comparison, which counts, and what it leaves out."""
+    """An operation of an instruction set, its reference, the comparison, and what the comparison leaves out."""
 
     instructions: str
     name: str
@@ -54,12 +53,11 @@ OPERATIONS = (
 
 
 def compared() -> list[list[Any]]:
-    """All operations with how many rows are equal, by comparing all."""
+    """Return all operations with the number of equal rows."""
     return [[one.instructions, one.name, one.reference, sum(one.compare()), one.left_out] for one in OPERATIONS]
 
 
 def main(record: Path) -> None:
-    """Compare, and write the record."""
     write_whole(record, json.dumps(compared(), indent=1) + "\n")
 
 

@@ -7,7 +7,7 @@ from fp9.formats.rounding import Overflow, Rounding
 from fp9.units import FpuGroup, MultiFpu
 
 MODES = tuple(mode for mode in Rounding if not (mode.needs_bits or mode.reads_source))
-"""Rounding modes that depend on the exact result alone."""
+"""Rounding modes that depend only on the exact result."""
 
 DESCRIBED = [
     MultiFpu("integers", (format("e4m3"), format("fp16")), tuple(FpuGroup), MODES, nan_boxing=True),

@@ -1,4 +1,4 @@
-"""A kernel run by an OpenCL platform of this machine, such as pocl on the processor."""
+"""Run a kernel on an OpenCL platform of this machine, such as pocl on the processor."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ _ALL_DEVICES, _WRITE, _COPY, _BUILD_LOG = 0xFFFFFFFF, 1 << 0, 1 << 5, 0x1183
 
 
 class Device:
-    """The first device of the first platform; the test is skipped where there is none."""
+    """The first device of the first platform. Skips the test if there is none."""
 
     def __init__(self) -> None:
         name = ctypes.util.find_library("OpenCL")
@@ -46,7 +46,7 @@ class Device:
         return made
 
     def run(self, source: str, kernel: str, arrays: Sequence[NDArray[Any]], size: int) -> None:
-        """Run a kernel over `size` work items; each of its arguments is an array, which holds what the kernel wrote."""
+        """Run a kernel over `size` work items. Each argument of the kernel is an array, which receives the results."""
         text = ctypes.c_char_p(source.encode())
         program = self._made("clCreateProgramWithSource", self._context, 1, ctypes.byref(text), None)
         status = self._cl.clBuildProgram(program, 1, ctypes.byref(self._device), b"-cl-std=CL1.2", None, None)

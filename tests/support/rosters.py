@@ -1,7 +1,6 @@
-"""What the tests run over, derived from the catalogues: a new row is under test because it exists.
+"""Parameters of tests, derived from the catalogues, so that a new catalogue row is tested automatically.
 
-What a spec takes as target or operand is asked of the spec, so that a limit that is lifted widens the roster. Beside
-the rows stand only parameters and descriptions that no row has (`UNUSUAL`).
+A specification decides which formats it accepts, so that a lifted limit extends the tests.
 """
 
 from __future__ import annotations
@@ -22,16 +21,16 @@ from fp9.units import CATALOGUE, Cast, Decoder, Quantiser, Unit
 # --- roundings ------------------------------------------------------------------------------------------------------
 
 DETERMINISTIC = tuple(mode for mode in Rounding if not mode.needs_bits and not mode.reads_source)
-"""Roundings that the number and the target alone decide."""
+"""Rounding modes that depend only on the number and the target format."""
 
 MONOTONE = tuple(mode for mode in Rounding if mode.is_monotone)
-"""Roundings that keep the order of numbers, so that thresholds say them completely."""
+"""Rounding modes that keep the order of numbers, so that thresholds describe them completely."""
 
 # --- formats --------------------------------------------------------------------------------------------------------
 
 
 def taken(formats: Iterable[Format], spec: Callable[[Format], object]) -> tuple[Format, ...]:
-    """The formats for which a spec can be made: those that it does not refuse."""
+    """Return the formats for which a specification can be made without an error."""
 
     def takes(fmt: Format) -> bool:
         try:
@@ -44,7 +43,6 @@ def taken(formats: Iterable[Format], spec: Callable[[Format], object]) -> tuple[
 
 
 EVERY_FORMAT: tuple[Format, ...] = (*NAMED.values(), *(family() for family in FAMILIES.values()))
-"""Every named format, and every family with its default parameters."""
 
 UNUSUAL = tuple(
     format(name)
@@ -54,34 +52,32 @@ UNUSUAL = tuple(
         *("binary8p4sf", "binary6p3uf", "binary4p2ue", "binary3p1se"),
     )
 )
-"""Parameters and descriptions that no row has."""
+"""Formats with parameters and descriptions that no catalogue row has."""
 
 TARGETS = EVERY_FORMAT + UNUSUAL
-"""What `fp9.encode` takes."""
+"""Formats that `fp9.encode` takes."""
 
 TABLED = tuple(fmt for fmt in TARGETS if fmt.bits <= 16)
 """Formats that have a table of all codes."""
 
 SMALL = tuple(fmt for fmt in TABLED if fmt.bits <= 9)
-"""Formats of so few codes that all can be asked one by one."""
+"""Formats with so few codes that a test can check each code."""
 
 FACTORS = tuple(fmt for fmt in EVERY_FORMAT if fmt.bits <= 8)
 """Operands of at most 8 bits that `fp9.dot` takes."""
 
 CAST_TARGETS = taken(TARGETS, lambda fmt: Cast("cast", format("fp32"), (fmt,), (Rounding.RNE,)))
-"""Targets of a cast unit."""
 
 WITH_ZERO = tuple(fmt for fmt in SMALL if fmt.signed)
-"""Small formats that thresholds from the pattern 0 upwards can say: without a zero, that pattern is invalid."""
+"""Small formats with a zero. In other formats, code 0 is no threshold."""
 
 CIRCUIT_TARGETS = tuple(fmt for fmt in CAST_TARGETS if fmt.signed)
-"""Targets of a cast unit that has hardware."""
+"""Target formats of cast units that have hardware."""
 
 CAST_SOURCES = taken(EVERY_FORMAT, lambda fmt: Cast("cast", fmt, (format("e4m3"),), (Rounding.RNE,)))
-"""Sources of a cast unit."""
 
 OPERANDS = taken(TARGETS, lambda fmt: Decoder("decoder", (fmt,)))
-"""Operands of all units that multiply; tests/rtl/sums/test_wide_operands.py has those of more than 8 bits."""
+"""Operand formats of all units that multiply. tests/rtl/sums/test_wide_operands.py has wider formats."""
 
 
 _UNSIGNED = tuple(
@@ -110,17 +106,15 @@ def _quantised(block: BlockFormat) -> bool:
 
 
 QUANTISED = tuple(filter(_quantised, BLOCK_FORMATS.values()))
-"""Block formats of a quantiser unit."""
 
 QUANTISER_SOURCES = taken(EVERY_FORMAT, lambda fmt: Quantiser("quantiser", fmt, QUANTISED[0], QUANTISED[0].rules))
-"""Sources of a quantiser unit."""
 
 ACCUMULATORS = taken((fmt for fmt in EVERY_FORMAT if fmt.bits >= 16), lambda fmt: Engine(result=Result(fmt)))
-"""Results of units that multiply and add."""
+"""Result formats of units that multiply and add."""
 
 
 def by_source(formats: Iterable[Format]) -> dict[str, tuple[Format, ...]]:
-    """The formats of each publication, which a unit offers together; those that are `UNUSUAL` apart."""
+    """Return the formats of each publication, which a unit offers together, with `UNUSUAL` formats apart."""
     groups: dict[str, tuple[Format, ...]] = {}
     for fmt in formats:
         source = "unusual" if fmt in UNUSUAL else fmt.source
@@ -129,42 +123,39 @@ def by_source(formats: Iterable[Format]) -> dict[str, tuple[Format, ...]]:
 
 
 def roundings_of(source: Format) -> tuple[Rounding, ...]:
-    """The roundings that a cast unit of a source offers and that need no random bits."""
+    """Return the rounding modes without random bits that a cast unit offers for a source format."""
     hybrid = taken((source,), lambda fmt: Cast("cast", fmt, (format("hif8"),), (Rounding.HYBRID,)))
     return DETERMINISTIC + ((Rounding.HYBRID,) if hybrid else ())
 
 
 def overflows(target: Format) -> tuple[Overflow, ...]:
-    """The overflow policies that a target takes."""
     return tuple(Overflow) if target.has_nan else (Overflow.SATURATE,)
 
 
 def beyond(target: Format) -> Overflow:
-    """The policy that lets what is too large become infinity or NaN, where the target has such."""
+    """Return the overflow policy that gives infinity or NaN, if the target format has such codes."""
     return Overflow.INF if target.has_nan else Overflow.SATURATE
 
 
 def policy_of(target: Format, rounding: Rounding | None, overflow: Overflow = Overflow.SATURATE) -> CastPolicy:
-    """A policy that every number has a result under, NaN too."""
+    """Return a policy that gives a result for every number and NaN."""
     return CastPolicy(rounding, overflow, nan_to_zero=not target.has_nan)
 
 
 # --- engines and units ----------------------------------------------------------------------------------------------
 
 PRESETS = tuple(name for name in ENGINES if ENGINES[name].step.group is None)
-"""Names of the engines that sum products of any formats."""
 
 GROUPED = tuple(name for name in ENGINES if ENGINES[name].step.group is not None)
 """Names of the engines that sum groups of narrow products."""
 
 
 def units(kind: type[Unit]) -> list[Unit]:
-    """The catalogue's units of exactly this kind."""
     return [unit for unit in CATALOGUE.values() if type(unit) is kind]
 
 
 def one_of_each_kind(stages: bool) -> list[Unit]:
-    """The first unit of each kind in the catalogue, of those with or without `stages`."""
+    """Return the first unit of each kind in the catalogue, with or without `stages`."""
     found: dict[str, Unit] = {}
     for unit in CATALOGUE.values():
         if bool(unit.stages) is stages:
@@ -176,9 +167,9 @@ def one_of_each_kind(stages: bool) -> list[Unit]:
 
 
 def together(*rosters: Iterable[object], times: int = 1) -> list[tuple[object, ...]]:
-    """Every row of each roster at least `times` times, beside ever other rows of the others.
+    """Return combinations of rows, in which every row of each roster occurs at least `times` times.
 
-    A sample of the product that drops no row, where the whole product would take too long.
+    The combinations are a sample of the product, which would take too long.
     """
     columns = [tuple(roster) for roster in rosters]
     longest = max(len(column) for column in columns)
@@ -192,20 +183,22 @@ def together(*rosters: Iterable[object], times: int = 1) -> list[tuple[object, .
 
 
 def thinned(rows: Iterable[object], every: int = 3) -> list[ParameterSet]:
-    """Rows as parameters of a test: all but the first of each so many are long."""
+    """Return rows as test parameters. Only every third row, or every `every`-th row, is not marked as long."""
     return [_parameters(row, place % every == 0) for place, row in enumerate(rows)]
 
 
 def each_kind(rows: Iterable[Unit]) -> list[ParameterSet]:
-    """Units as parameters: all but the first of each kind, with stages and without, are long."""
+    """Return units as test parameters. All but the first of each kind, with and without stages, are long."""
     chosen = list(rows)
     first = _firsts(chosen)
     return [_parameters(unit, unit in first) for unit in chosen]
 
 
 def every_circuit() -> list[ParameterSet]:
-    """The catalogue's units as parameters of a test that asks for their circuits, which takes seconds once for all
-    such tests: all but the first of each kind, with stages and without, are slow."""
+    """Return the catalogue's units as parameters of a test that builds their circuits.
+
+    All but the first of each kind, with and without stages, are slow, because a circuit takes seconds.
+    """
     first = _firsts(CATALOGUE.values())
     return [
         pytest.param(unit, marks=() if unit in first else pytest.mark.slow, id=name) for name, unit in CATALOGUE.items()

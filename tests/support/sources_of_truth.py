@@ -1,9 +1,9 @@
-"""Compare every preset with its sources of truth, and write the record of it:
+"""Compare every preset with its sources of truth, and write the record:
 
     FP9_REFERENCES=FOLDER python -m tests.support.sources_of_truth CLONE records/accumulators
 
-FOLDER holds `isa` (see `tests.support.outside`), CLONE is one of MATLAB-tensor-core. The record is
-`sources_of_truth.json`; that of mmasim, `mmasim.json`, is read.
+FOLDER holds `isa` (see `tests.support.outside`), and CLONE is a clone of MATLAB-tensor-core. The program reads the
+record `mmasim.json`, and writes the record `sources_of_truth.json`.
 """
 
 from __future__ import annotations
@@ -22,7 +22,7 @@ from tests.model.sums import test_instruction_sets as isa
 
 
 class Source(NamedTuple):
-    """A source of truth, and the number of rows or dots compared; None for a paper or arithmetic."""
+    """A source of truth, and the number of rows or dots compared, or None for a paper or arithmetic."""
 
     words: str
     count: int | None = None
@@ -42,7 +42,7 @@ TEXTS = {
     "mx": "exact fractions",
     "exact": "exact fractions",
 }
-"""Presets that no chip, model or table of rows says alone."""
+"""Presets whose source is a text or exact arithmetic."""
 
 INSTRUCTION_SETS = {
     "Spike, the reference simulator": isa.rvbna_rows,
@@ -54,9 +54,7 @@ Found = dict[str, list[Source]]
 
 
 def compared(clone: Path, mmasim: dict[str, Any]) -> Found:
-    """Return the sources of truth of every preset, found by comparing all rows. Raises ValueError for a row that no
-    preset explains.
-    """
+    """Return the sources of truth of every preset. Raises ValueError for a row that no preset explains."""
     found: Found = {name: [] for name in ENGINES}
     for name, words in TEXTS.items():
         found[name].append(Source(words))
@@ -74,7 +72,7 @@ def compared(clone: Path, mmasim: dict[str, Any]) -> Found:
 
 
 def _of_chips(clone: Path) -> Iterator[tuple[str, list[str], bool, int]]:
-    """Presets, the GPUs whose rows they explain, whether C was added, and how many rows."""
+    """Yield presets, the GPUs whose rows they explain, whether C was added, and the number of rows."""
     gpus: dict[tuple[str, bool], set[str]] = defaultdict(set)
     counts: dict[tuple[str, bool], int] = defaultdict(int)
     for rows in measured_rows.read(clone):
@@ -93,7 +91,7 @@ def _listed(words: list[str]) -> str:
 
 
 def _added(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
-    """Counts by preset; a changed one counts for the preset that it was made of."""
+    """Return counts by preset. A changed preset counts for its original."""
     total: dict[str, int] = defaultdict(int)
     for name, count in counts:
         total[engine(name).name.partition("(")[0]] += count
@@ -101,7 +99,6 @@ def _added(counts: Iterable[tuple[str, int]]) -> dict[str, int]:
 
 
 def main(clone: Path, folder: Path) -> None:
-    """Compare, and write the record."""
     found = compared(clone, json.loads((folder / "mmasim.json").read_text()))
     write_whole(folder / "sources_of_truth.json", json.dumps(found, indent=1) + "\n")
 

@@ -12,7 +12,7 @@ from fp9.units import MultiFpu, MultiFpuOp
 
 
 def beside_smallest_normal(unit: MultiFpu) -> Inputs:
-    """Sums of a number near the smallest normal number and a small product, in each rounding."""
+    """Return sums of a number near the smallest normal number and a small product, in each rounding."""
     fmt = unit.formats[0]
     assert isinstance(fmt, FixedFormat)
     sign, normal = 1 << fmt.bits - 1, 1 << fmt.fraction_bits
