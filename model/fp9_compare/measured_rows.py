@@ -1,10 +1,9 @@
 """Dot products measured on GPUs, and a search for the accumulator preset that fits.
 
-The files have the layout of the repository north-numerical-computing/MATLAB-tensor-core. The folder
-`model_validation/GPU/FORMAT` has four files. A line of `a_GPU_FORMAT.txt` or `b_GPU_FORMAT.txt` holds the elements of
-one vector as float32 numbers in hex. A line of `c_GPU_fp32.txt` or `d_GPU_OUTPUT.txt` holds one float32 number in
-binary. In a file of FP16 results, d is an FP16 number. For FP16 results, the addend C was rounded to FP16 before the
-addition.
+The files have the layout of the repository north-numerical-computing/MATLAB-tensor-core: the folder
+`model_validation/GPU/FORMAT` has one file for each of a, b, c and d. A line of a or b holds the elements of one vector
+as float32 numbers in hex. A line of c or d holds one float32 number in binary. In a file of FP16 results, d is an FP16
+number, and C was rounded to FP16 before the addition.
 """
 
 from __future__ import annotations
@@ -31,8 +30,8 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 SOURCE = "https://github.com/north-numerical-computing/MATLAB-tensor-core"
+# Operand formats by the names of folders.
 FORMATS = {"E4M3": "e4m3", "E5M2": "e5m2", "fp16": "fp16", "bf16": "bf16", "tf32": "tf32"}
-"""Dictionary from the name of a folder to the name of the operand format."""
 OUTPUTS = ("fp32", "fp16")
 _NAN = np.uint32(0x7FC00000)
 
@@ -50,16 +49,13 @@ class Rows:
     d: NDArray[np.uint32]
 
     def start(self, with_c: bool) -> NDArray[Any]:
-        """Return the codes of the addends in the format of the results.
-
-        If `with_c` is false, all addends are +0.
-        """
+        """Return the codes of the addends in the format of the results, or +0 without C."""
         numbers = self.c.view(np.float32) if with_c else np.zeros(len(self.c), dtype=np.float32)
         codes: NDArray[Any] = encode(numbers, self.output, "rne", "inf")
         return codes
 
     def results(self, engine: Engine, with_c: bool, rows: slice = slice(None)) -> NDArray[np.uint32]:
-        """Return the results of an accumulator model as FP32 bit patterns. All NaN have the same bit pattern."""
+        """Return the results of an accumulator model as FP32 bit patterns, one pattern for all NaN."""
         operands, start = (self.operands, self.operands), self.start(with_c)[rows]
         codes = dot(self.a[rows], self.b[rows], *operands, engine, start, format_c=self.output)
         return with_one_nan(decode(codes, engine.addend_format).view(np.uint32))
@@ -69,9 +65,9 @@ class Rows:
 class Verdict:
     """The accumulator models that reproduce the most sums in a file of measured sums.
 
-    `agree` is the number of measured sums that these accumulator models reproduce. `with_c` states whether they add C.
-    Each entry of `rules` lists the preset names of one accumulator model, simplest model first. `differs` is the index
-    of the first measured sum that the simplest model does not reproduce, or None.
+    `agree` is the number of reproduced sums. `with_c` states whether the models add C. Each entry of `rules` lists the
+    preset names of one accumulator model, simplest model first. `differs` is the index of the first sum that the
+    simplest model does not reproduce, or None.
     """
 
     rows: Rows
@@ -82,12 +78,11 @@ class Verdict:
 
     @property
     def presets(self) -> tuple[str, ...]:
-        """Return all preset names of the simplest accumulator model in `rules`."""
         return self.rules[0]
 
     @property
     def explained(self) -> bool:
-        """Return whether the simplest accumulator model in `rules` reproduces every measured sum."""
+        """Return whether the simplest accumulator model reproduces every measured sum."""
         return self.differs is None
 
 
@@ -95,8 +90,7 @@ class Verdict:
 class Step:
     """One accumulation step of a sum: the addend, the number of products, and the exact and the rounded result.
 
-    `top` and `last` are the exponents of the first and the last bit in the alignment window. Without an alignment
-    window, `top` and `last` are None.
+    `top` and `last` are the exponents of the first and the last bit in the alignment window, or None without window.
     """
 
     what: str
@@ -109,7 +103,6 @@ class Step:
 
 
 def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Replace the bit pattern of every NaN by the bit pattern of the default FP32 NaN."""
     return np.where(np.isnan(patterns.view(np.float32)), _NAN, patterns)
 
 
@@ -119,10 +112,8 @@ def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
 def read(folder: Path) -> Iterator[Rows]:
     """Yield the measured dot products of each GPU, operand format and output format in a folder.
 
-    `folder` is a clone of MATLAB-tensor-core, or the folder model_validation in a clone.
-
-    Raises ValueError if the folder has no measured sums, or if its files have different numbers of sums. Raises OSError
-    for unreadable files.
+    `folder` is a clone of MATLAB-tensor-core, or the folder model_validation in a clone. Raises ValueError if the
+    folder has no measured sums, or if its files have different numbers of sums. Raises OSError for unreadable files.
     """
     inner = folder / "model_validation"
     found = sorted(path for path in (inner if inner.is_dir() else folder).glob("*/*") if path.name in FORMATS)
@@ -149,10 +140,7 @@ def _read_format(path: Path) -> Iterator[Rows]:
 
 
 def _codes(path: Path, fmt: Format) -> NDArray[Any]:
-    """Read vectors of float32 numbers in hex, and return the codes of these numbers in the given format.
-
-    Raises ValueError for numbers that the format cannot represent.
-    """
+    # Numbers that the format cannot represent are refused.
     lines = [line.split() for line in path.read_text().splitlines() if line.strip()]
     if len({len(line) for line in lines}) != 1:
         raise ValueError(f"{path}: lines of unequal length given, or none; give one vector a line")
@@ -181,8 +169,8 @@ def _parsed(path: Path, words: list[str], base: int) -> NDArray[np.uint32]:
 def explain(rows: Rows) -> Verdict:
     """Return the accumulator presets that reproduce the most sums in a file of measured sums.
 
-    Only accumulator presets with the output format of the file are tried. Among equally good presets, presets that add
-    C are preferred.
+    Only presets with the output format of the file are tried. Among equally good presets, presets that add C are
+    preferred.
     """
     tried = [(engine, with_c) for engine in _candidates(rows.output) for with_c in (True, False)]
     counts = [np.count_nonzero(rows.results(engine, with_c) == rows.d) for engine, with_c in tried]
@@ -194,12 +182,9 @@ def explain(rows: Rows) -> Verdict:
 
 
 def _rules(operands: str, engines: list[Engine]) -> tuple[tuple[str, ...], ...]:
-    """Sort accumulator models, simplest model first. Return the names of each model.
-
-    Models of GPU instructions for the given operand format come first. Next come models with narrow alignment windows,
-    because they rarely reproduce sums by chance. Models without a window come last. Of two models with equal windows,
-    the model with fewer changed parameters comes first.
-    """
+    # Models of GPU instructions for the given operand format come first. Next come models with narrow alignment
+    # windows, because they rarely reproduce sums by chance. Of two models with equal windows, the model with fewer
+    # changed parameters comes first.
     names: dict[Engine, list[str]] = {}
     for engine in engines:
         names.setdefault(engine.changed(name=""), []).append(engine.name)
@@ -226,10 +211,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Compute one measured sum step by step, with the simplest accumulator model of the verdict.
-
-    Return the steps that round.
-    """
+    """Return the steps that round in one measured sum, computed with the simplest accumulator model."""
     rows = verdict.rows
     fmt, c = format(rows.operands), int(rows.start(verdict.with_c)[row])
     return steps_of(ENGINES[verdict.presets[0]], rows.a[row].tolist(), rows.b[row].tolist(), fmt, fmt, c)
@@ -238,7 +220,7 @@ def steps(verdict: Verdict, row: int) -> list[Step]:
 def steps_of(
     engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format, c: int
 ) -> list[Step]:
-    """Compute one sum step by step with the given accumulator model, and return the steps that round.
+    """Return the steps that round in one sum, computed with the given accumulator model.
 
     If the accumulator model adds exactly, the list is empty.
     """

@@ -17,14 +17,7 @@ if TYPE_CHECKING:
 
 
 def show_presets(folder: Path, as_json: bool) -> None:
-    """For every results file in a folder, show the accumulator preset that reproduces the file's results.
-
-    Every accumulator preset is tried on each file twice: with the measured addend C, and with +0 instead of C. Each
-    line of the table lists the presets made for the file's operand format before other presets. Then narrow alignment
-    windows come before wide windows, and few parameters before many parameters. Names joined by = stand for the same
-    accumulator model. "Not distinguished" lists other accumulator models with the same results. If no preset reproduces
-    all results, the first row that differs is shown step by step, and the exit code is 1.
-    """
+    """Show the accumulator preset that reproduces each results file of a folder, tried with C and with +0."""
     from fp9_compare import measured_rows as study  # slow to load
 
     verdicts = []

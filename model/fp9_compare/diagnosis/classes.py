@@ -27,7 +27,7 @@ def operands_of(unit: Unit) -> list[Port]:
 
 
 def flag_ports(unit: Unit) -> list[tuple[Port, Port]]:
-    """Return each output port with exception flags, together with the port of the result that the flags describe."""
+    """Return each output port with exception flags, with the port of the result that the flags describe."""
     flags = [port for port in unit.outputs if port.doc == FLAGS_PORT.doc]
     return list(zip(flags, results_of(unit), strict=False))
 
@@ -38,10 +38,10 @@ def _operand_of_lane(unit: Cast, result: Port) -> list[Port]:
     return [operands[names.index(result.name)]] if result.name in names else operands
 
 
+# In a unit with lanes, these are the operands of the same lane.
 operands_beside: Hook[[Port], list[Port]] = Hook(
     "operands of a result", {Cast: _operand_of_lane}, otherwise=lambda unit, result: operands_of(unit)
 )
-"""Return the operand ports of a result port. In a unit with lanes, these are the operands of the same lane."""
 
 
 def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
@@ -58,10 +58,7 @@ def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
 
 
 def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
-    """Decode the codes on a port. The numbers have the correct class (zero, subnormal, infinity or NaN).
-
-    The value of a bias port is ignored, because the exponent bias does not change the class.
-    """
+    # A bias port is ignored, because the exponent bias does not change the class.
     values = np.empty(len(codes), dtype=np.float64)
     for fmt, here in formats_on(port, inputs):
         mask = fmt.dtype.type((1 << fmt.bits) - 1)
@@ -70,15 +67,11 @@ def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
 
 
 def is_nan(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
-    """Return a mask (n,) of the operations whose code on the port is NaN."""
     return np.isnan(numbers(port, codes, inputs))
 
 
 def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
-    """Return a mask (n,) of the operations whose code on the port is a signalling NaN.
-
-    A NaN is signalling if its first fraction bit is clear and its format has more than one NaN.
-    """
+    # A NaN is signalling if its first fraction bit is clear and its format has more than one NaN.
     signalling = np.zeros(len(codes), dtype=np.bool_)
     for fmt, here in formats_on(port, inputs):
         if isinstance(fmt, FixedFormat) and fmt.has_inf and fmt.fraction_bits > 1:
@@ -88,7 +81,7 @@ def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
 
 
 def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return two arrays (n,): the smallest normal number and the largest number in the format of each operation."""
+    """Return the smallest normal number and the largest number in the format of each operation, as arrays (n,)."""
     size = len(next(iter(inputs.values())))
     smallest, largest = np.zeros(size), np.zeros(size)
     for fmt, here in formats_on(port, inputs):
@@ -97,10 +90,7 @@ def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def coded(port: Port, inputs: Columns, code_of: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return `code_of(format)` for the format of each operation.
-
-    Returns the codes (n,), and a mask (n,) of the operations for which `code_of` does not return None.
-    """
+    """Return `code_of(format)` for the format of each operation, and a mask (n,) of the results other than None."""
     size = len(next(iter(inputs.values())))
     codes, there = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
     for fmt, here in formats_on(port, inputs):

@@ -16,9 +16,9 @@ _WORDS = ("zero", "subnormal", "normal", "infinity", "NaN")
 
 @dataclass(frozen=True)
 class Cluster:
-    """Group of wrong operations whose operands and expected results have the same number classes (such as NaN).
+    """Group of wrong operations whose operands and expected results have the same classes, such as NaN.
 
-    `simplest` is the index of an example: the operation whose operands have the fewest bits set to 1.
+    `simplest` is the index of the operation whose operands have the fewest bits set to 1.
     """
 
     says: str
@@ -27,9 +27,9 @@ class Cluster:
 
 
 def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
-    """Group wrong operations by number classes, largest group first. `unexplained` is a mask of these operations.
+    """Group wrong operations by the number classes of their operands, largest group first.
 
-    An operand that never changes is not part of a group's description.
+    `unexplained` is a mask of these operations. An operand that never changes is not part of a group's description.
     """
     chosen = np.flatnonzero(unexplained)
     inputs = {name: np.asarray(column)[chosen] for name, column in made.inputs.items()}
@@ -51,7 +51,7 @@ def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
 
 
 def _classes(port: Port, codes: Any, inputs: Columns) -> Any:
-    """Return the number class of each code (0 for zero, 1 for subnormal, 2 for normal, 3 for infinity, 4 for NaN)."""
+    # 0 for zero, 1 for subnormal, 2 for normal, 3 for infinity, 4 for NaN.
     values = np.abs(numbers(port, codes, inputs))
     smallest, _ = limits(port, inputs)
     return np.select([np.isnan(values), np.isinf(values), values == 0, values < smallest], [4, 3, 0, 1], 2)

@@ -1,7 +1,6 @@
-"""Specifications of casts and decoding functions of Python libraries, and of sums in narrow formats.
+"""Specifications of casts and decoding functions of Python libraries, and of narrow sums.
 
-The specifications have ports and golden results, as specifications of hardware units do. A library function is
-therefore checked in the same way as a hardware unit.
+The specifications have ports and golden results, so that library functions are checked as hardware units are.
 """
 
 from __future__ import annotations
@@ -67,10 +66,9 @@ class Reading(Unit):
 class Narrowed(Unit):
     """Specification of a unit that adds products exactly, and rounds the sum once to at most 8 bits.
 
-    The specification describes FP8 multipliers and adders. The field `inner` is a unit that rounds the sum to odd, with
-    at least two more significand bits than the target format. A second rounding, to the target format, then gives the
-    correctly rounded sum (Boldo and Melquiond). The first rounding determines the invalid flag, and the second rounding
-    determines all other flags.
+    The unit `inner` rounds the sum to odd, with at least two more significand bits than the target format. A second
+    rounding then gives the correctly rounded sum (Boldo and Melquiond). The first rounding determines the invalid flag,
+    and the second rounding all other flags.
     """
 
     kind: ClassVar[str] = "narrowed"

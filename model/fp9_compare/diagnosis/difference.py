@@ -17,8 +17,8 @@ from fp9.units import Columns, Port, Results, Unit
 class Topic(IntEnum):
     """Part of a computation in which an implementation differs from its specification.
 
-    Several differences are applied in this order, such as FORMAT before ROUNDING. A combination has at most one
-    difference of each topic, but any number of FLAGS.
+    Several differences are applied in this order. A combination has at most one difference of each topic, but any
+    number of FLAGS.
     """
 
     SELECT = 0
@@ -51,9 +51,8 @@ def _same_results(unit: Unit, inputs: Columns, results: Results) -> Results:
 class Difference:
     """Possible difference of an implementation from its specification, such as another rounding mode.
 
-    `says` describes the difference to the user. Three functions model the difference: `spec` changes the specification,
-    `operands` changes the operands, and `results` changes the results. If `any_nan` is true, a NaN result with any NaN
-    code is correct where a NaN is expected.
+    `says` describes the difference to the user. The functions `spec`, `operands` and `results` change the
+    specification, the operands and the results. If `any_nan` is true, any NaN code is correct where a NaN is expected.
     """
 
     topic: Topic

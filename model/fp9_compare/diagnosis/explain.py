@@ -19,20 +19,19 @@ from fp9_compare.diagnosis.hypotheses import differences, flag_differences
 if TYPE_CHECKING:
     from numpy.typing import NDArray
 
+# Number of operations on which pairs of differences are tried.
 SAMPLE = 3_000
-"""Number of operations on which pairs of differences are tried."""
 SHOWN = 5
-"""Maximum number of unexplained operations that are listed."""
+# A larger number of differences could explain any results.
 MOST = 6
-"""Maximum number of differences in an explanation. A larger number of differences could explain any results."""
 
 
 @dataclass(frozen=True)
 class Explanation:
     """One difference from the specification that explains wrong results.
 
-    `explains` counts the wrong results that the difference explains. `contradicts` counts the correct results that the
-    difference would make wrong. Wrong results that an earlier explanation explains are not counted twice.
+    `explains` counts the wrong results that no earlier explanation explains. `contradicts` counts the correct results
+    that the difference would make wrong.
     """
 
     says: str
@@ -42,10 +41,9 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Explained:
-    """Explanations of the wrong results and flags of a unit, and the number of results left unexplained.
+    """Explanations of the wrong results and flags of a unit, and the number of unexplained results.
 
-    `clusters` groups the operations whose wrong results no difference explains. `first_unexplained` holds the indices
-    of a few of these operations as examples.
+    `clusters` groups the unexplained operations. `first_unexplained` holds the indices of a few of them.
     """
 
     explanations: tuple[Explanation, ...]
@@ -64,10 +62,9 @@ def explain(
 ) -> Explained:
     """Return the differences from the specification that explain the wrong results and the wrong flags.
 
-    If one difference explains all results, only this difference is returned. Otherwise pairs of differences are tried.
-    A further difference is added if it reduces the number of wrong results. `tried` are the differences to try. The
-    default is `differences`. If `any_nan` is true, a NaN result is correct even if its NaN code differs from the
-    expected NaN code. Flags outside `flag_bits` are ignored.
+    If one difference explains all results, only this difference is returned. Otherwise, differences are combined as
+    long as the number of wrong results drops. `tried` are the differences to try, by default `differences`. If
+    `any_nan` is true, any NaN code is correct for a NaN result. Flags outside `flag_bits` are ignored.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)
@@ -117,10 +114,6 @@ class _Case:
         self._known: dict[tuple[Difference, ...], NDArray[np.bool_]] = {}
 
     def wrong(self, composition: Sequence[Difference]) -> NDArray[np.bool_]:
-        """Apply differences to the specification, and return a mask (n,) of the results that are still wrong.
-
-        Raises ValueError if the differences cannot be combined.
-        """
         key = tuple(composition)
         if key not in self._known:
             self._known[key] = self._compared(key)
@@ -147,10 +140,7 @@ class _Case:
         return {name: mask for name, mask in self.made.care.items() if not mask.any()}
 
     def sample(self) -> _Case:
-        """Return a random sample of the operations that contains both wrong and correct results.
-
-        If the hardware unit has state, return the first operations instead, because their order matters.
-        """
+        # A unit with state keeps its first operations, because their order matters.
         made = self.made
         if len(made) <= SAMPLE:
             return self
@@ -170,20 +160,12 @@ class _Case:
         return _Case(part, answers, self.results, self.any_nan)
 
     def explains_any(self, difference: Difference) -> bool:
-        """Return whether the difference from the specification, applied alone, explains at least one mismatch.
-
-        The difference may make correct results wrong.
-        """
         try:
             return bool((self.wrong(()) & ~self.wrong((difference,))).any())
         except ValueError:
             return False
 
     def count(self, composition: Sequence[Difference]) -> int:
-        """Apply differences to the specification, and return the number of results that are still wrong.
-
-        If the differences cannot be combined, return a number larger than the number of results.
-        """
         try:
             return int(self.wrong(composition).sum())
         except ValueError:
@@ -191,12 +173,8 @@ class _Case:
 
 
 def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[Difference, ...]:
-    """Return the differences from the specification that leave the fewest results unexplained.
-
-    Among equally good sets of differences, the smallest set is returned.
-
-    If several differences alone explain all results, return the difference that leaves the fewest wrong flags.
-    """
+    # Among equally good sets of differences, the smallest wins. Among single differences that explain all results, the
+    # one with the fewest wrong flags wins.
     if not whole.wrong(()).any():
         return ()
     sample = whole.sample()
@@ -213,10 +191,10 @@ def _search(whole: _Case, tried: tuple[Difference, ...], flags: _Case) -> tuple[
     return _pruned(whole, chosen)
 
 
+# Beam width: the number of sets of differences that the search extends.
 _BEAM = 4
-"""Beam width: the number of sets of differences that the search extends."""
+# Number of differences that are tried in pairs, namely the differences that explain most results alone.
 _PAIRED = 30
-"""Number of differences that are tried in pairs, namely the differences that explain most results alone."""
 
 
 def _forward(case: _Case, start: tuple[Difference, ...], tried: tuple[Difference, ...]) -> tuple[Difference, ...]:
@@ -242,10 +220,7 @@ def _pruned(case: _Case, composition: tuple[Difference, ...]) -> tuple[Differenc
 def _account(
     case: _Case, composition: tuple[Difference, ...], start: tuple[Difference, ...] = ()
 ) -> tuple[list[Explanation], NDArray[np.bool_]]:
-    """Return an explanation for each difference, and a mask (n,) of the results that stay unexplained.
-
-    Results that an earlier difference explains are not counted twice.
-    """
+    # Results that an earlier difference explains are not counted twice.
     explanations = []
     before = case.wrong(start)
     for end in range(len(start) + 1, len(composition) + 1):

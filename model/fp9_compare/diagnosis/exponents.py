@@ -1,8 +1,4 @@
-"""Ways in which an implementation may compute a wrong exponent field.
-
-For example, an implementation may ignore a carry from the rounding. An implementation may also return zero for every
-result whose exponent field is 0.
-"""
+"""Ways in which an implementation may compute a wrong exponent field."""
 
 from __future__ import annotations
 
@@ -19,12 +15,12 @@ from fp9_compare.diagnosis.classes import formats_on, results_of
 from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import targets_of, with_rounding, with_targets
 
+# With these extra exponent bits, no result of the test suites overflows or is subnormal.
 _FURTHER_EXPONENTS = 2
-"""Number of extra exponent bits. With these bits, no result of the test suites overflows or is subnormal."""
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield ways in which the exponent field of a result may be wrong."""
+    """Yield ways in which the exponent field of a result may be wrong, such as a lost carry from rounding."""
     targets = targets_of(unit)
     if not targets or not all(isinstance(fmt, FixedFormat) for fmt in targets):
         return
@@ -55,11 +51,7 @@ def _zero_at_zero(signed: bool) -> Callable[[Unit, Columns, Results], Results]:
 
 
 def _wrapped(carries: bool) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that computes a unit's results with an exponent that wraps around on overflow.
-
-    If `carries` is false, a carry from the rounding does not increment the exponent.
-    """
-
+    # If `carries` is false, a carry from the rounding does not increment the exponent.
     def changed(unit: Any, inputs: Columns, results: Results) -> Results:
         wide = {fmt: widened(fmt) for fmt in targets_of(unit)}
         columns = {port.name: inputs[port.name] for port in unit.inputs}
@@ -91,7 +83,6 @@ def widened(fmt: Format) -> FixedFormat:
 
 
 def _narrowed(fmt: Format, wide: FixedFormat, codes: Any, exponents: Any) -> Any:
-    """Convert codes of the format `wide` to the format `fmt` by dropping the high exponent bits."""
     assert isinstance(fmt, FixedFormat), "the caller has checked it"
     field = exponents >> fmt.fraction_bits & ((1 << wide.exponent_bits) - 1)
     kept = field - (wide.bias - fmt.bias) & ((1 << fmt.exponent_bits) - 1)

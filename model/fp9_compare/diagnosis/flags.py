@@ -28,7 +28,7 @@ _RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
 
 @dataclass(frozen=True)
 class Operation:
-    """Arrays that hold, for every operation, the operands, the result, the flags and the limits of the format."""
+    """Operands, result, flags and limits of the format for each operation, as arrays."""
 
     unit: Unit
     port: Port
@@ -54,7 +54,6 @@ class Situation:
 
 
 def _lifted(op: Operation) -> Any:
-    """Return a mask of the exact results below the normal range that round to the smallest normal number."""
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     cut = with_rounding(op.unit, Rounding.RTZ)
@@ -67,6 +66,7 @@ def _at_smallest_normal(op: Operation) -> Any:
     return (np.abs(op.result) == op.smallest_normal) & op.raised(Flags.INEXACT)
 
 
+# Standards interpret these situations differently. The narrowest class of operations comes first.
 SITUATIONS = (
     Situation(
         "for results that rounding raises to the smallest normal number (tininess before rounding)",
@@ -91,7 +91,6 @@ SITUATIONS = (
     Situation("for NaN results", lambda op: np.isnan(op.result)),
     Situation("ever", lambda op: np.ones(len(op.result), dtype=np.bool_)),
 )
-"""Situations that standards interpret differently, from the narrowest to the widest class of operations."""
 
 
 def _tiny(op: Operation) -> Any:
@@ -100,11 +99,7 @@ def _tiny(op: Operation) -> Any:
 
 
 def _vanishes(op: Operation) -> Any:
-    """Return a mask of the operations whose exact result is nonzero but rounds to zero.
-
-    Round to odd never turns a nonzero number into zero. The operations are therefore computed again with round to odd,
-    which shows whether the exact result is zero.
-    """
+    # Round to odd never turns a nonzero number into zero, and thus shows whether the exact result is zero.
     if not rounded_at_once(op.unit):
         return np.zeros(len(op.result), dtype=np.bool_)
     odd = with_rounding(op.unit, Rounding.RTO)
@@ -113,11 +108,8 @@ def _vanishes(op: Operation) -> Any:
 
 
 def _invalid_beside_nan(op: Operation) -> Any:
-    """Return a mask of the operations that multiply zero by infinity and also have a NaN operand.
-
-    IEEE 754-2019, 7.2 (c) lets an implementation choose whether a fused multiply-add of (0, infinity, NaN) raises the
-    invalid flag.
-    """
+    # IEEE 754-2019, 7.2 (c) lets an implementation choose whether a fused multiply-add of (0, infinity, NaN) raises the
+    # invalid flag.
     unit = stateless_sum_of(op.unit)
     if unit is None:
         return np.zeros(len(op.result), dtype=np.bool_)
@@ -153,11 +145,7 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences in the flags: a flag is wrongly raised, or wrongly not raised.
-
-    The function tries each flag for each class of operations, such as operations with NaN operands. A last possible
-    difference is the reverse order of the flag bits.
-    """
+    """Yield possible differences in the flags: a flag is wrongly raised, or wrongly not raised."""
     if not flag_ports(unit):
         return
     for situation in SITUATIONS:

@@ -16,10 +16,7 @@ _OTHER_BIASES = (-2, -1, 1, 2)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences: another number format, or a format-select input with the inverse meaning.
-
-    The other number format has the same width.
-    """
+    """Yield possible differences: another format of equal width, or an inverted format-select input."""
     for fmt in formats_of(unit):
         for other in alike(fmt):
             yield Difference(Topic.FORMAT, in_words(fmt, other), functools.partial(with_format, old=fmt, new=other))
@@ -39,8 +36,7 @@ def _exchanged(name: str, unit: Unit, inputs: Columns) -> dict[str, Any]:
 def alike(fmt: Format) -> Iterator[Format]:
     """Yield number formats of the same width that a designer may have implemented by mistake.
 
-    Known formats come first, then variants of the expected format `fmt` with one property changed. Formats that decode
-    all codes in the same way are yielded only once.
+    Known formats come first, then variants of the expected format with one property changed.
     """
     seen = {_facts(fmt)}
     for other in (*_catalogue(fmt), *_one_fact_changed(fmt)):

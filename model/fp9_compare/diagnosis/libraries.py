@@ -23,10 +23,7 @@ from fp9_compare.diagnosis.software import Answer, Function, check_cast, check_d
 
 @dataclass(frozen=True)
 class Row:
-    """Function of a Python library.
-
-    `direction` is "cast" or "decode". For a cast, `source` is the format of the input numbers.
-    """
+    """Cast or decoding function of a Python library, with the format of a cast's input numbers in `source`."""
 
     library: str
     name: str
@@ -36,7 +33,6 @@ class Row:
     function: Function
 
     def check(self) -> Answer:
-        """Check the library function against fp9, and return the result of the check."""
         if self.direction == "decode":
             return check_decode(self.function, self.format)
         return check_cast(self.function, self.format, self.source)
@@ -143,10 +139,7 @@ _ONNX = {
 
 
 def _onnx() -> Iterator[Row]:
-    """Yield casts by ONNX's reference evaluator.
-
-    The option `saturate` of ONNX's Cast operator applies only to 8-bit types.
-    """
+    # The option `saturate` of ONNX's Cast operator applies only to 8-bit types.
     onnx = importlib.import_module("onnx")
     types = {"fp32": onnx.TensorProto.FLOAT, "fp16": onnx.TensorProto.FLOAT16, "bf16": onnx.TensorProto.BFLOAT16}
     for name, ours in _ONNX.items():
@@ -179,10 +172,7 @@ _QUANTIZATIONS = ("TIES_EVEN", "TIES_AWAY", "TO_ZERO", "TO_POS", "TO_NEG")
 
 
 def _apytypes() -> Iterator[Row]:
-    """Yield the casts of APyTypes from FP32, one for each format and each rounding mode that fp9 also has.
-
-    APyTypes has only formats in the style of IEEE 754.
-    """
+    # APyTypes has only formats in the style of IEEE 754.
     apytypes = importlib.import_module("apytypes")
     for alias in _APYTYPES:
         fmt = fixed_format(alias)
@@ -211,7 +201,6 @@ LIBRARIES: dict[str, Callable[[], Iterator[Row]]] = {
     "apytypes": _apytypes,
     "onnx": _onnx,
 }
-"""Dictionary from each supported library to a function that yields its casts and decoding functions."""
 
 
 def rows(library: str) -> list[Row]:
@@ -232,5 +221,4 @@ def installed() -> list[str]:
 
 
 def version(library: str) -> str:
-    """Return the installed version of a library."""
     return importlib.metadata.version(library)

@@ -1,4 +1,4 @@
-"""Checks all installed libraries, and writes a record and a documentation page of the results.
+"""Check of all installed libraries, with a record and a documentation page of the results.
 
 The command `python -m fp9_compare.diagnosis.libraries_page records/third-party/libraries.json` writes the record.
 """
@@ -20,8 +20,8 @@ from fp9_compare.diagnosis.software import Answer
 RECORD = "libraries.json"
 """File name of the record, in the folder `records/third-party`."""
 
+# Behaviour of one library function, which is a row of the page.
 Record = dict[str, Any]
-"""Behaviour of one library function, which is a row of the page."""
 
 _HEAD = """\
 # Casts and decodings of libraries
@@ -41,10 +41,7 @@ installed versions.
 
 
 def records_of(answers: dict[str, list[tuple[Row, Answer]]]) -> list[Record]:
-    """Convert the results of the checks to records, one for each behaviour of a library function.
-
-    One record lists all source formats for which the library function behaves in the same way.
-    """
+    """Convert the results of the checks to records, one for each behaviour of a library function."""
     alike: dict[tuple[str, str, str, str, str], list[tuple[str, Answer]]] = {}
     for name, rows in answers.items():
         for row, answer in rows:

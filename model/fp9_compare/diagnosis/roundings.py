@@ -20,10 +20,7 @@ DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences in the scaling rule, the rounding mode and the overflow policy.
-
-    Double rounding is tried last.
-    """
+    """Yield possible differences in the scaling rule, the rounding mode and the overflow policy."""
     yield from _rules(unit)
     yield from _roundings(unit)
     yield from _overflows(unit)
@@ -77,7 +74,7 @@ def _name(fmt: Format) -> str:
 
 
 def beyond(fmt: Format) -> str:
-    """Return the word "infinity" or "NaN", which describes the result of an overflow in the given format."""
+    # The result of an overflow in the given format, in words.
     return "infinity" if fmt.has_inf else "NaN"
 
 
@@ -91,7 +88,6 @@ _OVERFLOW_WORDS: dict[Overflow, Callable[[Unit], str]] = {
 
 
 def _rounded_twice(unit: Cast | Conversion) -> Iterator[Difference]:
-    """Yield possible double roundings: the cast first rounds to FP16 or BF16, and then to the target format."""
     if any(mode.reads_source for mode in roundings_of(unit)):
         return
     for name in ("fp16", "bf16"):

@@ -19,19 +19,18 @@ from fp9.vectors.sets import VectorSet, from_inputs
 from fp9_compare.diagnosis.conversions import Conversion, Reading
 from fp9_compare.diagnosis.explain import Explained, explain
 
+# A decoding from codes to numbers, or a cast from numbers to codes or rounded numbers.
 Function = Callable[[Any], Any]
-"""Function of a library: a decoding from codes to numbers, or a cast from numbers to codes or rounded numbers."""
 
 SHOWN = 5
-"""Maximum number of differing results that are shown."""
 _PER_EXPONENT = 64
 
 
 @dataclass(frozen=True)
 class Answer:
-    """Result of comparing a library function with its specification.
+    """Result of comparing a library function with its specification, which `base` describes.
 
-    `base` describes the specification. `first` describes the first few wrong results of the library function.
+    `first` describes the first few wrong results of the library function.
     """
 
     direction: str
@@ -44,17 +43,15 @@ class Answer:
 
     @property
     def says(self) -> str:
-        """Return the behaviour of the library function in one sentence."""
         return "; ".join((self.base, *(each.says for each in self.explained.explanations)))
 
 
 def check_cast(function: Function, target: Format, source: str = "fp32", overflow: Overflow | None = None) -> Answer:
     """Check a library's cast, and return a description of its behaviour.
 
-    `source` names the input format. If the input is FP16 or BF16, all numbers are checked. If the input is FP32, a
-    stratified sample is checked. `overflow` is the expected overflow policy. By default, the function tries several
-    policies, and uses the policy that explains most results. Raises ValueError if the library returns neither codes nor
-    numbers of the format.
+    `source` names the input format: all FP16 or BF16 numbers are checked, or a stratified sample of FP32. Without an
+    expected overflow policy, the policy that explains most results is used. Raises ValueError if the library returns
+    neither codes nor numbers of the format.
     """
     fmt = fixed_format(source)
     codes = _strata(target) if fmt.bits > 16 else np.arange(1 << fmt.bits, dtype=fmt.dtype)
@@ -123,7 +120,7 @@ def _first(made: VectorSet, given: NDArray[Any], any_nan: bool) -> Iterator[str]
 
 
 def _codes_of(results: Any, target: Format) -> NDArray[Any]:
-    """Return a cast's results as codes. Integers are already codes. Numbers must be rounded to the format."""
+    # Integers are already codes. Numbers must be rounded to the format.
     array = np.asarray(stored_codes(results, target))
     if array.dtype.kind in "iu":
         if array.size and not -(1 << target.bits - 1) <= int(array.min()) <= int(array.max()) < 1 << target.bits:
@@ -136,11 +133,8 @@ def _codes_of(results: Any, target: Format) -> NDArray[Any]:
 
 
 def _strata(target: Format) -> NDArray[np.uint32]:
-    """Return input numbers that test a cast from FP32, as bit patterns.
-
-    The inputs include all numbers of the format, the midpoints between them, the overflow threshold, and FP32 numbers
-    close to these. The inputs also include zeros, infinities, NaN, and random FP32 numbers of every exponent and sign.
-    """
+    # All numbers of the format, the midpoints between them, the overflow threshold, FP32 numbers close to these,
+    # specials, and random FP32 numbers of every exponent and sign.
     magnitudes = np.array(sorted({abs(float(x)) for x in _numbers(target)}))
     middles = (magnitudes[1:] + magnitudes[:-1]) / 2
     top = magnitudes[-1]

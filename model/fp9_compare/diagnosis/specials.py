@@ -43,10 +43,6 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def _flushed(port: Port, codes: Any, inputs: Columns, signed: bool = True) -> Any:
-    """Replace every subnormal number by zero.
-
-    If `signed` is true, a negative subnormal number becomes -0, otherwise +0.
-    """
     left = np.array(codes)
     values = np.abs(numbers(port, codes, inputs))
     for fmt, here in formats_on(port, inputs):
@@ -69,7 +65,7 @@ def _flushed_operands(unit: Unit, inputs: Columns) -> Columns:
 
 
 def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
-    """Replace a result by zero if the exact result is below the normal range, before any rounding."""
+    # A result is zero if the exact result is below the normal range, before any rounding.
     given = {port.name: inputs[port.name] for port in with_rounding(unit, Rounding.RTZ).inputs}
     cut = evaluate(with_rounding(unit, Rounding.RTZ), given)
     changed: Results = {}
@@ -81,7 +77,7 @@ def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
 
 
 def _flushed_unbounded(unit: Any, inputs: Columns, results: Results) -> Results:
-    """Replace a result by zero if it is below the normal range when rounded with an unbounded exponent."""
+    # A result is zero if it is below the normal range when rounded with an unbounded exponent.
     wide = {fmt: widened(fmt) for fmt in targets_of(unit)}
     unbounded = evaluate(with_targets(unit, wide), {port.name: inputs[port.name] for port in unit.inputs})
     changed: Results = {}
@@ -155,11 +151,8 @@ def _instead(
     negative: Callable[[Unit, Port, Columns, Results], Any],
     code_of: Callable[[Format, bool], int | None],
 ) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that replaces some results of a unit by another code. `where` selects these results.
-
-    `code_of` returns the other code for a format and a sign. `negative` returns the sign of each result.
-    """
-
+    # `where` selects results, `code_of` returns the other code for a format and a sign, and `negative` returns the sign
+    # of each result.
     def changed(unit: Unit, inputs: Columns, results: Results) -> Results:
         given: Results = {}
         for port in results_of(unit):
@@ -188,7 +181,6 @@ def _result_is(test: Callable[[Any], Any]) -> Callable[[Unit, Port, Columns, Res
 
 
 def _zero_beside_special(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """Return a mask of the operations with a zero factor and an infinite or NaN factor."""
     factors = [p for p in operands_beside(unit, port) if not p.name.startswith("c")]
     values = np.stack([numbers(p, inputs[p.name], inputs) for p in factors])
     return (values == 0).any(axis=0) & ~np.isfinite(values).all(axis=0)
@@ -203,7 +195,6 @@ def _always(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
 
 
 def _operand_sign(unit: Unit, port: Port, inputs: Columns, results: Results) -> Any:
-    """Return the XOR of the signs of all operands, NaN operands included."""
     signs = [np.signbit(numbers(p, inputs[p.name], inputs)) for p in operands_beside(unit, port)]
     return np.logical_xor.reduce(signs)
 
@@ -272,16 +263,11 @@ def _signed_zero(fmt: Format, negative: bool) -> int | None:
     return fmt.code_of(Fraction(0), negative) if fmt.has_zero else None
 
 
+# Largest number of NaN codes of one sign for which every code is tried.
 MOST_NANS = 4
-"""Largest number of NaN codes for which every code is tried. The codes are counted for one sign."""
 
 
 def _other_codes(fmt: Format, nan: Callable[[Unit, Port, Columns, Results], Any]) -> Iterator[Difference]:
-    """Yield possible differences: the unit returns another NaN code than expected.
-
-    For a format of at most 8 bits, all NaN codes are tried. For a wider format, only the NaN code with all fraction
-    bits set is tried.
-    """
     if not isinstance(fmt, FixedFormat) or fmt.nan_code(False) is None:
         return
     if fmt.bits <= 8:

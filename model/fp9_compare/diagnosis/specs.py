@@ -16,18 +16,12 @@ from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 
 
 def replaced(unit: Any, **fields: Any) -> Any:
-    """Return a copy of a unit specification with changed field values.
-
-    Raises ValueError for invalid field values.
-    """
+    """Return a copy of a unit specification with changed field values."""
     return dataclasses.replace(unit, **fields)
 
 
 def custom(engine: Engine, **fields: Any) -> Engine:
-    """Return a copy of an accumulator model with changed field values. The name of the copy is "custom".
-
-    Raises ValueError for field values that are invalid in an accumulator model.
-    """
+    """Return a copy of an accumulator model with changed field values, and with the name "custom"."""
     return engine.changed(name="custom", **fields)
 
 
@@ -72,7 +66,7 @@ with_targets: Hook[[Mapping[Format, Format]], Any] = Hook(
     },
     every_kind=False,
 )
-"""Return a copy of a specification whose results have other formats. Raises ValueError for other kinds of units."""
+"""Return a copy of a specification whose results have other formats."""
 
 
 # --- roundings, overflow and engine -----------------------------------------------------------------------------------
@@ -92,7 +86,7 @@ roundings_of: Hook[[], tuple[Rounding, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""Return the rounding modes that a unit offers. The tuple is empty for a unit that does not round."""
+"""Return the rounding modes that a unit offers, or () for a unit that does not round."""
 
 
 def _policy(unit: Any, **fields: Any) -> Any:
@@ -115,7 +109,7 @@ with_rounding: Hook[[Rounding], Any] = Hook(
     },
     every_kind=False,
 )
-"""Return a copy of a unit with one fixed rounding mode. Raises ValueError if the unit does not support it."""
+"""Return a copy of a unit with one fixed rounding mode."""
 
 
 def with_block(unit: Quantiser, **fields: Any) -> Quantiser:
@@ -136,7 +130,7 @@ overflows_of: Hook[[], tuple[Overflow, ...]] = Hook(
     },
     otherwise=lambda unit: (),
 )
-"""Return the overflow policies that a unit offers. The tuple is empty for a unit that cannot overflow."""
+"""Return the overflow policies that a unit offers, or () for a unit that cannot overflow."""
 
 
 with_overflow: Hook[[Overflow], Any] = Hook(
@@ -152,7 +146,7 @@ with_overflow: Hook[[Overflow], Any] = Hook(
     },
     every_kind=False,
 )
-"""Return a copy of a unit with one fixed overflow policy. Raises ValueError if the unit does not support it."""
+"""Return a copy of a unit with one fixed overflow policy."""
 
 
 engine_of: Hook[[], Engine | None] = Hook(
@@ -163,14 +157,11 @@ engine_of: Hook[[], Engine | None] = Hook(
     },
     otherwise=lambda unit: None,
 )
-"""Return the accumulator engine that computes a unit's sums, or None if the unit has no engine."""
+"""Return the accumulator model that computes a unit's sums, or None."""
 
 
 def with_engine(unit: Any, **fields: Any) -> Any:
-    """Return a copy of a unit specification whose accumulator model has changed field values.
-
-    Raises ValueError for field values that are invalid in an accumulator model.
-    """
+    """Return a copy of a unit specification whose accumulator model has changed field values."""
     return replaced(unit, engine=custom(unit.engine, **fields))
 
 

@@ -22,17 +22,14 @@ from fp9_compare.diagnosis.conversions import Narrowed
 from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.specs import engine_of, replaced, with_engine
 
+# Offsets from the correct window width that are tried.
 _WINDOW_STEPS = (-3, -2, -1, 1, 2, 3)
-"""Offsets from the correct window width that are tried."""
+# Numbers of window bits below the result's last bit that are tried if the specification adds exactly.
 _GUARD_BITS = range(0, 5)
-"""Numbers of window bits below the result's last bit that are tried if the specification adds exactly."""
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield ways to add that a unit may use by mistake, such as a narrower window or another order.
-
-    Other orders of addition are not tried for units that keep a running sum.
-    """
+    """Yield ways to add that a unit may use by mistake, such as a narrower window or another order."""
     yield from early(unit)
     engine = engine_of(unit)
     if engine is None:
@@ -99,13 +96,11 @@ def _orders(unit: Dot) -> Iterator[Difference]:
         yield Difference(Topic.SUM, words, results=_in_steps(order))
 
 
+# Returns a * b + c, rounded, for float64 arrays, and records the flags of all steps.
 Step = Callable[[Any, Any, Any], Any]
-"""Function that returns a * b + c, rounded, for float64 arrays. The function records the flags of all steps."""
 
 
 def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Columns, Results], Results]:
-    """Return a function that computes a unit's results with another order of addition."""
-
     def results(unit: Any, inputs: Columns, golden: Results) -> Results:
         plain = unit.engine.changed("step", products=1, chunk=None, promotion=None, interleave=None, **_EXACT)
         engine = EngineKernel(plain)
@@ -129,10 +124,7 @@ def _in_steps(order: Callable[[Step, Any, Any, Any], Any]) -> Callable[[Unit, Co
 
 
 def _rounded(step: Step, a: Any, b: Any) -> Any:
-    """Return the rounded product of a and b.
-
-    The product is computed as a * b + (-0), because adding -0 preserves the sign of a zero product.
-    """
+    # Adding -0 preserves the sign of a zero product.
     return step(a, b, np.full(len(a), -0.0))
 
 
@@ -168,10 +160,7 @@ def _tree(step: Step, a: Any, b: Any, c: Any) -> Any:
 
 
 def _too_early(unit: Narrowed) -> Iterator[Difference]:
-    """Yield differences of a wrong adder, which rounds the sum before normalisation.
-
-    The wrong adder rounds at the last significand bit of the larger operand.
-    """
+    # A wrong adder rounds the sum before normalisation, at the last significand bit of the larger operand.
     if unit.inner.products == 1 or not isinstance(unit.target, FixedFormat):
         return
     says = "it rounds at the last place of the larger operand, before it normalises the sum"
@@ -189,11 +178,8 @@ early: Hook[[], Iterator[Difference]] = Hook(
 
 
 def _rounded_early(guard: int | None, unit: Narrowed, inputs: Columns, golden: Results) -> Results:
-    """Return the sums of a wrong adder, which rounds at the last significand bit of the largest operand.
-
-    Before the addition, the wrong adder truncates each operand `guard` bits below the rounding position. If `guard` is
-    None, the operands are not truncated.
-    """
+    # Before the addition, the wrong adder truncates each operand `guard` bits below the rounding position, unless
+    # `guard` is None.
     a, b = factor_values(unit.inner, inputs)
     terms = np.column_stack([a * b, decode_to(inputs["c"], unit.inner.engine.output, np.float64)])
     sound = np.isfinite(terms).all(axis=1)

@@ -21,10 +21,8 @@ Ask = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
 class Box:
     """Implementation whose accumulator is to be identified.
 
-    The function `ask` takes codes and returns codes of the result's format.
-
-    If `values` is true, `ask` takes and returns float32 numbers instead of codes. All NaN results then count as equal.
-    `calls` counts the sums that the implementation has computed.
+    The function `ask` takes and returns codes or, if `values` is true, float32 numbers with all NaN results equal.
+    `calls` counts the computed sums.
     """
 
     name: str
@@ -40,7 +38,7 @@ class Box:
     def answers(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[np.float64]) -> NDArray[np.uint64]:
         """Let the implementation compute n dot products of codes a and b (n, k), plus numbers c (n,).
 
-        Return the results (n,) as integer patterns. Raises ValueError if the implementation fails, or does not return n
+        The results (n,) are integer patterns. Raises ValueError if the implementation fails, or does not return n
         results.
         """
         io = self.interface

@@ -1,7 +1,6 @@
 """Possible values of each parameter of an accumulator model.
 
-A field of an accumulator model is an enumeration member, a truth value, a format, an integer or None. The search tries
-all values of the field's type, and the values that occur in the accumulator presets. Invalid values are left out.
+The search tries all values of the parameter's type, and the values that occur in the accumulator presets.
 """
 
 from __future__ import annotations
@@ -22,11 +21,10 @@ from fp9.sums.operands import bit_range
 from fp9_compare.identify.interface import Interface
 
 NAME = "fitted"
-"""Name of accumulator models that are not presets."""
 
 _MOST_RESETS = 2
+# Number of refused values in a row after which no other field is changed to make a value valid.
 _MOST_REFUSED = 6
-"""Number of refused values in a row after which no other field is changed to make a value valid."""
 
 
 @dataclass(frozen=True)
@@ -48,7 +46,7 @@ def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field
 
 @functools.lru_cache(maxsize=512)
 def _taken(name: str, values: tuple[Any, ...]) -> tuple[Any, ...]:
-    """Return the field values that are valid in at least one accumulator model: the default or a preset."""
+    # Values that are valid in at least one accumulator model: the default or a preset.
     parameter = PARAMETERS[name]
     users = [Engine(), *(preset for preset in ENGINES.values() if parameter.of(preset) != parameter.default)]
     return tuple(value for value in values if any(with_values(user, {name: value}) is not None for user in users))
@@ -63,7 +61,6 @@ def _values(parameter: Parameter, interface: Interface, codes: tuple[int, ...]) 
 
 
 def _holds_codes(name: str, interface: Interface, codes: tuple[int, ...]) -> bool:
-    """Return whether a field of the accumulator model holds codes of the result format."""
     plain = Engine(NAME, Result(interface.output))
     return bool(codes) and with_values(plain, {name: codes[0]}) is not None and with_values(plain, {name: 1}) is None
 
@@ -80,8 +77,8 @@ def _of_type(kind: type, interface: Interface) -> Sequence[Any]:
     return (interface.output,) if issubclass(kind, FixedFormat) else ()
 
 
+# Largest width of a window or sum in hardware, in bits.
 _WIDEST = 64
-"""Largest width of a window or sum in hardware, in bits."""
 
 
 def _lowest(interface: Interface) -> int:
@@ -92,7 +89,7 @@ def _lowest(interface: Interface) -> int:
 def is_possible(engine: Engine, interface: Interface) -> bool:
     """Return whether a hardware unit with the given interface can have the given accumulator model.
 
-    The accumulator model must have the interface's result format, and must not round stochastically.
+    The model must have the interface's result format, and must not round stochastically.
     """
     return engine.addend_format == interface.output and not engine.result.rounding.needs_bits
 
@@ -105,8 +102,7 @@ def presets(interface: Interface) -> list[Engine]:
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
     """Yield one copy of the accumulator model for each possible new value of the given field.
 
-    A new value may be invalid together with the values of other fields. The other fields are then changed too. After
-    several invalid values in a row, the function skips invalid values instead.
+    If a new value is invalid together with the values of other fields, the other fields are changed, too.
     """
     refused = 0
     for value in field.values:
@@ -124,11 +120,8 @@ def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engi
 
 @functools.lru_cache(maxsize=1 << 14)
 def _with(engine: Engine, name: str, value: Any, interface: Interface) -> tuple[Engine, ...]:
-    """Return copies of the accumulator model with a new value in one field.
-
-    If the new value is invalid, as few other fields as possible are reset to their defaults. If several choices of
-    other fields make the new value valid, all resulting accumulator models are returned.
-    """
+    # If the new value is invalid, as few other fields as possible are reset to their defaults, in every way that makes
+    # it valid.
     return tuple(_suited(engine, {name: value}, interface))
 
 
@@ -148,7 +141,6 @@ def _suited(engine: Engine, values: dict[str, Any], interface: Interface) -> Ite
 
 
 def _repaired(engine: Engine, values: dict[str, Any], other: str, interface: Interface) -> Iterator[Engine]:
-    """Set the given field values. Yield models that are valid after a change of the integer field `other`."""
     own = PARAMETERS[other].of(engine)
     if not is_whole(own) or not 1 <= own <= _WIDEST:
         return
@@ -163,15 +155,12 @@ _FARTHEST = 24
 
 
 def made(values: dict[str, Any]) -> Engine | None:
-    """Return an accumulator model with the given field values and defaults elsewhere.
-
-    Return None if a value is refused.
-    """
+    """Return an accumulator model with the given field values, or None if a value is refused."""
     return with_values(Engine(), values)
 
 
 def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
-    """Return a copy of the accumulator model with changed field values. Return None if a value is refused."""
+    """Return a copy of the accumulator model with changed field values, or None if a value is refused."""
     try:
         return engine.changed(name=NAME, **values)
     except (ValueError, TypeError):
@@ -181,8 +170,8 @@ def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
 def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iterator[Engine]:
     """Yield accumulator models that differ from the given model in one field.
 
-    Other fields change only if the new value is invalid otherwise. For a field with many possible integers, the
-    function tries the integers near the present value, and a sparse sample of the others.
+    Other fields change only if the new value is invalid otherwise. Of many integers, the function tries those near the
+    present value, and a sparse sample of the others.
     """
     for field in choices:
         values = dict.fromkeys([*sparse(field.values), *beside(field, engine).values])
@@ -197,11 +186,7 @@ def beside(field: Field, engine: Engine) -> Field:
 
 
 def sparse(values: Sequence[Any]) -> list[Any]:
-    """Return a sample of the possible values of an accumulator model's field.
-
-    If there are many integers, the sample contains small integers, powers of two, and some integers between powers of
-    two.
-    """
+    """Return a sample of field values, with small integers and powers of two among many integers."""
     whole = sorted(value for value in values if is_whole(value))
     if len(whole) <= _MANY:
         return list(values)
@@ -211,7 +196,6 @@ def sparse(values: Sequence[Any]) -> list[Any]:
 
 
 def between(values: Sequence[Any], best: Any) -> list[Any]:
-    """Return the integers between `best` and its two neighbours in the sparse sample of field values."""
     if not is_whole(best):
         return []
     kept = sorted(value for value in sparse(values) if is_whole(value))
@@ -225,20 +209,16 @@ _BESIDE = 4
 
 
 def is_whole(value: object) -> bool:
-    """Return whether a value is an integer, but not a bool."""
     return isinstance(value, int) and not isinstance(value, bool)
 
 
 def differences(engine: Engine, other: Engine) -> dict[str, Any]:
-    """Return the fields in which two accumulator models differ, and the values of these fields in `other`."""
+    """Return the fields in which two accumulator models differ, with the values of the second model."""
     return {name: each.of(other) for name, each in PARAMETERS.items() if each.of(engine) != each.of(other)}
 
 
 def named(engine: Engine) -> Engine:
-    """Return the accumulator model, renamed so that `fp9.engine` accepts the name: preset(field=value,...).
-
-    The preset in the name is the preset that needs the fewest changed fields.
-    """
+    """Return the accumulator model, renamed so that `fp9.engine` accepts the name: preset(field=value,...)."""
     base = min(ENGINES.values(), key=lambda preset: len(differences(preset, engine)))
     changes = ",".join(f"{name}={spelled(value)}" for name, value in differences(base, engine).items())
     return engine.changed(name=f"{base.name}({changes})" if changes else base.name)
@@ -249,5 +229,5 @@ def spelled(value: object) -> str:
     return str(value.value) if isinstance(value, Enum) else str(value).lower()
 
 
+# All fields except the name. Equal accumulator models have equal keys.
 key: Callable[[Engine], tuple[Any, ...]] = operator.attrgetter(*(each.path for each in PARAMETERS.values()))
-"""Return all fields of an accumulator model except the name. Equal models have equal keys."""

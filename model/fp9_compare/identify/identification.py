@@ -1,7 +1,4 @@
-"""Identification of an unknown accumulator by chosen sums and random sums.
-
-If no candidate accumulator remains, a search finds new candidate accumulators.
-"""
+"""Identification of an unknown accumulator by chosen sums and random sums."""
 
 from __future__ import annotations
 
@@ -31,19 +28,19 @@ CALLS = 1000
 """Default limit on the number of sums that a unit computes."""
 
 _ROUNDS = 12
+# Every search uses more sums than the previous search.
 _SEARCHES = 4
-"""Maximum number of searches for an accumulator model. Every search uses more sums than the previous search."""
 _FRESH = 300
 _EDGES = 700
 _DEEP = 1500
+# Number of unsuccessful attempts to distinguish candidates, after which the candidates count as equal.
 _QUIET = 2
-"""Number of unsuccessful attempts to distinguish candidates, after which the candidates count as equal."""
 _MUTANTS = 40
+# Stride of the sums in a first comparison, which already excludes most accumulator models.
 _HEAD = 8
-"""Stride of the sums in a first comparison, which already excludes most accumulator models."""
 _CONFIRMING = 64
+# Stride of the sample of probe sums in each family: every third probe sum.
 _THINNED = 3
-"""Stride of the sample of probe sums in each family: every third probe sum."""
 _AGAIN = 16
 
 
@@ -58,11 +55,10 @@ class Fall:
 
 @dataclass(frozen=True)
 class Fit:
-    """Result of an identification. `engine` reproduces every sum, or is None.
+    """Result of an identification, with the accumulator model `engine` that reproduces every sum, or None.
 
-    `nearest` is the accumulator model that reproduces the most sums. `nearest` equals `engine` unless `engine` is None.
-    `equal` holds the other accumulator models that reproduce the same sums as `nearest`. `calls` is the number of sums
-    that the hardware unit computed, repetitions included.
+    `nearest` is the accumulator model that reproduces the most sums, and `equal` holds other models with the same sums.
+    `calls` counts the sums that the hardware unit computed, with repetitions.
     """
 
     name: str
@@ -76,7 +72,7 @@ class Fit:
 
     @property
     def differs(self) -> int | None:
-        """Return the index of the first sum for which the nearest accumulator model predicts a wrong result."""
+        """Return the index of the first sum that the nearest accumulator model does not reproduce, or None."""
         return self.evidence.first_difference(self.nearest)
 
 
@@ -106,13 +102,12 @@ class _Session:
         return results
 
     def ask_thinned(self) -> None:
-        """Let the hardware unit compute a sample of all probe sums, unless it has already computed them."""
         if not self._asked_thinned:
             self._asked_thinned = True
             self.ask(self.pool.take(thinned(self.pool, _THINNED)) + drawn(self.interface, _CONFIRMING, self.rng))
 
     def check_again(self) -> None:
-        """Repeat some sums. Raises ValueError if the hardware unit gives another result for a repeated sum."""
+        # A unit whose results depend on more than its operands cannot be identified.
         asked = self.evidence
         rows = np.linspace(0, len(asked) - 1, min(_AGAIN, len(asked), self.most - self.box.calls)).astype(np.intp)
         again = asked.vectors.take(rows)
@@ -126,9 +121,7 @@ class _Session:
     def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:
         """Let the hardware unit compute sums for which the candidate accumulators predict different results.
 
-        Return the candidate accumulators that predict all results correctly.
-
-        The method ends when all remaining candidates predict the same results for the sums in `vectors`.
+        Return the candidates that predict all results correctly.
         """
         left = list(candidates)
         for part in self._pool if vectors is self.pool else _parts(self.interface, vectors):
@@ -160,10 +153,7 @@ def _parts(interface: Interface, vectors: Vectors) -> list[Predictions]:
 
 
 def _classes(results: NDArray[np.uint64]) -> NDArray[np.intp]:
-    """Replace results (candidates, vectors) by small integers.
-
-    Two integers in a column are equal if and only if the two results are equal.
-    """
+    # Two integers in a column are equal if and only if the two results are equal.
     return np.stack([np.unique(column, return_inverse=True)[1] for column in results.T], axis=1)
 
 
@@ -180,13 +170,10 @@ def _best_column(classes: NDArray[np.intp]) -> int | None:
 def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
     """Identify the accumulator of a hardware unit with at most `calls` sums.
 
-    The first candidates are the accumulator presets. The hardware unit computes sums until one candidate remains.
-    Accumulator models that differ from this candidate in a few fields are then tried in the same way. Finally, the
-    hardware unit computes random sums, which the remaining model must predict. If no preset reproduces the sums, the
-    hardware unit computes more sums, and a search finds a model that reproduces them.
-
-    Raises ValueError if the hardware unit fails, returns wrong shapes, or computes the same sum twice with different
-    results.
+    The first candidates are the accumulator presets. The hardware unit computes sums until one candidate remains, then
+    sums that distinguish it from similar models, and finally random sums. If no preset reproduces the sums, a search
+    finds another model. Raises ValueError if the hardware unit fails, returns wrong shapes, or computes the same sum
+    twice with different results.
     """
     session = _Session(box, calls, np.random.default_rng(seed))
     try:
@@ -208,7 +195,6 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
 
 
 def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[Engine]:
-    """Return other accumulator models that provably give the same sums. Models in `equal` are left out."""
     own = fields.key(plain(engine, session.interface))
     known = {fields.key(other) for other in equal}
     near = fields.near(engine, session.evidence.fields, session.interface)
@@ -217,10 +203,6 @@ def _alike(session: _Session, engine: Engine, equal: Sequence[Engine]) -> list[E
 
 
 def _converse(session: _Session) -> list[Engine]:
-    """Identify the accumulator. Return all accumulator models that reproduce every computed sum.
-
-    The list is empty if no accumulator model reproduces every sum.
-    """
     left = session.separate(fields.presets(session.interface), session.pool)
     for _ in range(_ROUNDS):
         if not left:
@@ -238,11 +220,6 @@ def _converse(session: _Session) -> list[Engine]:
 
 
 def _searched(session: _Session) -> list[Engine]:
-    """Search for an accumulator model that reproduces all sums that the hardware unit computed.
-
-    Return an empty list if the search fails. After a failed search, the hardware unit computes more sums, and the
-    search is repeated.
-    """
     session.ask_thinned()
     session.check_again()
     for _ in range(_SEARCHES):
@@ -281,16 +258,12 @@ def _told_from_far(session: _Session, left: list[Engine]) -> list[Engine]:
 
 
 def _searching(session: _Session, engine: Engine) -> Vectors:
-    """Return sums that test an accumulator model: random sums, and sums with critical exponent differences.
-
-    Every sum is also computed with the expected result subtracted, so that the rounding error becomes visible.
-    """
+    # Sums with the expected result subtracted make the rounding error visible.
     found = drawn(session.interface, _DEEP, session.rng) + edges(session.interface, engine, _EDGES, session.rng)
     return found + residuals(session.interface, engine, found)
 
 
 def _unlike(session: _Session, engines: Sequence[Engine]) -> list[Engine]:
-    """Group accumulator models that provably give the same sums."""
     kinds: dict[tuple[object, ...], list[Engine]] = {}
     for engine in engines:
         kinds.setdefault(fields.key(plain(engine, session.interface)), []).append(engine)
@@ -315,10 +288,6 @@ def _explaining(session: _Session, engines: Iterable[Engine]) -> list[Engine]:
 
 
 def _confirmed(session: _Session, left: list[Engine]) -> bool:
-    """Let the hardware unit compute new random sums. Return whether the first candidate reproduces all sums.
-
-    If the candidate is not a preset, the hardware unit also computes a sample of all probe sums.
-    """
     if not _is_preset(_preferred(left)):
         session.ask_thinned()
     session.ask(drawn(session.interface, _CONFIRMING, session.rng))

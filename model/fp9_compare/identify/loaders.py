@@ -15,20 +15,15 @@ from fp9.system.plugins import plugin
 from fp9_compare.identify.box import Ask, Box
 from fp9_compare.identify.interface import Interface
 
+# `PATH:SYMBOL`, the path of a shared library and one of its symbols.
 LIBRARY = re.compile(r"(?P<path>.+\.(?:so|dylib|dll)(?:\.\d+)*):(?P<symbol>\w+)")
-"""Regular expression for `PATH:SYMBOL`, the path of a shared library and one of its symbols."""
 
+# A loader maps the path of a file with a certain suffix to a `Box`. Packages in higher layers register loaders in this
+# entry point group.
 LOADERS = "fp9.boxes"
-"""Entry point group of loaders. A loader maps the path of a file with a certain suffix to a `Box`.
-
-Packages in higher layers register their loaders here.
-"""
 
 SIGNATURE = "void f(size_t n, size_t k, const A *a, const B *b, const R *c, R *d)"
-"""C signature that a library function must have. The function computes n sums of k products.
-
-A, B and R are the smallest unsigned integer types that hold a code.
-"""
+"""C signature of a library function, with the smallest unsigned types A, B and R that hold a code."""
 
 
 def load_box(target: str, interface: Interface, values: bool = False) -> Box:
@@ -45,10 +40,7 @@ def load_box(target: str, interface: Interface, values: bool = False) -> Box:
 
 
 def loader_of(suffix: str) -> Any:
-    """Return the function that loads implementations from files with the given suffix.
-
-    Return None if no installed package has a loader for the suffix.
-    """
+    """Return the function that loads implementations from files with the given suffix, or None."""
     return plugin(LOADERS, suffix.removeprefix("."))
 
 

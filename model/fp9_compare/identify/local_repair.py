@@ -13,21 +13,20 @@ from fp9_compare.identify.evidence import Evidence
 from fp9_compare.identify.neighbourhood import grouped, orders, paired, single, windowed
 from fp9_compare.identify.unobservable import plain
 
+# Beam width: the number of accumulator models that the search changes in a turn.
 _WIDTH = 6
-"""Beam width: the number of accumulator models that the search changes in a turn."""
 _DEEP = 3
+# Maximum number of accumulator models in the beam that reproduce the same sums.
 _ALIKE = 2
-"""Maximum number of accumulator models in the beam that reproduce the same sums."""
 _TURNS = 12
-"""Maximum number of turns. A turn changes the accumulator models of the beam and selects the best."""
+# Number of turns without improvement after which the search stops.
 _PATIENCE = 2
-"""Number of turns without improvement after which the search stops."""
 _WRONG = 40
 _REPAIRS = 30
 
 
 def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
-    """Change fields of accumulator models repeatedly. Return the model that reproduces most sums."""
+    """Return the accumulator model that reproduces most sums after repeated changes of fields."""
     beam = _beam(rows, engines)
     quiet = 0
     for _ in range(_TURNS):
@@ -42,10 +41,7 @@ def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
 
 
 def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
-    """Change fields of the accumulator models in the beam, and return the best of the old and new models.
-
-    Simple changes are tried first. Further changes are tried only if no simple change reproduces more sums.
-    """
+    # Further changes are tried only if no simple change reproduces more sums.
     most = rows.agreement(beam[0])
     for count, kinds in _STEPS:
         found = [better for engine in beam[:count] for kind in kinds for better in _better(rows, engine, kind)]
@@ -56,8 +52,8 @@ def _turned(rows: Evidence, beam: list[Engine]) -> list[Engine]:
 
 
 Changes = Callable[[Engine, Evidence], Iterator[Engine]]
-"""Function that takes an accumulator model and the evidence, and yields changed models."""
 
+# Steps of a turn, cheapest first: the number of models to change, and the functions that change them.
 _STEPS: tuple[tuple[int, tuple[Changes, ...]], ...] = (
     (1, (single,)),
     (1, (orders,)),
@@ -65,7 +61,6 @@ _STEPS: tuple[tuple[int, tuple[Changes, ...]], ...] = (
     (_DEEP, (grouped, paired)),
     (_WIDTH, (single, orders, windowed)),
 )
-"""Steps of a turn, cheapest first: the number of models to change, and the functions that change them."""
 
 
 def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
@@ -78,11 +73,8 @@ def _better(rows: Evidence, engine: Engine, changes: Changes) -> list[Engine]:
 
 
 def _beam(rows: Evidence, engines: Iterable[Engine]) -> list[Engine]:
-    """Select the accumulator models that reproduce the most sums for the next step of the beam search.
-
-    Only a few of the returned models may reproduce the same set of sums. Of several models that provably give the same
-    sums, only one is returned.
-    """
+    # Only a few models may reproduce the same set of sums. Of several models that provably give the same sums, only one
+    # is kept.
     kept: list[Engine] = []
     known: set[tuple[Any, ...]] = set()
     same: dict[bytes, int] = {}

@@ -13,16 +13,16 @@ from fp9_compare.identify.evidence import Evidence
 from fp9_compare.identify.rows import Rows
 from fp9_compare.identify.search import explainer
 
+# Number of sums in a first comparison, which already excludes most accumulator models.
 _FIRST = 64
-"""Number of sums in a first comparison, which already excludes most accumulator models."""
 
 
 @dataclass(frozen=True)
 class Explained:
-    """Explanation of measured sums. `engine` reproduces every sum, or is None. `nearest` reproduces most sums.
+    """Explanation of measured sums, with the accumulator model `engine` that reproduces all of them, or None.
 
-    `with_c` is false if the hardware unit added +0 instead of C. `presets` names all accumulator presets that reproduce
-    every sum.
+    `nearest` reproduces most sums. `with_c` is false if the hardware unit added +0 instead of C. `presets` names all
+    accumulator presets that reproduce every sum.
     """
 
     rows: Rows
@@ -34,15 +34,14 @@ class Explained:
 
     @property
     def differs(self) -> int | None:
-        """Return the index of the first sum for which the nearest accumulator model predicts a wrong result."""
+        """Return the index of the first sum that the nearest accumulator model does not reproduce, or None."""
         return self.evidence.first_difference(self.nearest)
 
 
 def fit_rows(rows: Rows) -> Explained:
     """Search for an accumulator model that reproduces the measured sums, with the addend C or with +0.
 
-    If no model reproduces all sums, the nearest model is returned. The presets are tried before the search for other
-    accumulator models.
+    The presets are tried first. If no model reproduces all sums, the nearest model is returned.
     """
     both = [(with_c, evidence_of(given)) for with_c, given in ((True, rows), (False, rows.without_addend()))]
     for with_c, evidence in both:
@@ -60,7 +59,6 @@ def fit_rows(rows: Rows) -> Explained:
 
 
 def evidence_of(rows: Rows) -> Evidence:
-    """Convert measured sums to an `Evidence` object, which compares accumulator models with the sums."""
     return Evidence(rows.interface, rows.vectors, rows.results)
 
 
@@ -72,10 +70,7 @@ def matching_presets(evidence: Evidence) -> tuple[str, ...]:
 
 
 def _searched(evidence: Evidence) -> Engine:
-    """Return the accumulator model that reproduces the most sums.
-
-    The search starts with few sums. If the found model fails for other sums, the search is repeated with more sums.
-    """
+    # The search starts with few sums. If the found model fails for other sums, the search is repeated with more sums.
     starts = fields.presets(evidence.interface)
     size = _FIRST
     while True:
@@ -87,10 +82,7 @@ def _searched(evidence: Evidence) -> Engine:
 
 
 def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
-    """Return, for each field of the accumulator model, all other values that also reproduce the sums.
-
-    Fields without such values are left out.
-    """
+    """Return, for each field of the accumulator model, all other values that also reproduce the sums."""
     head, found = evidence.first(_FIRST), {}
     for field in evidence.fields:
         others = [other for other in fields.changed(engine, field, evidence.interface) if head.explains(other)]
@@ -101,7 +93,7 @@ def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
 
 
 def said(values: list[Any]) -> str:
-    """Return values as text. Consecutive integers are written as `from..to`."""
+    """Return values as text, with consecutive integers as `from..to`."""
     whole = sorted(value for value in values if isinstance(value, int) and not isinstance(value, bool))
     breaks = [i for i in range(1, len(whole)) if whole[i] != whole[i - 1] + 1]
     runs = [run for run in np.split(np.array(whole, dtype=int), breaks) if run.size]

@@ -1,7 +1,6 @@
 """Accumulator models that differ from a given model in one field or in a few fields.
 
-Some fields are changed at the same time, because one field can hide the effect of another field. For example, a wrong
-window width can hide a wrong truncation mode.
+One field can hide the effect of another field: a wrong window width can hide a wrong truncation mode.
 """
 
 from __future__ import annotations
@@ -30,10 +29,7 @@ def single(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield copies of the accumulator model, one for each possible order of adding the elements of a sum.
-
-    Chunks are neither added nor removed.
-    """
+    """Yield copies of the accumulator model with every possible order of addition."""
     if engine.step.exact:
         yield engine
         return
@@ -46,10 +42,7 @@ def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
-    """Yield possible chunk lengths and interleaves for accumulators that add `products` products in a step.
-
-    Most pairs that repeat the order of addition of another pair are left out.
-    """
+    # Most pairs that repeat the order of addition of another pair are left out.
     yield from ((products * steps, None) for steps in range(1, -(-depth // products) + 1))
     for run in range(1, products + 1):
         if products % run == 0:
@@ -63,10 +56,7 @@ def windowed(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator[Engine]:
-    """Yield a copy of the accumulator model for each combination of possible values of the named fields.
-
-    Invalid combinations, and values without any effect on the sums, are left out.
-    """
+    """Yield a copy of the accumulator model for each combination of possible values of the named fields."""
     values = {field.name: field.values for field in rows.fields}
     for chosen in itertools.product(*(values[name] for name in names)):
         made = fields.with_values(engine, dict(zip(names, chosen, strict=True)))
@@ -75,20 +65,13 @@ def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator
 
 
 def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield copies of the accumulator model in which several related fields have other values.
-
-    An integer field is only changed by a small amount.
-    """
+    """Yield copies of the accumulator model in which several related fields have other values."""
     for names in _GROUPS:
         yield from _product(engine, names, rows)
 
 
 def paired(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield copies of the accumulator model with other values in any two fields.
-
-    An integer field is only changed by a small amount. The three fields `products`, `chunk` and `interleave` are
-    changed at the same time, as if they were one field.
-    """
+    """Yield copies of the accumulator model with other values in any two fields."""
     few = [fields.beside(field, engine) for field in rows.fields if field.name not in ORDER]
     for order in _few_orders(engine, rows):
         yield from _with_another(order, few, rows)
@@ -116,12 +99,12 @@ def _few_orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 _NEARBY = 2
+# These fields are changed together, because one field can hide the effect of another field.
 _GROUPS = (
     ("window", "truncation", "addend", "zero_exponent"),
     ("result", "promotion", "chunk", "rounding", "addend"),
     ("result", "promotion", "overflow", "flush_result", "flush_addend"),
 )
-"""Groups of fields that are changed together, because one field can hide the effect of another field."""
 
 
 def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[Engine]:
@@ -133,7 +116,6 @@ def _product(engine: Engine, names: Sequence[str], rows: Evidence) -> Iterator[E
 
 
 def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
-    """Return the field values to try. An integer is only changed by a small amount."""
     own = PARAMETERS[field.name].of(engine)
     if field.name in ORDER:
         return list(dict.fromkeys([own, *_nearby_order(engine, rows.interface.depth)[field.name]]))
@@ -142,7 +124,6 @@ def _nearby(field: fields.Field, engine: Engine, rows: Evidence) -> list[Any]:
 
 
 def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
-    """Return values to try for the fields `products`, `chunk` and `interleave`, near their present values."""
     products = engine.step.products
     filled = -(-depth // products) * products
     return {

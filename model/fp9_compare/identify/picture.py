@@ -35,10 +35,9 @@ def write(found: Fit, path: Path) -> None:
 
 
 def remaining(found: Fit) -> dict[str, list[int]]:
-    """Return, for each field, how many field values remain possible before the first sum and after each sum.
+    """Return, for each field, how many values remain possible before the first sum and after each sum.
 
-    A field value remains possible if it reproduces all sums so far. To try a field value, all other fields keep the
-    values of the nearest accumulator model.
+    A value remains possible if it reproduces all sums so far, with the other fields of the nearest model.
     """
     evidence, engine = found.evidence, found.nearest
     return {

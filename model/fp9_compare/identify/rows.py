@@ -1,8 +1,8 @@
 """Text files of sums that a hardware unit computed.
 
-The first line of a file is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Every following line is one sum. A line has four
-words in hex: vector a, vector b, the addend c, and the result. The codes of a vector are written without spaces. A code
-of an 8-bit format has two hex digits, and a code of FP32 has eight. Lines that begin with # are comments.
+The first line of a file is `fp9-rows a=FORMAT b=FORMAT result=FORMAT`. Every following line is one sum with four words
+in hex: vector a, vector b, the addend c, and the result. The codes of a vector are written without spaces. Lines that
+begin with # are comments.
 """
 
 from __future__ import annotations
@@ -47,7 +47,6 @@ def header(interface: Interface) -> str:
 
 
 def digits(fmt: Format) -> int:
-    """Return the number of hex digits in a code of the given format."""
     return -(-fmt.bits // 4)
 
 
@@ -66,9 +65,10 @@ def _hex(codes: list[int], width: int) -> str:
 
 
 def read(path: Path, any_nan: bool = False) -> Rows:
-    """Read a file of measured sums. If `any_nan` is true, all NaN results count as equal.
+    """Read a file of measured sums.
 
-    Raises ValueError with the line number for an invalid line. Raises OSError for an unreadable file.
+    If `any_nan` is true, all NaN results count as equal. Raises ValueError with the line number for an invalid line,
+    and OSError for an unreadable file.
     """
     try:
         lines = path.read_text(encoding="ascii").splitlines()

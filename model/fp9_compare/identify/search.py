@@ -1,9 +1,7 @@
 """Search for accumulator models that reproduce measured sums.
 
-The search first determines how one step adds its operands, then the order of addition, then all other fields. Sums with
-at most two nonzero products show how an accumulator aligns, truncates and rounds its operands. Sums with at most two
-nonzero products do not depend on the order of addition. Longer sums then show in which order the products are added.
-Finally, single fields of the best accumulator models are changed until all sums are reproduced.
+Sums with at most two nonzero products show how one step aligns, truncates and rounds, whatever the order of addition.
+Longer sums then show the order of addition. Finally, single fields of the best models are changed.
 """
 
 from __future__ import annotations
@@ -20,6 +18,7 @@ from fp9_compare.identify.evidence import PART, Evidence
 from fp9_compare.identify.local_repair import repaired
 from fp9_compare.identify.neighbourhood import ORDER, combined, orders, windowed
 
+# Ways to add the first three products of a sum: in one step, in consecutive steps, or in consecutive chunks.
 _MEETINGS: tuple[dict[str, Any], ...] = (
     {"products": 3},
     {"products": 2},
@@ -33,12 +32,11 @@ _MEETINGS: tuple[dict[str, Any], ...] = (
     {"products": 1, "chunk": 1},
     {"exact": True},
 )
-"""Ways to add the first three products of a sum: in one step, in consecutive steps, or in consecutive chunks."""
 
+# Wide windows come first, because most wide windows give equal sums.
 _WINDOWS = (None, 22, 17, 12, 7)
-"""Window widths with which the search starts. Wide windows come first, because most wide windows give equal sums."""
+# Minimum number of short sums for a useful search.
 _FEWEST = 24
-"""Minimum number of short sums for a useful search."""
 
 _KEPT = 8
 
@@ -52,10 +50,7 @@ _SOME = 8
 
 
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
-    """Search for an accumulator model that reproduces all sums.
-
-    If the search fails, return the accumulator model that reproduces the most sums.
-    """
+    """Return an accumulator model that reproduces all sums, or the most sums that the search can reach."""
     tried = list(starts)
     for engine in _staged(rows):
         if rows.explains(engine):
@@ -144,10 +139,7 @@ class _Climb:
         self._rows, self._fields = rows, choices
 
     def pass_over(self, engine: Engine) -> Engine:
-        """Set one field after another to the value with which the accumulator model reproduces the most sums.
-
-        Return the changed model.
-        """
+        """Return the accumulator model after one field after another was set to its best value."""
         for field in self._fields:
             engine = self._best_value(engine, field)
             if self._rows.explains(engine):

@@ -15,10 +15,7 @@ from fp9_compare.identify.vectors import Vectors, patterns
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """Yield the measured sums of every GPU, format and output in a clone of MATLAB-tensor-core.
-
-    Raises the errors of `fp9_compare.measured_rows.read`.
-    """
+    """Yield the measured sums of every GPU, format and output in a clone of MATLAB-tensor-core."""
     for found in measured_rows.read(folder):
         operands = format(found.operands)
         interface = Interface(operands, operands, fixed_format(found.output), found.a.shape[1], any_nan=True)

@@ -3,8 +3,7 @@
     python -m fp9_compare.identify.trials presets --out records/identify/presets.json
     python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json
 
-If the record exists, only missing random seeds are tested and added to the record. A recorded comparison on too few
-sums is repeated with more sums.
+If the record exists, only missing random seeds are tested and added to the record.
 """
 
 from __future__ import annotations
@@ -35,7 +34,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 DOTS = 10**6
-"""Number of random sums on which an accumulator model with other fields must give equal results."""
+"""Number of random sums on which two accumulator models with different fields must agree."""
 
 _PART = 20_000
 _DEPTH = 32
@@ -50,8 +49,8 @@ _SIDES = (
 class Trial:
     """Result of a test that identifies a known accumulator model.
 
-    `same` states whether the two models are equal. Fields without any effect on the sums are ignored. `equal` states
-    whether the two models give equal results for all probe sums and for `dots` random sums.
+    `same` states whether the two models are equal, up to fields without effect. `equal` states whether they give equal
+    results for all probe sums and for `dots` random sums.
     """
 
     seed: int
@@ -75,26 +74,19 @@ def boxed(engine: Engine, interface: Interface) -> Box:
 
 
 def interface_of(preset: Engine) -> Interface:
-    """Return the interface for testing an accumulator preset, with sufficiently long sums.
-
-    A sum has at least twice as many products as an accumulation step or a chunk.
-    """
+    # A sum has at least twice as many products as an accumulation step or a chunk.
     operand = format("e2m1" if preset.step.group else "e4m3")
     depth = max(_DEPTH, 2 * (preset.chunk.length or preset.step.products))
     return Interface(operand, operand, preset.addend_format, depth)
 
 
 def random_interface(seed: int) -> Interface:
-    """Return the interface for the test with the given random seed."""
     a, b, output = _SIDES[seed % len(_SIDES)]
     return Interface(format(a), format(b), fixed_format(output), _DEPTH)
 
 
 def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
-    """Return an accumulator model with random fields.
-
-    The steps, windows and exponents of random accumulator models are typical of hardware.
-    """
+    """Return an accumulator model with random fields, whose steps and windows are typical of hardware."""
     while True:
         values: dict[str, Any] = {}
         for field in fields.hypotheses(interface):
@@ -131,10 +123,7 @@ def _shown(engine: Engine, interface: Interface) -> tuple[Any, ...]:
 
 
 def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots: int) -> bool:
-    """Return whether two accumulator models agree on all probe sums and on `dots` random sums.
-
-    The identification did not use these random sums.
-    """
+    # The identification did not use these random sums.
     rng = np.random.default_rng([seed, dots])
     for start in range(0, dots, _PART):
         vectors = drawn(interface, min(_PART, dots - start), rng)
@@ -163,7 +152,6 @@ def _write(trials: Sequence[Trial], out: Path) -> None:
 
 
 def summary(trials: Sequence[Trial]) -> str:
-    """Return a summary of the tests: how many accumulator models were identified correctly, from how many sums."""
     equal = [each for each in trials if each.equal]
     least = min((each.dots for each in equal if not each.same), default=0)
     known = (

@@ -15,13 +15,9 @@ from fp9_compare.identify.interface import Interface
 
 
 def _unused(engine: Engine, interface: Interface) -> set[str]:
-    """Return the names of the accumulator model's fields that have no effect on any sum.
-
-    The field `scaling` never has an effect, because the tested operands have no scales. The field `zero_bypass` only
-    matters for formats that use one code for NaN and infinity. The fields `truncation` and `addend` have no effect
-    without an alignment window. The field `products` has no effect if all additions are exact. The field `interleave`
-    has no effect if each chunk is added in a single step.
-    """
+    # The tested operands have no scales. `zero_bypass` only matters for formats that use one code for NaN and infinity,
+    # `truncation` and `addend` for an alignment window, `products` for inexact additions, and `interleave` for chunks
+    # of several steps.
     unobservable = {"scaling"}
     if not (interface.a.nan_is_inf or interface.b.nan_is_inf):
         unobservable.add("zero_bypass")
@@ -53,8 +49,8 @@ def plain(engine: Engine, interface: Interface) -> Engine:
     return engine.changed(**{name: PARAMETERS[name].default for name in _unused(engine, interface)})
 
 
+# Returns field values of an accumulator model that do not change any sum.
 Rule = Callable[[Engine, Interface], dict[str, Any]]
-"""Function that returns field values of an accumulator model that do not change any sum."""
 
 
 def _lowest_product(interface: Interface) -> int:
@@ -62,10 +58,7 @@ def _lowest_product(interface: Interface) -> int:
 
 
 def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Return the default None for the field `zero_exponent` if the field has no effect on any sum.
-
-    The field has an effect only if an alignment window at this exponent truncates a product or an addend.
-    """
+    # The field has an effect only if an alignment window at this exponent truncates a product or an addend.
     if engine.window.zero_exponent is None or engine.window.width is None or engine.step.group is not None:
         return {}
     lowest = _lowest_product(interface)
@@ -75,11 +68,7 @@ def _without_zeros(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _one_overflow(engine: Engine, _: Interface) -> dict[str, Any]:
-    """Replace the overflow policy by a simpler policy that gives the same sums.
-
-    The policy `propagate` is replaced by `saturate`. The policies `inf`, `directed` and `sat_none` give equal results
-    if the formats have infinities and all rounding is to nearest.
-    """
+    # `inf`, `directed` and `sat_none` give equal results if the formats have infinities and all rounding is to nearest.
     nearest = engine.result.rounding.is_nearest and engine.output_rounding.is_nearest
     if engine.result.overflow is Overflow.PROPAGATE:
         return {"overflow": Overflow.SATURATE}
@@ -93,12 +82,8 @@ def _has_infinities(engine: Engine) -> bool:
 
 
 def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
-    """Return the default overflow policy if no sum can overflow.
-
-    No sum overflows if the sum of the largest possible products is less than half an ulp of the largest result. The
-    function multiplies the sum of the largest products by `_CUT_UPWARD` for safety. If sums are split into chunks, the
-    sum must also be less than the largest number of the chunk format.
-    """
+    # No sum overflows if the sum of the largest possible products, with a safety factor, is less than half an ulp of
+    # the largest result. A chunk's sum must also be less than the largest number of the chunk format.
     to_total = engine.output_rounding if engine.chunk.length is not None else engine.result.rounding
     never_up = to_total.is_nearest or to_total is Rounding.RTZ
     cut_down = (
@@ -112,8 +97,8 @@ def _without_overflow(engine: Engine, interface: Interface) -> dict[str, Any]:
     return {"overflow": Overflow.INF} if fits else {}
 
 
+# Generous upper bound on the factor by which truncation and rounding increase a sum.
 _CUT_UPWARD = 8
-"""Generous upper bound on the factor by which truncation and rounding increase a sum."""
 
 
 def _largest(fmt: Any) -> Fraction:
@@ -143,7 +128,7 @@ def _fewest(engine: Engine, interface: Interface) -> dict[str, Any]:
 
 
 def _without_addend(engine: Engine, _: Interface) -> dict[str, Any]:
-    """If every chunk is a single addition step that starts at +0, return the default addend alignment."""
+    # The addend alignment has no effect if every chunk is a single addition step that starts at +0.
     alone = engine.chunk.length == engine.step.products and engine.window.zero_exponent is None
     return (
         {"addend": PARAMETERS["addend"].default}

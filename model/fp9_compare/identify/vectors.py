@@ -28,7 +28,7 @@ _NEGATIVE = np.uint64(1 << 63)
 
 @dataclass(frozen=True)
 class Vectors:
-    """Operands of n dot products: codes `a` and `b` (n, k), addends `c` (n,), and the purpose of each dot product."""
+    """Operands of n dot products: codes `a` and `b` (n, k), addends `c` (n,), and purposes."""
 
     a: NDArray[Any]
     b: NDArray[Any]
@@ -49,19 +49,13 @@ class Vectors:
 
 
 def patterns(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return numbers as integer patterns.
-
-    Equal numbers have equal patterns. All NaN have the same pattern. As integer patterns, -0 and +0 differ.
-    """
+    """Return numbers as integer patterns, one pattern for all NaN, and different patterns for -0 and +0."""
     found: NDArray[np.uint64] = np.where(np.isnan(numbers), _NAN, numbers.view(np.uint64))
     return found
 
 
 def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint64]:
-    """Return result codes as integer patterns.
-
-    The integers of two NaN are equal only if the NaN codes are equal. With `any_nan`, all NaN have the same integer.
-    """
+    """Return result codes as integer patterns, in which NaN codes differ unless `any_nan` is true."""
     numbers = patterns(decode_to(codes, interface.output, np.float64))
     if interface.any_nan:
         return numbers
@@ -77,7 +71,7 @@ def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
 class Predictions:
     """Results that accumulator models predict for given operand vectors.
 
-    Accumulator models add the elements in different orders. The reordered operand arrays are cached.
+    The operand arrays in each order of addition are cached.
     """
 
     def __init__(self, interface: Interface, vectors: Vectors) -> None:
@@ -88,7 +82,7 @@ class Predictions:
         self._found: dict[tuple[object, ...], NDArray[np.uint64] | None] = {}
 
     def of(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the results (n,) that an accumulator model predicts, as integer patterns, and cache them.
+        """Return the results (n,) that an accumulator model predicts as integer patterns, with a cache.
 
         If the accumulator model does not support the operand formats, return None.
         """
@@ -98,10 +92,7 @@ class Predictions:
         return self._found[known]
 
     def once(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the results (n,) that an accumulator model predicts, as integer patterns.
-
-        If the accumulator model does not support the operand formats, return None.
-        """
+        """Return the results (n,) that an accumulator model predicts as integer patterns, or None if unsupported."""
         try:
             codes = self._sums(engine) if engine.step.group is None else self._dot(engine)
         except ValueError:
@@ -126,7 +117,7 @@ class Predictions:
         return dot(self._a, self._b, engine=engine, c=self._addend(fmt)[0], format_c=fmt, threads=1)
 
     def _sums(self, engine: Engine) -> NDArray[Any]:
-        """Compute result codes as `fp9.dot` does, but do not check the arguments."""
+        # As `fp9.dot`, without checks of the arguments.
         a, b = self._ready(engine)
         _, start = self._addend(engine.addend_format)
         codes = np.empty(len(start), dtype=engine.output.dtype)

@@ -74,8 +74,7 @@ class _Edges:
 def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
     """Return `count` random sparse sums that distinguish an accumulator model from very similar models.
 
-    The exponent differences of the terms are close to the bit widths of the accumulator model. In most sums, the
-    largest terms cancel.
+    The exponent differences of the terms are close to the bit widths of the accumulator model.
     """
     pool = OperandPool(interface)
     made = _Edges(pool, engine, Random(int(rng.integers(1 << 32))))

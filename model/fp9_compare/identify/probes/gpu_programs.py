@@ -20,9 +20,9 @@ MOST = 1000
 
 
 class _Operand(NamedTuple):
-    """Operand format of a GPU instruction: the size and the C type of a code, and the format's names.
+    """Operand format of a GPU instruction: the size in bytes and the C type of a code, and the format's names.
 
-    `results` lists the result formats of the GPU instruction. `shift` is the number of unused low bits in a code.
+    `shift` is the number of unused low bits in a code.
     """
 
     bytes: int
@@ -34,7 +34,7 @@ class _Operand(NamedTuple):
 
     @property
     def step(self) -> int:
-        """Return the number of products that one GPU instruction adds to each element of the result."""
+        # The number of products that one GPU instruction adds to each element of the result.
         return 32 // self.bytes
 
 
@@ -47,6 +47,7 @@ _OPERANDS = {
     "tf32": _Operand(4, "uint32_t", "tf32", ("fp32",), "float32", 13),
 }
 
+# Register layout of the accumulator of 16 x 8 sums in a warp, for each result format. Source: PTX ISA.
 _RESULTS: dict[str, Mapping[str, str]] = {
     "fp32": {
         "word": "uint32_t",
@@ -65,22 +66,21 @@ _RESULTS: dict[str, Mapping[str, str]] = {
         "count": "2",
     },
 }
-"""Register layout of the accumulator of 16 x 8 sums in a warp, for each result format. Source: PTX ISA."""
 
+# Name of each format in MFMA instructions, and the AMD architecture that uses the format's codes.
 _MATRIX_CORES = {
     "e4m3fnuz": ("fp8", "gfx942"),
     "e5m2fnuz": ("bf8", "gfx942"),
     "e4m3": ("fp8", "gfx950"),
     "e5m2": ("bf8", "gfx950"),
 }
-"""Name of each format in MFMA instructions, and the AMD architecture that uses the format's codes."""
 
 
 def cuda(interface: Interface, seed: int = 0) -> str:
     """Return a CUDA program that computes sums by `mma.sync` with FP8, FP16, BF16 or TF32 operands.
 
     FP8 operands need a GPU of compute capability 8.9 or more, and CUDA 12.4 (12.8 for FP16 results). Raises ValueError
-    for formats that `mma.sync` does not support.
+    for other formats.
     """
     return _nvidia(interface, seed, "mma.sync", "-arch=native", 32, _mma)
 
@@ -88,7 +88,7 @@ def cuda(interface: Interface, seed: int = 0) -> str:
 def wgmma(interface: Interface, seed: int = 0) -> str:
     """Return a CUDA program that computes sums by `wgmma` with FP8, FP16, BF16 or TF32 operands, for Hopper.
 
-    Raises ValueError for formats that `wgmma` does not support.
+    Raises ValueError for other formats.
     """
     return _nvidia(interface, seed, "wgmma", "-gencode=arch=compute_90a,code=sm_90a", 128, _wgmma)
 
@@ -167,8 +167,8 @@ _WGMMA = """\
 def pytorch(interface: Interface, seed: int = 0) -> str:
     """Return a Python program that computes sums by PyTorch's matrix product with FP32 results, on any device.
 
-    FP8 operands are multiplied by `torch._scaled_mm` with fast accumulation. Other operands are multiplied by
-    `torch.mm`. A matrix product has no addend, so every sum starts from +0. Raises ValueError for other formats.
+    FP8 operands use `torch._scaled_mm` with fast accumulation, and other operands `torch.mm`. Every sum starts from +0.
+    Raises ValueError for other formats.
     """
     a, b = _operands(interface)
     if interface.output.name != "fp32":
@@ -204,7 +204,6 @@ def hip(interface: Interface, seed: int = 0) -> str:
 
 
 PROGRAMS = {"cuda": cuda, "wgmma": wgmma, "torch": pytorch, "hip": hip}
-"""Dictionary from the name of a GPU program to the function that returns its source."""
 
 
 def _check(interface: Interface, operands: Mapping[str, object], results: Mapping[str, object]) -> None:
@@ -230,7 +229,6 @@ def _common(interface: Interface, seed: int, step: int, addends: bool = True) ->
 
 
 def _without_addends(vectors: Vectors) -> Vectors:
-    """Replace every addend by +0, and remove duplicate sums."""
     keys = [(a.tobytes(), b.tobytes()) for a, b in zip(vectors.a, vectors.b, strict=True)]
     kept = vectors.take(sorted({key: i for i, key in reversed(list(enumerate(keys)))}.values()))
     return replace(kept, c=np.zeros(len(kept)))

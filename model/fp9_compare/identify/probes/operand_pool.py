@@ -33,14 +33,10 @@ class OperandPool:
 
     @property
     def zero(self) -> tuple[int, int]:
-        """Return the codes of zero in the formats of a and b."""
         return self._codes_a[0.0], self._codes_b[0.0]
 
     def power(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b whose product is 2^exponent.
-
-        An exponent outside the range of products is replaced by the nearest possible exponent.
-        """
+        """Return codes of a and b whose product is 2^exponent, or the nearest possible power of two."""
         return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
 
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
@@ -48,15 +44,10 @@ class OperandPool:
         return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
 
     def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b whose product is 2^exponent and whose magnitudes are as different as possible.
-
-        One factor is subnormal if possible.
-        """
+        """Return codes of a and b with the product 2^exponent and with magnitudes as different as possible."""
         return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
 
     def negative(self, product: tuple[int, int]) -> tuple[int, int]:
-        """Return the codes of two factors with the negated product. `product` holds the codes of the original
-        factors."""
         return int(self._negated[product[0]]), product[1]
 
     def _signed(self, factors: tuple[float, float], negative: bool) -> tuple[int, int]:
@@ -83,7 +74,7 @@ class OperandPool:
                 yield (code, one_b) if place == 0 else (one_a, code)
 
     def vectors(self, rows: Iterable[Row]) -> Vectors:
-        """Convert probe sums to operand arrays. Positions that a probe sum does not list hold its filler product."""
+        """Convert probe sums to operand arrays."""
         made = list(rows)
         a = np.empty((len(made), self.depth), dtype=self.interface.a.dtype)
         b = np.empty((len(made), self.depth), dtype=self.interface.b.dtype)
@@ -94,26 +85,19 @@ class OperandPool:
         return Vectors(a, b, np.array([row[2] for row in made], dtype=np.float64), tuple(row[0] for row in made))
 
 
+# The purpose, products by index, the addend, and the product at all other indices (None means zero).
 Row = tuple[str, Mapping[int, tuple[int, int]], float, tuple[int, int] | None]
-"""Probe sum: the purpose, a dictionary from indices to products, the addend, and the filler product.
-
-All other indices have the filler product. A filler product of None means zero.
-"""
 
 
 @functools.lru_cache(maxsize=64)
 def codes_of(fmt: Format) -> dict[float, int]:
-    """Return a dictionary from each finite number of a format to its code. The number zero has the code of +0."""
+    """Return the code of each finite number of a format, where zero has the code of +0."""
     numbers = decode_to(np.arange(1 << fmt.bits).astype(fmt.dtype), fmt, np.float64)
     return {x: code for code, x in reversed(list(enumerate(numbers.tolist()))) if math.isfinite(x)}
 
 
 def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers:
-    """Return a dictionary from each possible product 2^e to two powers of two as factors.
-
-    If `sign` is 1, the two factors have magnitudes as similar as possible. If `sign` is -1, their magnitudes are as
-    different as possible.
-    """
+    # If `sign` is 1, the two factors have magnitudes as similar as possible, and if -1, as different as possible.
     powers = [sorted(math.frexp(x)[1] - 1 for x in codes if x > 0 and math.frexp(x)[0] == 0.5) for codes in (a, b)]
     middles = [(p[0] + p[-1]) / 2 for p in powers]
     found: Powers = {}
@@ -123,8 +107,8 @@ def _powers(a: Mapping[float, int], b: Mapping[float, int], sign: int) -> Powers
     return {e: found[e] for e in sorted(found)}
 
 
+# Two factors of each product, by the exponent of the product.
 Powers = dict[int, tuple[float, float]]
-"""Dictionary from the exponent of a product to the product's two factors."""
 
 
 @functools.lru_cache(maxsize=64)
@@ -141,10 +125,7 @@ def _filled(power: float, codes: Mapping[float, int]) -> float:
 
 @functools.lru_cache(maxsize=64)
 def negated(fmt: Format) -> np.ndarray[Any, Any]:
-    """Return an array that maps the code of each number to the code of the negated number.
-
-    The codes of infinities and NaN are mapped to themselves.
-    """
+    """Return an array that maps the code of each number to the code of the negated number."""
     codes = codes_of(fmt)
     table = np.arange(1 << fmt.bits).astype(fmt.dtype)
     for number, code in codes.items():

@@ -1,7 +1,5 @@
 """Probe sums for the identification of accumulators: sparse sums of powers of two.
 
-Each family of probe sums reveals one property of a hardware accumulator.
-
 Most probe sums have at most three nonzero terms, so that a wrong result points to one property.
 """
 
@@ -24,11 +22,8 @@ from fp9_compare.identify.vectors import Vectors
 
 
 def _order(p: OperandPool) -> Iterator[Row]:
-    """Yield sums that show the order of addition: two large products cancel, and all other products are small.
-
-    A small product that is added to a large product is lost by rounding. A small product that is added after the
-    cancellation remains in the result.
-    """
+    # Two large products cancel. A small product that is added to a large product is lost by rounding, and a small
+    # product that is added after the cancellation remains.
     large, against, places = p.power(p.top), p.power(p.top, True), _places(p.depth)
     smallest = p.power(p.lowest)
     for i, j in [(0, j) for j in places] + [(i, i + 1) for i in places[:-1]] + [(i, p.depth - 1) for i in places[:-1]]:
@@ -54,10 +49,8 @@ def _precisions(p: OperandPool) -> list[int]:
 
 
 def _window(p: OperandPool) -> Iterator[Row]:
-    """Yield sums that show the alignment window's width: two large products cancel, a third is smaller.
-
-    The exponent of the third product takes all values. The three products lie at different positions of the sum.
-    """
+    # Two large products cancel, and the exponent of a third product takes all values. The third one vanishes outside
+    # the alignment window.
     places = [(0, 1, 2), (0, 2, 1), (0, 2, 4), (1, 3, 0)]
     for drop in range(1, p.top - p.lowest + 1):
         for turn, (i, j, k) in enumerate(places):
@@ -87,7 +80,7 @@ def _addend(p: OperandPool) -> Iterator[Row]:
 
 
 def _rounding(p: OperandPool) -> Iterator[Row]:
-    """Yield sums that show how an accumulator rounds: their results lie on or near midpoints between two numbers."""
+    # The results lie on or near midpoints between two numbers.
     base = max(min(p.top, 0), p.lowest + 1)
     for precision in _precisions(p):
         for negative, odd in itertools.product((False, True), repeat=2):
@@ -174,10 +167,7 @@ def structured(interface: Interface) -> Vectors:
 
 
 def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Return the indices of every `share`-th probe sum of each family.
-
-    From a family of few probe sums, more sums are returned.
-    """
+    """Return the indices of every `share`-th probe sum of each family, and of more sums in a small family."""
     found: list[int] = []
     for purpose in dict.fromkeys(vectors.purposes):
         rows = [i for i, own in enumerate(vectors.purposes) if own == purpose]
@@ -189,11 +179,7 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 
 
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
-    """Return random sums of several types.
-
-    Some sums have few nonzero products. In some sums, pairs of products cancel. The magnitudes of the operands vary
-    much in some sums and little in others. An addend is zero or a random number.
-    """
+    """Return random sums of several types, some of them sparse and some with cancelling products."""
     pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))
     shape = (count, interface.depth)
@@ -208,7 +194,7 @@ def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors
 
 
 def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.random.Generator) -> Any:
-    """Return codes of random numbers. Each row has numbers from another random range of magnitudes."""
+    # Each row has numbers from another random range of magnitudes.
     positive = numbers[numbers[:, 0] > 0]
     negative = {-x: code for x, code in numbers if x < 0}
     signs = np.array([[code, negative.get(x, code)] for x, code in positive], dtype=np.uint32)
@@ -221,7 +207,6 @@ def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.rando
 
 
 def _cancel(interface: Interface, a: Any, b: Any, rng: np.random.Generator) -> None:
-    """Change half of the sums so that pairs of products cancel."""
     against, count = negated(interface.a), (len(a) + 1) // 2
     places = rng.permuted(np.tile(np.arange(interface.depth), (count, 1)), axis=1)
     half = interface.depth // 2
