@@ -1,10 +1,9 @@
-"""Build the two registers of a `mac` unit with chunks: current chunk and total.
+"""Build the two registers of a `mac` unit with chunks: current chunk and total."""
 
-    products -> (+) -> chunk ---> (+) -> total -> result
-                 ^-------'         ^-------'
-
-Both registers accept one operation per clock cycle, in order.
-"""
+#     products -> (+) -> chunk ---> (+) -> total -> result
+#                  ^-------'         ^-------'
+#
+# Both registers accept one operation per clock cycle, in order.
 
 from __future__ import annotations
 

@@ -1,10 +1,9 @@
-"""Kulisch accumulator: an exact sum in a fixed-point register, rounded at the output.
+"""Kulisch accumulator: an exact sum in a fixed-point register, rounded at the output."""
 
-The accumulation loop contains only one addition, which keeps the critical path short.
-
-    products  ->  placed, added  ->  register + sum  ->  magnitude, normalised, rounded
-                                     ^________|
-"""
+# The accumulation loop contains only one addition, which keeps the critical path short.
+#
+#     products  ->  placed, added  ->  register + sum  ->  magnitude, normalised, rounded
+#                                      ^________|
 
 from __future__ import annotations
 
@@ -30,7 +29,6 @@ from fp9_rtl.sums.fixed.sum import Normalise, placed_product
 from fp9_rtl.sums.terms import carry_save
 
 LEAST_RESULT_BITS = 16
-"""Smallest width of a result format, in bits."""
 
 _STICKY = ("nan", "invalid", "positive_infinity", "negative_infinity", "not_zero")
 """Flags that stay set until LOAD or CLEAR. `not_zero` means that some term was not +0."""
@@ -69,7 +67,6 @@ CIRCUITS = Circuits(
 
 
 def kulisch_stages(unit: Mac) -> dict[str, StreamComponent]:
-    """Return the stream components of a `mac` with a Kulisch accumulator, by submodule name."""
     front = [*product_steps(unit, ("op",))]
     front.append(PlaceProducts(unit, front[-1].o.shape()))
     accumulator = KulischAccumulator(unit, front[-1].o.shape())
