@@ -1,13 +1,12 @@
-"""Build the datapath of the `cast` unit, which rounds a 16- or 32-bit float to an 8-bit format.
+"""Build the datapath of the `cast` unit, which rounds a 16- or 32-bit float to an 8-bit format."""
 
-The number of kept fraction bits depends on the number's magnitude and on the target format. A right shift therefore
-moves the last kept bit to a fixed position, where the rounder adds:
-
-    1.ffffffffff  ->  001f | gttt sssss      kept bits (right-aligned, as in a code), tail with the guard first, sticky
-
-After rounding, the leading 1 of a normal number is removed and an exponent field is added. The kept bits of a subnormal
-number already are its code without the sign.
-"""
+# The number of kept fraction bits depends on the number's magnitude and on the target format. A right shift therefore
+# moves the last kept bit to a fixed position, where the rounder adds:
+#
+#     1.ffffffffff  ->  001f | gttt sssss    kept bits (right-aligned, as in a code), tail with the guard first, sticky
+#
+# After rounding, the leading 1 of a normal number is removed and an exponent field is added. The kept bits of a
+# subnormal number already are its code without the sign.
 
 from __future__ import annotations
 
@@ -30,10 +29,8 @@ from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.rounding.hybrid import HYBRID_ZONES, hybrid_bits, hybrid_threshold
 
 SELECTS = ("target", "rounding", "overflow", "random")
-"""Input ports that the pipeline stages after the first need."""
 
 LARGEST_SCALE = 1 << (SCALE_BITS - 1)
-"""Magnitude of the most negative scale exponent."""
 
 
 def cast_steps(unit: Cast) -> list[Step]:
@@ -53,7 +50,6 @@ def lane_steps(unit: Cast) -> list[Step]:
 
 
 def random_bits(unit: Cast) -> int:
-    """Return the number of random bits for stochastic rounding, or 0 without stochastic rounding."""
     return unit.random_bits if Rounding.SR in unit.roundings else 0
 
 

@@ -66,7 +66,6 @@ class Encode(Step):
     def _encode(
         self, m: Module, target: CastTarget, saturates: Signal, overflow: Signal, flushed: Signal, infinite: Signal
     ) -> None:
-        """Drive the result's code in one target format, and its overflow, flush and infinity signals."""
         i, fmt = self.i, target.format
         finite, too_large = target.encode(m, i.exponent, i.kept, i.normal)
         if not target.has_subnormals:

@@ -58,7 +58,6 @@ class Spread(Step):
 
 
 def largest(m: Module, values: Sequence[Value]) -> Value:
-    """Return the largest of several values, found by a tree of comparators."""
     if len(values) == 1:
         return values[0]
     half = len(values) // 2

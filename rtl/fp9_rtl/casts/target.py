@@ -14,19 +14,16 @@ from fp9_rtl.parts.condition import Circuits, Condition
 
 
 class CastTarget(abc.ABC):
-    """A target format of a cast.
+    """A target format of a cast."""
 
-    Exponents in the circuit have the bias of the source format: they equal the true exponent plus `bias`. The rounding
-    depends on the first `depth` dropped bits.
-    """
+    # Exponents in the circuit have the bias of the source format: they equal the true exponent plus `bias`. The
+    # rounding depends on the first `depth` dropped bits.
 
     fraction_bits: int
-    """Maximum number of fraction bits that a number keeps."""
 
     lowest: int
 
     lowest_fraction_bits: int
-    """Number of fraction bits that the smallest normal numbers keep."""
 
     highest: int
 
@@ -48,13 +45,9 @@ class CastTarget(abc.ABC):
 
     @abc.abstractmethod
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
-        """Drive `places` with the number of fraction bits that rounding drops at the given biased exponent.
-
-        `window` is the maximum number of fraction bits in any target format of the unit.
-        """
+        """Drive `places` with the number of fraction bits that rounding drops at the given biased exponent."""
 
     def clamped(self, exponent: Value) -> Value:
-        """Limit the exponent of a rounded number to the range that `encode` accepts."""
         return exponent
 
     def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
@@ -63,10 +56,7 @@ class CastTarget(abc.ABC):
 
     @abc.abstractmethod
     def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
-        """Return the code of a rounded number without its sign, and whether the number overflows.
-
-        The kept bits are right-aligned.
-        """
+        """Return the code of a rounded number without its sign, and whether the number overflows."""
 
 
 class FixedTarget(CastTarget):
@@ -190,7 +180,6 @@ CIRCUITS = Circuits(
 
 
 def cast_target(fmt: Format, bias: int, depth: int) -> CastTarget:
-    """Return the cast target of a format. `bias` is the exponent bias of the source format."""
     if isinstance(fmt, HiFloat8):
         return HiFloat8Target(fmt, bias, depth)
     assert isinstance(fmt, FixedFormat)
