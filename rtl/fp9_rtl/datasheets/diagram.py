@@ -32,7 +32,6 @@ def section(unit: Unit) -> str:
 
 
 def flowchart(unit: Unit, steps: Steps) -> str:
-    """Return a Mermaid flowchart of a unit's data ports and Verilog modules, without control ports."""
     inputs, outputs = ([port.name for port in ports] for ports in (unit.inputs, unit.outputs))
     undrawn = {port.name for port in unit.control_ports}
     edges = [edge for edge in steps.edges if edge.source not in undrawn and edge.target not in undrawn]

@@ -24,7 +24,6 @@ from fp9_rtl.synthesis.run import Progress, Synthesis, synthesise_unit
 INDEX = "README.md"
 
 AREA = "## Area and delay"
-"""Heading of the last section of a data sheet, the only section with measured values."""
 
 
 def write(

@@ -32,10 +32,7 @@ def picture(unit: Unit) -> str | None:
 
 
 def timing_svg(unit: Unit) -> str:
-    """Return the timing diagram of a unit as SVG text.
-
-    The diagram shows three consecutive operations of a pipelined unit. Raises MissingTool if WaveDrom is not installed.
-    """
+    """Return the timing diagram of a unit as SVG text."""
     try:
         import wavedrom  # optional
     except ModuleNotFoundError:
@@ -45,7 +42,6 @@ def timing_svg(unit: Unit) -> str:
 
 
 def diagram(unit: Unit) -> dict[str, object]:
-    """Return the timing diagram of a unit as WaveJSON, with one signal for all data inputs and one for all outputs."""
     if not unit.stages:
         wave = {"wave": "x=.=.=.x", "data": list(OPERATIONS)}
         return {"signal": [{"name": "inputs", **wave}, {"name": "outputs", **wave, "phase": -0.25}]}
@@ -58,10 +54,7 @@ def diagram(unit: Unit) -> dict[str, object]:
 
 
 def handshakes(stages: int, waits: bool = True) -> dict[str, Wave]:
-    """Simulate the handshake of a pipeline, and return the values of each signal after reset.
-
-    If `waits` is true, `out_ready` is 0 in the first clock cycle in which a result is valid.
-    """
+    """Simulate the handshake of a pipeline, and return the values of each signal after reset."""
     held: Wave = [None] * stages
     left = list(OPERATIONS)
     run: dict[str, Wave] = {
