@@ -46,10 +46,8 @@ def sheet(asked: Mapping[str, str]) -> Record:
 
 
 def area(asked: Mapping[str, str]) -> Record:
-    """Return the area and delay of a unit, or the progress of their measurement.
-
-    The explorer repeats the same request until the measurement is finished.
-    """
+    """Return the area and delay of a unit, or the progress of their measurement."""
+    # The explorer repeats the same request until the measurement is finished.
     return _AREAS.of(_spec(*_named(asked)))
 
 

@@ -1,8 +1,7 @@
-"""Measure the areas of units in a separate process, while the explorer answers requests.
+"""Measure the areas of units in a separate process, while the explorer answers requests."""
 
-The process measures one unit at a time. A request expires after `PATIENCE` seconds unless the explorer repeats it. An
-expired measurement is stopped if another request is waiting.
-"""
+# The process measures one unit at a time. A request expires after `PATIENCE` seconds unless the explorer repeats it.
+# An expired measurement is stopped if another request is waiting.
 
 from __future__ import annotations
 
@@ -22,7 +21,6 @@ from fp9.units.toml import dumps
 Record = dict[str, Any]
 
 PATIENCE = 2.0
-"""Seconds after which a request expires if it is not repeated."""
 
 WORKER = (sys.executable, "-m", "fp9_rtl.explorer.worker")
 
@@ -31,8 +29,6 @@ UNDER_WAY, MEASURED, REFUSED = "under way", "measured", "refused"
 
 
 class Areas:
-    """The areas of all units measured so far, and the worker process that measures further units."""
-
     def __init__(self) -> None:
         self._lock = threading.Lock()
         self._known: dict[Unit, Record] = {}
@@ -42,10 +38,7 @@ class Areas:
         self._worker: subprocess.Popen[str] | None = None
 
     def of(self, unit: Unit) -> Record:
-        """Return the unit's area and delay, a refusal, or the progress of the measurement.
-
-        The first call for a unit also requests the measurement of its area.
-        """
+        """Return the unit's area and delay, a refusal, or the progress of the measurement."""
         with self._lock:
             if unit in self._known:
                 return self._known[unit]

@@ -24,7 +24,6 @@ _FIGURES = ("mapping", "area_um2", "nand2", "flip_flops", "delay_ns")
 
 
 def main() -> None:
-    """Measure each specification from standard input, and kill the process group at the end of the input."""
     for line in sys.stdin:
         threading.Thread(target=_answer, args=(json.loads(line),), daemon=True).start()
     os.killpg(0, signal.SIGKILL)
