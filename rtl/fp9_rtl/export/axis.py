@@ -20,7 +20,6 @@ from fp9_rtl.export.verilog import component_verilog
 from fp9_rtl.pipelines.elastic import ElasticRegister
 
 MAX_USER_BITS = 64
-"""Maximum width of `tuser`."""
 
 
 def tdata_bits(ports: tuple[Port, ...]) -> int:

@@ -24,7 +24,6 @@ from this {name}.toml:
 """
 
 _TIE = "~"
-"""Placeholder for a space at which no line may break: the space between a value and its name."""
 
 _LATENCY = {
     Handshake.READY: "Latency: {latency} clocks without back-pressure. Throughput: one operation per clock.",

@@ -1,8 +1,8 @@
-"""Write a unit's encodings for integrators: a SystemVerilog package and a C header.
+"""Write a unit's encodings for integrators: a SystemVerilog package and a C header."""
 
-Both files contain the values of each select port, the exception flags, the special codes of each format, and each
-port's bit offset in the packed operand and result words. The first port begins at bit 0, as in the AXI4-Stream wrapper.
-"""
+# Both files contain the values of each select port, the exception flags, the special codes of each format, and each
+# port's bit offset in the packed operand and result words. The first port begins at bit 0, as in the AXI4-Stream
+# wrapper.
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ from fp9_rtl.export.port_types import identifier
 
 
 def c_header(unit: Unit) -> str:
-    """Return a C header with a unit's encodings. The text is deterministic."""
+    """Return a C header with a unit's encodings."""
     prefix = identifier(unit.name)
     guard = f"FP9_{prefix}_H"
     lines = [*_comment(unit), "", f"#ifndef {guard}", f"#define {guard}"]
@@ -70,7 +70,6 @@ def _types(unit: Unit) -> str:
 
 
 def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None = None) -> None:
-    """Write the SystemVerilog package, the C header or both. Raises OSError if a file cannot be written."""
     if package is not None:
         write_whole(package, sv_package(unit))
     if c is not None:

@@ -1,14 +1,13 @@
-"""Generate random bits for stochastic rounding with a linear feedback shift register.
+"""Generate random bits for stochastic rounding with a linear feedback shift register."""
 
-The sequence of bits is s[n + degree] = s[n] ^ s[n + tap] ^ ... Each step shifts by a whole word, so that no random bit
-is used twice:
-
-    state       s[n]         ... s[n + degree - 1]           the word is its first `width` bits
-    next state  s[n + width] ... s[n + width + degree - 1]
-
-All degrees are exponents of Mersenne primes. If 2^degree - 1 is prime, every irreducible polynomial of this degree is
-primitive. A register with a primitive polynomial has the full period for every word width up to the degree.
-"""
+# The sequence of bits is s[n + degree] = s[n] ^ s[n + tap] ^ ... Each step shifts by a whole word, so that no random
+# bit is used twice:
+#
+#     state       s[n]         ... s[n + degree - 1]           the word is its first `width` bits
+#     next state  s[n + width] ... s[n + width + degree - 1]
+#
+# All degrees are exponents of Mersenne primes. If 2^degree - 1 is prime, every irreducible polynomial of this degree
+# is primitive. A register with a primitive polynomial has the full period for every word width up to the degree.
 
 from __future__ import annotations
 
@@ -43,7 +42,6 @@ The taps are the exponents between 0 and `degree` in the polynomial x^degree + .
 """
 
 MAX_WIDTH = max(TAPS)
-"""Maximum width of a word in bits."""
 
 
 class Lfsr(wiring.Component):

@@ -17,10 +17,7 @@ def identifier(name: str) -> str:
 
 
 def port_types(unit: Unit) -> dict[str, Type]:
-    """Return the SystemVerilog types of a unit's ports, by port name.
-
-    Ports with the same choices share one enumeration type. A port that carries a plain number has no type.
-    """
+    """Return the SystemVerilog types of a unit's ports, by port name."""
     types: dict[str, Type] = {}
     choosing: defaultdict[tuple[tuple[str, ...], int], list[str]] = defaultdict(list)
     for port in (*unit.inputs, *unit.outputs):

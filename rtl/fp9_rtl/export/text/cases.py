@@ -13,10 +13,7 @@ MIN_LABELS = 2
 
 @dataclass(frozen=True)
 class Case:
-    """A selection of one of several results by the value of the word `subject`.
-
-    The result is `otherwise` for all values of the word that are not in `arms`.
-    """
+    """A selection of one of several results by the value of the word `subject`."""
 
     subject: Bits
     arms: tuple[tuple[tuple[str, ...], Bits], ...]
@@ -46,10 +43,7 @@ def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
 
 @dataclass(frozen=True)
 class Update:
-    """The next value of a register, chosen by conditions in order of priority.
-
-    If no condition is true, the register keeps its value if `holds` is set, and otherwise gets `otherwise`.
-    """
+    """The next value of a register, chosen by conditions in order of priority."""
 
     arms: tuple[tuple[Bits, Bits], ...]
     otherwise: Bits
@@ -57,7 +51,6 @@ class Update:
 
 
 def update_of(cell: Cell, driver: Mapping[Bit, Cell], is_alone: Callable[[Cell], bool]) -> Update:
-    """Return the next value of a register, with its conditions read from the multiplexers at the register's input."""
     found: list[tuple[Bits, Bits]] = []
     value = cell.inputs["D"]
     while True:

@@ -29,7 +29,6 @@ OPERATORS = {
 _UNARY = {"$not": "~", "$neg": "-", "$reduce_or": "|", "$reduce_and": "&", "$reduce_xor": "^"}
 _OPPOSITES = {"==": "!=", "!=": "==", "<": ">=", ">=": "<", ">": "<=", "<=": ">"}
 _JOINED = {"&", "|", "^", "+"}
-"""Associative operators: a chain of them needs no parentheses."""
 
 
 def expression(cell: Cell, read: Read) -> Expression:
@@ -57,7 +56,6 @@ def expression(cell: Cell, read: Read) -> Expression:
 
 
 def arms(cell: Cell) -> Sequence[tuple[int | str, Bits]]:
-    """Return the conditions of a `$pmux` cell, each with the value that the condition selects."""
     width = len(cell.output)
     values = cell.inputs["B"]
     return [(bit, values[i * width : (i + 1) * width]) for i, bit in enumerate(cell.inputs["S"])]

@@ -11,7 +11,7 @@ from fp9_rtl.export.text.signals import Signal
 
 @dataclass(frozen=True)
 class Dialect:
-    """Keywords of Verilog or SystemVerilog: for nets, variables and ports, and for the start of a block."""
+    """Keywords of one dialect, Verilog or SystemVerilog."""
 
     net: str
     variable: str
@@ -36,7 +36,6 @@ class Dialect:
         return declared if self is PLAIN else f"{declared};\n{INDENT}assign {signal.name}"
 
     def choosing(self, block: Sequence[str]) -> str:
-        """Return the Verilog keyword that begins a combinational block, for example `always_comb`."""
         # Icarus Verilog 11 rejects slices in an `always_comb` block.
         sliced = any("[" in line or "." in line for line in block)
         return PLAIN.combinational if sliced else self.combinational

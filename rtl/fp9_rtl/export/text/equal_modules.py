@@ -1,7 +1,4 @@
-"""Find the distinct modules of a circuit, called steps, and the bits that pass between them.
-
-Equal modules with the same parent count as one step.
-"""
+"""Find the distinct modules of a circuit, called steps, and the bits that pass between them."""
 
 from __future__ import annotations
 
@@ -18,15 +15,13 @@ _CLOCKING = ("CLK", "ARST")
 
 End = Path | str
 Passing = Mapping[tuple[End, End], set[int]]
-"""Nets that pass between modules or circuit ports, by driver and reader."""
 
 
 @dataclass(frozen=True)
 class Step:
     """A Verilog module, or several equal Verilog modules with the same parent.
 
-    `path` is the hierarchical path of the first module, and `names` lists all instance names. `kept` is the number of
-    register bits in one instance. `computes` is False for a module without own logic.
+    `kept` is the number of register bits in one instance. `computes` is False for a module without own logic.
     """
 
     path: Path
@@ -53,7 +48,6 @@ class Steps:
     edges: tuple[Edge, ...]
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as plain values for JSON."""
         return asdict(self)
 
     @classmethod
@@ -70,7 +64,6 @@ def _end(end: Sequence[str]) -> End:
 
 
 def steps(circuit: Circuit, top: Part, named: Mapping[Path, str]) -> Steps:
-    """Return the steps of a circuit. `named` maps each module's path to the module's Verilog name."""
     parts = {part.path: part for part in top.walk(children_first=False)}
     passing = _passing(circuit)
     stands_for = _folded(list(parts), named, passing)
@@ -108,10 +101,8 @@ def _reading(circuit: Circuit) -> Iterator[tuple[End, Bits]]:
 
 
 def _folded(paths: Sequence[Path], named: Mapping[Path, str], passing: Passing) -> dict[Path, Path]:
-    """Map each module to the first equal module with the same parent.
-
-    Two equal modules become one step only if neither module reads a value that depends on the other module.
-    """
+    """Map each module to the first equal module with the same parent."""
+    # Two equal modules become one step only if neither module reads a value that depends on the other module.
     feeds = _feeds(passing)
     first: dict[Path, Path] = {(): ()}
     for path in sorted(paths, key=len)[1:]:

@@ -15,18 +15,12 @@ class Expression:
     atomic = True
 
     def flat(self) -> str:
-        """Return the expression on one line."""
         raise NotImplementedError
 
     def inner(self) -> str:
-        """Return the expression on one line, in parentheses unless it is atomic."""
         return self.flat() if self.atomic else f"({self.flat()})"
 
     def lines(self, indent: str, first: int, last: int = 1) -> list[str]:
-        """Return the expression as text, on as few lines as possible.
-
-        `first` and `last` are the numbers of columns that other text uses on the first and the last line.
-        """
         flat = self.flat()
         return [flat] if len(flat) + first + last <= WIDTH else self._broken(indent)
 
@@ -46,8 +40,6 @@ class Atom(Expression):
 
 @dataclass(frozen=True)
 class Unary(Expression):
-    """A Verilog operator or function with one operand."""
-
     operator: str
     operand: Expression
 
@@ -62,8 +54,6 @@ class Unary(Expression):
 
 @dataclass(frozen=True)
 class Binary(Expression):
-    """Several operands with the same Verilog operator between them."""
-
     operator: str
     operands: tuple[Expression, ...]
     atomic = False

@@ -26,10 +26,7 @@ from fp9_rtl.export.text.signals import Sources
 
 @dataclass
 class Part:
-    """A module of the circuit, with its cells, source names and submodules.
-
-    The nets in `entering` are inputs of the module, and the nets in `leaving` are outputs.
-    """
+    """A module of the circuit, with its cells, source names and submodules."""
 
     path: Path
     cells: list[Cell] = field(default_factory=list)
@@ -43,7 +40,6 @@ class Part:
         return Sources(self.wires)
 
     def walk(self, children_first: bool = True) -> Iterator[Part]:
-        """Yield the module and all modules below it in the hierarchy."""
         if not children_first:
             yield self
         for child in self.children.values():
@@ -53,7 +49,7 @@ class Part:
 
 
 def parts(circuit: Circuit, order: Iterable[Path]) -> Part:
-    """Return the top module of a circuit, with its submodules in the given order. Empty modules are left out."""
+    """Return the top module of a circuit, with its submodules in the given order."""
     top = Part(())
     every: dict[Path, Part] = {(): top}
     place = {path: number for number, path in enumerate(order)}
@@ -97,10 +93,7 @@ def _common(a: Path, b: Path) -> int:
 
 
 def without_wrappers(circuit: Circuit, docs: Mapping[Path, str]) -> tuple[Circuit, dict[Path, str]]:
-    """Remove modules that contain only one submodule of the same name.
-
-    Return the circuit and the docstrings of the remaining modules.
-    """
+    """Remove modules that contain only one submodule of the same name."""
     inside: defaultdict[Path, set[str]] = defaultdict(set)
     for cell in circuit.cells:
         for depth in range(len(cell.path)):
@@ -126,7 +119,6 @@ def flattened(circuit: Circuit) -> Circuit:
 
 
 def split_structures(circuit: Circuit) -> None:
-    """Split each register or multiplexer of a complete structure into one cell for each named field."""
     fields = _fields(circuit.wires)
     read = readers(circuit)
     places: dict[int, list[Sequence[int]]] = {}
@@ -166,7 +158,6 @@ def _behind(
 
 
 Fields = dict[int, dict[int, Wire]]
-"""Wires that contain a net, by net and wire number."""
 
 
 def _fields(wires: Iterable[Wire]) -> defaultdict[Path, Fields]:

@@ -27,12 +27,10 @@ class Module:
         self.ports: list[Signal] = []
         self.values: list[Signal] = []
         self.results: dict[str, list[Signal]] = {}
-        """For each submodule, the signals that its outputs drive, in the order of the outputs."""
         self._next: dict[Bits, str] = {}
 
     @property
     def pins(self) -> list[Signal]:
-        """Return the module's ports, with the members of each structure instead of the structure."""
         return [*members(self.ports)]
 
     @property
@@ -40,7 +38,6 @@ class Module:
         return {id(signal) for results in self.results.values() for signal in members(results)}
 
     def settle(self, ports: Sequence[Signal]) -> None:
-        """Add ports to the module, and choose names for the values that need a name."""
         self.ports += ports
         for port in self.ports:
             if port.kind == "input":
@@ -54,10 +51,7 @@ class Module:
         self._gather(groups)
 
     def divide(self, loops: set[int]) -> None:
-        """Split signals that hold several values into one signal for each value, to break dependency cycles.
-
-        `loops` holds the `id` of each signal.
-        """
+        """Split signals that hold several values into one signal for each value, to break dependency cycles."""
         home = self.reading.home
         for cell in self.part.cells:
             signal = home.get(id(cell))

@@ -15,11 +15,7 @@ from fp9_rtl.export.text.types import Types
 def ports(
     part: Part, crossing: Crossing, names: Names, lent: Sequence[Sources], types: Types, typed: bool
 ) -> list[Signal]:
-    """Return a module's ports for all nets that enter and leave the module.
-
-    If `typed` is true, a structure becomes a single port, and otherwise one port for each field. The source names in
-    `lent` are used for nets without a name inside the module.
-    """
+    """Return a module's ports for all nets that enter and leave the module."""
     sources = part.sources
     found: list[Signal] = []
     structs: dict[Bits, Bundle] = {}

@@ -22,27 +22,22 @@ class Reading:
         self.home: dict[int, Signal] = {}
         """The signal that holds a cell's value, by the `id` of the cell. Other values are written inline."""
         self.places: set[tuple[int, int]] = set()
-        """The bits that have been read: the `id` of the signal, and the index of the bit."""
 
     def know(self, signals: Iterable[Signal], bits: Bits | None = None) -> None:
-        """Add signals, or only the given bits of them, to the table of known names."""
         for signal in signals:
             for place, bit in enumerate(signal.bits):
                 if isinstance(bit, int) and (bits is None or bit in bits):
                     self._at[bit].append((signal, place))
 
     def know_whole(self, signal: Signal) -> None:
-        """Add a structure to the table, so that its name stands for all its bits together."""
         self.know(signal.members)
         self._wholes[signal.bits[0]].append(signal)
 
     def forget(self, signals: Collection[int]) -> None:
-        """Remove signals from the table. `signals` holds the `id` of each signal."""
         for bit, at in self._at.items():
             self._at[bit] = [known for known in at if id(known[0]) not in signals]
 
     def word(self, bits: Bits) -> str:
-        """Return text that can be part of a name, or an empty text if the bits are no signal and no constant."""
         if all(isinstance(bit, str) for bit in bits):
             return str(int("".join("1" if bit == "1" else "0" for bit in reversed(bits)), 2))
         at = [self._at[bit][0] for bit in nets(bits) if bit in self._at]
@@ -52,10 +47,6 @@ class Reading:
         return signal.word + (f"_{place}" if len(at) == 1 and len(signal.bits) > 1 else "")
 
     def definition(self, signal: Signal, inside: Iterable[Cell]) -> Expression:
-        """Return the expression that defines a signal.
-
-        Bits that a cell in `inside` drives are written as the cell's expression.
-        """
         first = {cell.output[0]: cell for cell in inside}
         parts: list[Expression] = []
         start = 0
@@ -79,7 +70,6 @@ class Reading:
         return verilog.joined(parts)
 
     def choice(self, bits: Bits) -> tuple[Expression, Enum | None]:
-        """Return the expression for a word that is compared with constants, and its enumeration type or None."""
         signal = self._whole(bits)
         return self.read(bits), signal.type if signal and isinstance(signal.type, Enum) else None
 

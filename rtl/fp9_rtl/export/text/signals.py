@@ -16,11 +16,7 @@ from fp9_rtl.export.text.types import Struct, Type
 
 @dataclass(eq=False)
 class Signal:
-    """A named vector of bits, whose lowest bit has the index `low` in the Verilog text.
-
-    `kind` is input, output or value. If the `type` is a structure, `members` can hold one signal for each field, and
-    `whole` of each member refers to the structure's signal.
-    """
+    """A named vector of bits, whose lowest bit has the index `low` in the Verilog text."""
 
     name: str
     bits: Bits
@@ -30,17 +26,14 @@ class Signal:
     type: Type | None = None
     whole: Signal | None = None
     origin: tuple[str, str] | None = None
-    """The structure and the field in the source, or None if the signal is not a field."""
     members: tuple[Signal, ...] = ()
 
     def take(self, type: Type | None) -> None:
-        """Set the type of the signal. A signal with a type is indexed from 0 in the Verilog text."""
         self.type = type
         self.low = 0 if type else self.low
 
     @property
     def range(self) -> str:
-        """Return the name of the signal's type, or the index range of a vector without a type."""
         return self.places if self.type is None else self.type.name
 
     @property
@@ -49,7 +42,6 @@ class Signal:
 
     @property
     def word(self) -> str:
-        """Return the signal's name with underscores for dots, so that it can be part of another name."""
         return self.name.replace(".", "_")
 
     def part(self, first: int, count: int) -> str:
@@ -64,7 +56,6 @@ class Signal:
 
 
 def structure(whole: Signal, struct: Struct) -> Signal:
-    """Set the signal's type to `struct`, and create a member signal for each field."""
     members, low = [], 0
     for field, width in struct.fields:
         members.append(Signal(f"{whole.name}.{field}", whole.bits[low : low + width], whole.kind, whole=whole))
@@ -124,10 +115,8 @@ def _short_field(field: str, name: str, wire: Wire) -> str:
 
 
 def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[str | None, Wire]]:
-    """Remove the `i` or `o` of a submodule's interface from names: `align_o_smaller` becomes `align_smaller`.
-
-    If two names would become equal, as `add_i_nan` and `add_o_nan`, neither is shortened.
-    """
+    """Remove the `i` or `o` of a submodule's interface from names: `align_o_smaller` becomes `align_smaller`."""
+    # If two names would become equal, as `add_i_nan` and `add_o_nan`, neither is shortened.
     short = [name and _without_interface(name) for name, _ in named]
     meant: defaultdict[str | None, set[Bits]] = defaultdict(set)
     for wanted, (name, wire) in zip(short, named, strict=True):
@@ -146,10 +135,8 @@ class Sources:
         named = _without_interfaces([(clean(wire.name), wire) for wire in wires if wire.name not in packed])
         self.wires = [(name, wire.bits) for name, wire in named if name is not None]
         self.packed = {wire.name: wire.bits for wire in wires if wire.name in packed}
-        """The bits of each packed structure, by its source name."""
         fields = ((name, wire, _field(wire.name)) for name, wire in named if name is not None)
         self.field_of = {name: (at[0], _short_field(at[1], name, wire)) for name, wire, at in fields if at}
-        """For each name that denotes a field: the source name of its structure, and the field."""
         self._holding: defaultdict[Bit, list[int]] = defaultdict(list)
         for number, (_, bits) in enumerate(self.wires):
             for bit in dict.fromkeys(bits):
@@ -160,23 +147,17 @@ class Sources:
         return (self.wires[number] for number in self._holding.get(bit, ()))
 
     def around(self, bits: Bits) -> Iterator[tuple[str, Bits, int]]:
-        """Yield source names that contain `bits` as adjacent bits, with all their bits and the start index."""
         for name, held in self.holding(bits[0]):
             place = held.index(bits[0])
             if held[place : place + len(bits)] == bits:
                 yield name, held, place
 
     def within(self, bits: Bits) -> Iterator[str]:
-        """Yield the source names of exactly these bits, or of the lowest bits, longest first."""
         found = [(n, held) for n, held in self.holding(bits[0]) if held == bits[: len(held)]]
         return (name for name, _ in sorted(found, key=lambda found: -len(found[1])))
 
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
-        """Divide the wanted bits into runs of adjacent bits with the same source name.
-
-        For each run, yield the source name, the index of the first bit within it, and the bits. Names that begin with
-        `first` have priority.
-        """
+        """Divide the wanted bits into runs of adjacent bits with the same source name."""
         left = set(wanted)
         holding = sorted({number for bit in left for number in self._holding.get(bit, ())})
         some = (self.wires[number] for number in holding)
@@ -203,7 +184,7 @@ def _stretches(bits: Bits, wanted: set[int]) -> list[tuple[int, Bits]]:
 
 
 def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -> list[Signal]:
-    """Return a named signal for each run of adjacent bits. Runs that share a name get their bit indices appended."""
+    """Return a named signal for each run of adjacent bits."""
     shared = {name for name, group in itertools.groupby(sorted(name for name, _, _ in runs)) if len(list(group)) > 1}
     signals = []
     for name, low, bits in runs:

@@ -65,10 +65,8 @@ def _lines(file: str) -> tuple[str, ...]:
 
 @functools.cache
 def _assignments(file: str) -> dict[int, list[tuple[str, ast.expr]]]:
-    """Return the names that the source assigns on each line, with their values, innermost assignment first.
-
-    The name of a function counts as the name of the value that the function returns.
-    """
+    """Return the names that the source assigns on each line, with their values, innermost assignment first."""
+    # The name of a function counts as the name of the value that the function returns.
     found: dict[int, list[tuple[str, ast.expr]]] = {}
     for node in ast.walk(ast.parse("\n".join(_lines(file)))):
         for name, value in _named(node):

@@ -27,7 +27,6 @@ class Definition:
 
 
 def body(module: Module, dialect: Dialect) -> list[str]:
-    """Return the text lines of a module between its ports and `endmodule`."""
     definitions = _acyclic(module, dialect)
     instances = [line for name in module.children for line in _instance(module, name)]
     registers = _registers(module, dialect)
@@ -101,7 +100,6 @@ def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
 
 
 def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signal]:
-    """Return the signals to declare first: registers, submodule outputs, and signals read before they are defined."""
     defined = {id(d.signal): number for number, d in enumerate(ordered)}
     late = {
         read for number, definition in enumerate(ordered) for read in definition.reads if defined.get(read, -1) > number

@@ -56,7 +56,6 @@ class Struct:
         return "\n".join(["typedef struct packed {", *lines, f"}} {self.name};"])
 
     def parts(self, first: int, count: int) -> list[str]:
-        """Return the fields and parts of fields that make up `count` bits from bit `first`, highest first."""
         found = []
         low = 0
         for field, width in self.fields:
@@ -80,10 +79,7 @@ class Types:
         self._structs: dict[Fields, Struct] = {port.fields: port for port in ports.values() if isinstance(port, Struct)}
 
     def find(self, circuit: Circuit) -> None:
-        """Find the types of a circuit's ports and registers.
-
-        A register gets a type if every value that it can load has this type.
-        """
+        """Find the types of a circuit's ports and registers."""
         self._of = {port.bits: self._ports[port.name] for port in circuit.ports if port.name in self._ports}
         driver = {cell.output: cell for cell in circuit.cells}
         read = readers(circuit)
@@ -114,7 +110,7 @@ class Types:
         return self._of.get(bits)
 
     def struct(self, stems: Sequence[str], fields: Sequence[tuple[str, int]]) -> Struct:
-        """Return the structure type with the given fields, named after the first unused word in `stems`."""
+        """Return the structure type with the given fields, and declare it if it is new."""
         key = tuple(fields)
         if key not in self._structs:
             taken = {known.name for known in (*self._structs.values(), *self._ports.values())}

@@ -15,10 +15,7 @@ _NAMED_LEAVES, _UNNAMED_LEAVES = 5, 16
 
 
 class Uses:
-    """The cells of a module, prepared for writing as Verilog.
-
-    `inner` holds the ports of the submodules.
-    """
+    """The cells of a module, prepared for writing as Verilog."""
 
     def __init__(self, part: Part, sources: Sources, inner: Sequence[Signal]) -> None:
         self._part, self._sources, self._inner = part, sources, inner
@@ -32,7 +29,6 @@ class Uses:
         self.updates: dict[int, Update] = {id(c): update_of(c, self.driver, self._is_alone) for c in registers}
 
     def named(self, outputs: Iterable[Signal]) -> Iterator[Cell]:
-        """Yield the cells whose values become named signals, registers first."""
         references = self._references(outputs)
         leaves: dict[int, int] = {}
         for cell in sorted(self._part.cells, key=lambda cell: cell.kind != "$dff"):
@@ -44,7 +40,6 @@ class Uses:
         return stays and all(self._reading[bit] == 1 for bit in nets(cell.output))
 
     def _references(self, outputs: Iterable[Signal]) -> Counter[int]:
-        """Return how often the value of each cell is used. A partial read counts as two uses."""
         count: Counter[int] = Counter()
         for port in outputs:
             self._refer(port.bits, count)
@@ -77,7 +72,6 @@ class Uses:
             count[id(cell)] += weight if whole else 2
 
     def _is_inline(self, cell: Cell, references: int, leaves: dict[int, int]) -> bool:
-        """Return whether a value is written inline: a short value used once, or the inverse of a named bit."""
         below = 0
         for bits in self._reads(cell):
             behind = _runs(bits, self.driver)

@@ -29,11 +29,7 @@ class Writer:
     def __init__(
         self, words: Mapping[str, Any], name: str, docs: Mapping[Path, str], types: Types, flat: bool = False
     ) -> None:
-        """Read a circuit from `words`, a module in Yosys' JSON.
-
-        `docs` maps each module to its docstring, in the order in which the modules are written. `types` holds the types
-        of the circuit's ports, and receives further types. If `flat` is true, the circuit becomes a single module.
-        """
+        """Read a circuit from `words`, a module in Yosys' JSON."""
         circuit = read_circuit(words)
         fold(circuit)
         circuit, docs = without_wrappers(circuit, docs)
@@ -72,7 +68,6 @@ class _Texts:
         self._typed = system
 
     def write(self, top: Part) -> tuple[dict[str, str], dict[Path, str]]:
-        """Return the Verilog text of each module name, and the module name of each path in the source."""
         modules: dict[Path, Module] = {}
         crossing = bundle(top, self._types.typed) if self._typed else {}
         for part in top.walk():

@@ -1,7 +1,4 @@
-"""Read a circuit from Yosys as operations on words of several bits.
-
-Operands are extended to the width of the result. Duplicate cells and unread cells are removed.
-"""
+"""Read a circuit from Yosys as operations on words of several bits."""
 
 from __future__ import annotations
 
@@ -26,7 +23,6 @@ ARITHMETIC = {"$add", "$sub", "$mul", "$neg", "$shl", "$sshl"}
 """Cell kinds in which an output bit depends only on its own and lower bit positions."""
 _RENAMED = {"$reduce_bool": "$reduce_or", "$logic_not": "$is_zero", "$logic_and": "$and", "$logic_or": "$or"}
 SHARED = {"$dff": ("CLK", "ARST"), "$mux": ("S",), "$pmux": ("S",)}
-"""Input ports of bitwise cells that affect all bit positions, by cell kind."""
 
 
 @dataclass(eq=False, slots=True)
@@ -46,7 +42,6 @@ class Cell:
     reset_by: int = 1
 
     def places(self, kept: Sequence[int]) -> Cell:
-        """Return a copy of a bitwise cell with only the given bit positions."""
         shared = SHARED.get(self.kind, ())
         width = len(self.output)
         inputs = {
@@ -185,7 +180,6 @@ def extended(bits: Bits, width: int, signed: bool) -> Bits:
 
 
 def _place(cells: Iterable[Cell]) -> None:
-    """Assign each cell without a source module to the module that reads its output, or that drives its inputs."""
     lost = [cell for cell in cells if cell.path == ("?",)]
     if not lost:
         return

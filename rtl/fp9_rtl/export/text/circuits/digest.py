@@ -26,11 +26,10 @@ def code_digest(text: str) -> str:
 
 
 class _Walk:
-    """Number the cells of a circuit in a traversal from its outputs to its inputs.
+    """Number the cells of a circuit in a traversal from its outputs to its inputs."""
 
-    The cells that drive a cell's inputs are numbered before the cell. A register is numbered when the traversal first
-    reaches it, and its inputs are traversed later.
-    """
+    # The cells that drive a cell's inputs are numbered before the cell. A register is numbered when the traversal
+    # first reaches it, and its inputs are traversed later.
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._ports = dict(sorted(words["ports"].items()))
@@ -46,7 +45,6 @@ class _Walk:
         self._count = 0
 
     def lines(self) -> Iterator[str]:
-        """Yield the circuit as text, with one line for each output, each register and each cell."""
         for name, port in self._ports.items():
             if port["direction"] == "output":
                 yield from self._behind(port["bits"])

@@ -9,7 +9,6 @@ from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Cell, Circuit, nets,
 
 _OPPOSITE: Mapping[Bit, Bit] = {"0": "1", "1": "0"}
 _IDENTITY: Mapping[str, Bit] = {"$and": "1", "$or": "0", "$xor": "0"}
-"""Identity element of each operation: with this operand, the result is the other operand."""
 _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
     "$lt": operator.lt,
     "$le": operator.le,
@@ -19,10 +18,7 @@ _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
 
 
 def fold(circuit: Circuit) -> None:
-    """Remove the cells whose output is constant or equal to one of their inputs.
-
-    The circuit's function does not change.
-    """
+    """Remove the cells whose output is constant or equal to one of their inputs."""
     same: dict[Bit, Bit] = {}
     joined: dict[Bit, tuple[str, frozenset[Bit]]] = {}
     left = []
