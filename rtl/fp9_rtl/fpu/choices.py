@@ -15,10 +15,7 @@ SUMS = (*ROUNDED, MultiFpuOp.TO_INTEGER)
 
 
 def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: MultiFpuOp) -> Value:
-    """Return whether the port `op` selects one of the operations `ops`.
-
-    A port value above the last operation selects the last operation.
-    """
+    """Return whether the port `op` selects one of the operations `ops`."""
     offered = unit.operations
     found = [index for index, op in enumerate(offered) if op in ops]
     if len(found) in (0, len(offered)):
@@ -33,7 +30,6 @@ def targets(unit: MultiFpu) -> int:
 
 
 def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
-    """Return the overflow policies that the encoder supports, with the user's choices first."""
     fixed = filter(None, map(unit.fixed_overflow, unit.formats))
     return tuple(dict.fromkeys((*unit.overflow_choices, *fixed)))
 

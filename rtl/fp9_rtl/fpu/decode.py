@@ -1,8 +1,7 @@
-"""First stage of a multi-format FPU: decode the input ports to the terms of an exact sum.
+"""First stage of a multi-format FPU: decode the input ports to the terms of an exact sum."""
 
-Every operation computes a sum a * b + c. Without operand b, the value of b is 1. Without operand c, the value of c is a
-zero that has the sign of the product. Comparisons, minimum and maximum compute a - c.
-"""
+# Every operation computes a sum a * b + c. Without operand b, the value of b is 1. Without operand c, the value of c
+# is a zero that has the sign of the product. Comparisons, minimum and maximum compute a - c.
 
 from __future__ import annotations
 

@@ -1,14 +1,13 @@
-"""Division and square root in a multi-format FPU.
+"""Division and square root in a multi-format FPU."""
 
-Each row of subtractors computes one bit of the result by trial subtraction from the partial remainder w. Both
-operations share the rows:
-
-    row 0      w - b             w - 1
-    row j    2 w - b           2 w - (2 Q + 2^-j)      Q: the square root computed so far
-
-A result bit is 1 if the difference in its row is not negative. The difference is then the next partial remainder. The
-sticky bit is 1 if the final remainder is not zero.
-"""
+# Each row of subtractors computes one bit of the result by trial subtraction from the partial remainder w. Both
+# operations share the rows:
+#
+#     row 0      w - b             w - 1
+#     row j    2 w - b           2 w - (2 Q + 2^-j)      Q: the square root computed so far
+#
+# A result bit is 1 if the difference in its row is not negative. The difference is then the next partial remainder.
+# The sticky bit is 1 if the final remainder is not zero.
 
 from __future__ import annotations
 
@@ -23,7 +22,6 @@ from fp9_rtl.parts.layouts import product_layout
 View: TypeAlias = "data.View[data.StructLayout]"
 
 _INTEGER_BITS = 3
-"""Integer bits of a partial remainder. Twice the remainder of a square root is below 8."""
 
 
 def quotient_bits(precision: int) -> int:

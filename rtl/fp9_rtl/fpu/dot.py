@@ -1,8 +1,7 @@
-"""Exact dot product of narrow operands in a multi-format FPU.
+"""Exact dot product of narrow operands in a multi-format FPU."""
 
-A fixed-point adder sums all products exactly. The normalised dot product is then added to the addend like a single
-product.
-"""
+# A fixed-point adder sums all products exactly. The normalised dot product is then added to the addend like a single
+# product.
 
 from __future__ import annotations
 
@@ -25,17 +24,13 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def dot_layout(unit: MultiFpu) -> data.StructLayout:
-    """Return the layout of a dot product's decoded operands, with a flag that selects the dot product."""
     operand = Scale(unit.narrow).layout
     names = (f"{name}{lane}" for lane in range(unit.dot_products) for name in "ab")
     return data.StructLayout({"selected": 1, **dict.fromkeys(names, operand)})
 
 
 def dot_operands(m: Module, unit: MultiFpu, ports: View, o: View) -> None:
-    """Decode the operands of all lanes of a dot product.
-
-    In an unused lane, the operands are zeros with the signs of the first lane's operands.
-    """
+    """Decode the operands of all lanes of a dot product. An unused lane contributes zeros."""
     m.d.comb += o.selected.eq(is_operation(unit, ports, *DOTS))
     for name in "ab":
         select: Value = ports[unit.format_port(name)]
@@ -61,17 +56,14 @@ class DotField:
         self.bits = self.highest - self.lowest + 1
 
     def exponents(self, bias: int) -> range:
-        """Return the range of the biased exponent of a normalised dot product."""
         return range(self.highest - (1 << (self.bits - 1).bit_length()) + bias, self.highest + bias + 1)
 
 
 def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) -> tuple[View, Value, Value]:
-    """Return the sum of the products in the form of a single product, and two invalid flags.
-
-    The first flag is 1 for infinities of both signs, the second for a signalling NaN. If all products are zero and have
-    the same sign, the sum has this sign. If the products cancel, their zero sum gets the opposite of the addend's sign,
-    so that the final zero has the correct sign.
-    """
+    """Return the sum of the products in the form of a single product, and two invalid flags."""
+    # The first flag is 1 for infinities of both signs, the second for a signalling NaN. If all products are zero and
+    # have the same sign, the sum has this sign. If the products cancel, their zero sum gets the opposite of the
+    # addend's sign, so that the final zero has the correct sign.
     field, lanes = DotField(unit), range(unit.dot_products)
     pairs = [(i[f"a{lane}"], i[f"b{lane}"]) for lane in lanes]
     signs = [a.sign ^ b.sign for a, b in pairs]

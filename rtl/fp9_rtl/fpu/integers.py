@@ -1,7 +1,6 @@
-"""Integer operands and integer results of a multi-format FPU.
+"""Integer operands and integer results of a multi-format FPU."""
 
-An integer operand becomes two terms of the exact sum. An integer result is an exact sum, rounded to an integer.
-"""
+# An integer operand becomes two terms of the exact sum. An integer result is an exact sum, rounded to an integer.
 
 from __future__ import annotations
 
@@ -23,10 +22,7 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple[View, View]:
-    """Return the upper and the lower part of an integer operand as two terms. The lower part is never negative.
-
-    If the integer is negative, the upper part is negative: -3 = -1 * 2^k + (2^k - 3).
-    """
+    """Return the upper and the lower part of an integer operand as two terms."""
     k, bits = scale.precision, scale.integer_bits
     extended = Signal(bits, name="integer")
     negative = Signal(name="integer_is_negative")

@@ -1,8 +1,7 @@
-"""Datapath of one lane of a multi-format FPU.
+"""Datapath of one lane of a multi-format FPU."""
 
-Each operand has its own decoder. All operations share a multiplier, an adder, a normaliser and a rounder. The steps
-are: decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish.
-"""
+# Each operand has its own decoder. All operations share a multiplier, an adder, a normaliser and a rounder. The steps
+# are: decode -> multiply -> align -> add -> normalise -> place -> round -> encode -> finish.
 
 from __future__ import annotations
 

@@ -22,8 +22,8 @@ from fp9_rtl.sums.adder import EXTRA_BITS
 class Scale:
     """Exponent range and precision that suffice for every operand of the given formats.
 
-    An integer operand is split into an upper and a lower half, which are two terms of the sum. Subnormal operands keep
-    the leading zeros of their significands if the adder is wide enough. Division always needs normalised operands.
+    Subnormal operands keep the leading zeros of their significands if the adder is wide enough. Division always needs
+    normalised operands.
     """
 
     def __init__(
@@ -63,16 +63,13 @@ class Scale:
         return kept
 
     def _keeps_zeros(self, kept: Sequence[Format], extra_bits: int) -> bool:
-        """Return whether the adder is wide enough for unnormalised subnormal operands of the formats in `kept`.
-
-        The adder has 2 * precision + extra_bits - 2 exact bits below the larger exponent. Rounding reads
-        `rounding_bits` bits below the last bit of the result, and detecting tininess reads one more.
-
-        If the larger exponent belongs to a subnormal addend or to a product of two subnormal numbers, the adder must be
-        exact down to the last bit of the smallest possible result. In all other cases, the result's leading 1 is at
-        most z + 2 bit positions below the larger exponent, for operands with z leading zeros. The adder must then be
-        exact for the result's precision and the rounding bits below its leading 1.
-        """
+        """Return whether the adder is wide enough for unnormalised subnormal operands of the formats in `kept`."""
+        # The adder has 2 * precision + extra_bits - 2 exact bits below the larger exponent. Rounding reads
+        # `rounding_bits` bits below the last bit of the result, and detecting tininess reads one more. If the larger
+        # exponent belongs to a subnormal addend or to a product of two subnormal numbers, the adder must be exact
+        # down to the last bit of the smallest possible result. In all other cases, the result's leading 1 is at most
+        # z + 2 bit positions below the larger exponent, for operands with z leading zeros. The adder must then be
+        # exact for the result's precision and the rounding bits below its leading 1.
         exact = 2 * self.precision + extra_bits - 2
         quanta = [fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) for fmt in self._formats]
         below = 1 + self._rounding_bits
@@ -88,10 +85,8 @@ class Scale:
 
     @cached_property
     def exponents(self) -> range:
-        """Return the exponent range of all non-zero operands.
-
-        The range includes exponent 0, because a sum or a conversion multiplies its operand by 1.
-        """
+        """Return the exponent range of all non-zero operands."""
+        # The range includes exponent 0, because a sum or a conversion multiplies its operand by 1.
         integers = max(0, self.integer_bits - 1)
         lowest, highest = zip((0, integers), *(self._range(fmt) for fmt in self._formats), strict=True)
         return range(min(lowest), max(highest) + 1)
@@ -104,17 +99,15 @@ class Scale:
 
     @property
     def bias(self) -> int:
-        """Return the exponent bias with which the lowest exponent becomes 1."""
         return 1 - self.exponents.start
 
     @property
     def sum_bias(self) -> int:
-        """Return the exponent bias of all products and sums. The first bit of a product has weight 2."""
+        """Return the exponent bias of all products and sums."""
         return 2 * self.bias - 1
 
     @property
     def field(self) -> range:
-        """Return the range of the biased exponent field, which also includes 0."""
         return range(self.exponents.stop + self.bias)
 
     @property
@@ -145,10 +138,7 @@ def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> 
 def unpack_narrow(
     m: Module, formats: Sequence[Format], name: str, code: Value, select: Value
 ) -> data.View[data.StructLayout]:
-    """Decode an 8-bit code to sign, exponent and significand, with the same widths for all 8-bit formats.
-
-    If the select value is too large, the last format is selected.
-    """
+    """Decode an 8-bit code to sign, exponent and significand, with the same widths for all 8-bit formats."""
     operand = _narrow(m, formats, Scale(formats), name, code, select)
     for fmt in switch(m, select, formats):
         m.d.comb += operand.signaling.eq(_signals(fmt, code))

@@ -1,8 +1,7 @@
-"""Results of a multi-format FPU that need no rounding, such as comparisons.
+"""Results of a multi-format FPU that need no rounding, such as comparisons."""
 
-Such an operation returns one of two words, which a comparison of the operands a and c selects. The adder computes a - c
-exactly, and the sign of the difference gives the order.
-"""
+# Such an operation returns one of two words, which a comparison of the operands a and c selects. The adder
+# computes a - c exactly, and the sign of the difference gives the order.
 
 from __future__ import annotations
 
@@ -25,9 +24,8 @@ View: TypeAlias = "data.View[data.StructLayout]"
 def others_layout(unit: MultiFpu) -> data.StructLayout:
     """Return the layout of the fields that choose an operation's result: the rounded sum or one of two words.
 
-    The layout is empty if all operations of the unit round their results. If `rounded` is 0, the order of the operands
-    a and c selects one of the fields `if_less`, `if_equal` and `if_greater`. If the selected field is 1, the result is
-    the word `first`, and otherwise the word `second`.
+    The order of the operands a and c selects one of the fields `if_less`, `if_equal` and `if_greater`. If the selected
+    field is 1, the result is the word `first`, and otherwise the word `second`.
     """
     if all(op in SUMS for op in unit.operations):
         return data.StructLayout({})
@@ -36,8 +34,6 @@ def others_layout(unit: MultiFpu) -> data.StructLayout:
 
 
 class Others:
-    """Logic of the decoding stage that drives the fields of `others_layout`."""
-
     def __init__(self, m: Module, unit: MultiFpu, ports: View, a: View, c: View, o: View) -> None:
         # In a unit whose operations never read operand c, the argument `c` is operand a.
         self._m, self._unit, self._ports = m, unit, ports
@@ -113,10 +109,7 @@ class Others:
         return boxed
 
     def _canonical(self, fmt: Format, code: Value, operand: View) -> Value:
-        """Return the code of an operand, with zeros and NaN values in the canonical form of the format.
-
-        If the format has only one zero or one NaN, the sign of that zero or NaN is ignored.
-        """
+        """Return the code of an operand, with zeros and NaN values in the canonical form of the format."""
         if not fmt.signed_zero:
             code = Mux(operand.zero, 0, code)[: fmt.bits]
         if fmt.has_nan and fmt.nan_code(True) == fmt.nan_code(False):

@@ -1,11 +1,10 @@
-"""Rounder of the dual-format FPU. One adder rounds sums to 16 bits and downcasts to 8 bits.
+"""Rounder of the dual-format FPU. One adder rounds sums to 16 bits and downcasts to 8 bits."""
 
-Rounding to nearest with ties away adds half an ulp and drops all bits below the ulp. For a format with fewer fraction
-bits, the rounding bit is added at a higher position:
-
-    exponent|xxxxxxxxx|g      the 16-bit format: the guard bit is added to the last place
-    exponent|xx1......|       a target with 2 fraction bits: 1 is added to the first dropped bit
-"""
+# Rounding to nearest with ties away adds half an ulp and drops all bits below the ulp. For a format with fewer
+# fraction bits, the rounding bit is added at a higher position:
+#
+#     exponent|xxxxxxxxx|g      the 16-bit format: the guard bit is added to the last place
+#     exponent|xx1......|       a target with 2 fraction bits: 1 is added to the first dropped bit
 
 from __future__ import annotations
 
@@ -19,7 +18,6 @@ from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step
 
 TARGET = "a_format"
-"""Port that selects the target format of a downcast."""
 
 CODE_BITS = 8
 

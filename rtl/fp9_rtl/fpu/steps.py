@@ -1,9 +1,8 @@
-"""Datapath of the dual-format FPU: two 8-bit products or one 16-bit product, plus an addend.
+"""Datapath of the dual-format FPU: two 8-bit products or one 16-bit product, plus an addend."""
 
-The 16-bit multiplier forms two 8-bit products at once, in the upper and lower bits of its output. An upcast is the
-exact product of the 8-bit number and 1, plus zero. A downcast passes the 16-bit number through the addend's path and
-rounds it to 8 bits.
-"""
+# The 16-bit multiplier forms two 8-bit products at once, in the upper and lower bits of its output. An upcast is the
+# exact product of the 8-bit number and 1, plus zero. A downcast passes the 16-bit number through the addend's path
+# and rounds it to 8 bits.
 
 from __future__ import annotations
 
@@ -65,11 +64,10 @@ def fpu_steps(unit: Fpu) -> list[Step]:
 
 
 def _factors(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of the factors from port a or b. All exponents have the bias of the 16-bit format.
-
-    `wide` is the significand of a 16-bit number. `narrow0` and `narrow1` are the significands of two 8-bit numbers.
-    Unused significands are 0. The other fields of lane 0 belong to the 16-bit number or to the first 8-bit number.
-    """
+    """Return the layout of the factors from port a or b."""
+    # All exponents have the bias of the 16-bit format. `wide` is the significand of a 16-bit number. `narrow0` and
+    # `narrow1` are the significands of two 8-bit numbers. Unused significands are 0. The other fields of lane 0
+    # belong to the 16-bit number or to the first 8-bit number.
     lanes: dict[str, data.ShapeLike] = {}
     for lane in range(LANES):
         lanes |= {f"narrow{lane}": OPERAND_SIGNIFICAND_BITS, f"exponent{lane}": fmt.exponent_bits}
@@ -117,10 +115,6 @@ class DecodeFpu(Step):
         return m
 
     def _factors(self, m: Module, name: str, wide: Value, narrow: Sequence[Value], one: Value) -> None:
-        """Drive the factors of one port.
-
-        `wide` selects a 16-bit number, `narrow[i]` the 8-bit number in lane i, and `one` the number 1.
-        """
         fmt, o = self._format, self.o[name]
         number = unpack_addend(m, fmt, self.i[name], f"wide_{name}")
         first, second = (self._decoded(m, name, lane, taken) for lane, taken in enumerate(narrow))

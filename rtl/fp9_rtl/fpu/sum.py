@@ -1,12 +1,11 @@
-"""Exact sum of a multi-format FPU: multiply, align, add, normalise.
+"""Exact sum of a multi-format FPU: multiply, align, add, normalise."""
 
-The term with the smaller exponent is shifted right:
-
-    larger    x.xxxxxxxxxxx|00|0
-    smaller       x.xxxxxxx|gr|s     s: OR of all bits further right; g and r if `Scale.extra_bits` includes them
-
-The rounder gets all bits of the normalised sum, because the position of a result's last bit depends on the format.
-"""
+# The term with the smaller exponent is shifted right:
+#
+#     larger    x.xxxxxxxxxxx|00|0
+#     smaller       x.xxxxxxx|gr|s     s: OR of all bits further right; g and r if `Scale.extra_bits` includes them
+#
+# The rounder gets all bits of the normalised sum, because the position of a result's last bit depends on the format.
 
 from __future__ import annotations
 
@@ -28,10 +27,8 @@ from fp9_rtl.sums.terms import signed_sum
 View: TypeAlias = "data.View[data.StructLayout]"
 
 ROUNDER_CHOICES = ("rounding", "target", "overflow", "random", "threshold", "reads_source")
-"""Fields that only the rounder uses."""
 
 CHOICES = (*ROUNDER_CHOICES, "integer_format", "by_zero", "tag", "others")
-"""Fields that only the rounder and the last stage use."""
 
 
 def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
