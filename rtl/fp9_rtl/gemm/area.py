@@ -30,7 +30,6 @@ class TileArea:
     delay_ns: float
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as plain values for JSON."""
         return asdict(self)
 
 

@@ -1,16 +1,15 @@
-"""Matrix-product tile: an output-stationary systolic array of `mac` units with casts.
+"""Matrix-product tile: an output-stationary systolic array of `mac` units with casts."""
 
-The picture shows a tile whose units add one product per clock cycle:
-
-          b[k][0]   b[k][1]           one step k of the sum enters per cycle; column j is delayed by j cycles
-             |         |              and row i by i cycles, so that a[i][k] and b[k][j] meet in element (i, j)
-a[0][k] -> mac 0,0 - mac 0,1 ->
-             |         |              operands move by one element per cycle; the sums stay in place
-a[1][k] -> mac 1,0 - mac 1,1 ->
-             |         |              after the last step the sums leave row by row, through one cast per column
-
-Units that add G products per clock cycle take G columns of A and G rows of B in each cycle.
-"""
+# The picture shows a tile whose units add one product per clock cycle:
+#
+#           b[k][0]   b[k][1]           one step k of the sum enters per cycle; column j is delayed by j cycles
+#              |         |              and row i by i cycles, so that a[i][k] and b[k][j] meet in element (i, j)
+# a[0][k] -> mac 0,0 - mac 0,1 ->
+#              |         |              operands move by one element per cycle; the sums stay in place
+# a[1][k] -> mac 1,0 - mac 1,1 ->
+#              |         |              after the last step the sums leave row by row, through one cast per column
+#
+# Units that add G products per clock cycle take G columns of A and G rows of B in each cycle.
 
 from __future__ import annotations
 
@@ -107,7 +106,6 @@ class GemmTile:
 
     @property
     def row_bits(self) -> int:
-        """Number of operand bits that each row and each column of the tile receives per step."""
         return CODE_BITS * self.products
 
     def period(self, steps: int) -> int:
@@ -182,7 +180,6 @@ class GemmComponent(wiring.Component):
         return m
 
     def _array(self, m: Module, taken: Value, begins: Value) -> tuple[list[list[Value]], Value]:
-        """Build the elements. Return their sums, and a signal that is 1 when the last step reaches the last element."""
         ports: Any = self
         tile = self._tile
         control: dict[str, Value] = {"valid": taken, "first": begins}
