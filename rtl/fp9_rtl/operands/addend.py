@@ -33,7 +33,6 @@ def unpack_addend(m: Module, fmt: FixedFormat, code: Value, name: str = "addend"
 
 
 def flush_addend(engine: Engine, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stage that flushes subnormal addends to zero, or an empty list if it is not needed."""
     fmt = engine.addend_format
     return [FlushAddend(fmt, i)] if engine.result.flush_addend and fmt.subnormals else []
 

@@ -16,10 +16,7 @@ from fp9_rtl.parts.select import switch
 
 
 def places_above_exponent(formats: Sequence[Format]) -> int:
-    """Return how many bits an aligned significand has above the bit with the weight 2^exponent.
-
-    Integer formats have 1 such bit, because the significand of -128 needs a bit of weight 2.
-    """
+    """Return how many bits an aligned significand has above the bit with the weight 2^exponent."""
     return int(any(isinstance(fmt, ScaledInteger) for fmt in formats))
 
 
@@ -140,12 +137,10 @@ class OperandDecoder(wiring.Component):
     def _unpack_integer(
         self, m: Module, fmt: ScaledInteger, fraction: Signal, exponent: Signal, subnormal: Signal
     ) -> None:
-        """Decode an integer like a floating-point number.
-
-        All integers whose top magnitude bit is 1 are decoded as normal numbers with the same exponent. Smaller integers
-        count as subnormal numbers. The integer -128 has the next higher exponent, unless the significand has an extra
-        bit of weight 2.
-        """
+        """Decode an integer like a floating-point number."""
+        # All integers whose top magnitude bit is 1 are decoded as normal numbers with the same exponent. Smaller
+        # integers count as subnormal numbers. The integer -128 has the next higher exponent, unless the significand
+        # has an extra bit of weight 2.
         code, magnitude, beyond = self.code[: fmt.bits], Signal(fmt.bits, name="integer"), Signal()
         top = fmt.max_code.bit_length() - 1
         exponent_beyond = 1 if self._places_above else 2
@@ -193,10 +188,7 @@ class OperandDecoder(wiring.Component):
 def connect_ports(
     m: Module, decoder: OperandDecoder, ports: data.View[data.StructLayout], code: str, name: str
 ) -> None:
-    """Connect an operand decoder to the ports of its unit.
-
-    `code` is the port that carries the operand's code. `name` is the operand (`a` or `b`).
-    """
+    """Connect an operand decoder to the ports of its unit."""
     m.d.comb += decoder.code.eq(ports[code])
     if f"{name}_format" in ports.shape().members:
         m.d.comb += decoder.select.eq(ports[f"{name}_format"])

@@ -1,12 +1,11 @@
-"""Decode and encode HiFloat8's prefix code in hardware (HiF8 sections 2.1 and 2.2).
+"""Decode and encode HiFloat8's prefix code in hardware (HiF8 sections 2.1 and 2.2)."""
 
-dot 11    s eee f    |E| = 8..15   E's magnitude with its leading 1 hidden, s its sign
-dot 10    s ee  ff   |E| = 4..7
-dot 01    s e   fff  |E| = 2, 3
-dot 001   s     fff  |E| = 1
-dot 0001        fff   E  = 0
-0000            MMM  denormal: 2^(M-23), zero for M = 0
-"""
+# dot 11    s eee f    |E| = 8..15   E's magnitude with its leading 1 hidden, s its sign
+# dot 10    s ee  ff   |E| = 4..7
+# dot 01    s e   fff  |E| = 2, 3
+# dot 001   s     fff  |E| = 1
+# dot 0001        fff   E  = 0
+# 0000            MMM  denormal: 2^(M-23), zero for M = 0
 
 from __future__ import annotations
 
@@ -23,7 +22,6 @@ MAGNITUDE_BITS = 7
 DENORMAL_BITS = 3
 
 EXPONENT_SIZE_BITS = 4
-"""Width of the largest exponent's magnitude in bits."""
 
 
 @dataclass(frozen=True)
@@ -43,16 +41,12 @@ class DotField:
 
     @property
     def size_pattern(self) -> str:
-        """Return a bit pattern for the magnitude of the exponent, with the leading 1 that HiFloat8 codes omit."""
         leading = "1".ljust(self.exponent_bits, "-") if self.exponent_bits else ""
         return leading.rjust(EXPONENT_SIZE_BITS, "0")
 
     @property
     def layout(self) -> data.StructLayout:
-        """Return the layout of the 7 bits of a HiFloat8 code below its sign.
-
-        The field `size` is the magnitude of the exponent without its leading 1.
-        """
+        """Return the layout of the 7 bits of a HiFloat8 code below its sign."""
         exponent = {"size": self.exponent_bits - 1, "negative": 1} if self.exponent_bits else {}
         return data.StructLayout({"fraction": self.fraction_bits, **exponent, "dot": len(self.prefix)})
 
