@@ -1,7 +1,4 @@
-"""Conditions that specification fields must meet if a unit is to have hardware.
-
-A condition supplies an error message, and one row of the table in docs/units/conditions.md.
-"""
+"""Conditions that specification fields must meet if a unit is to have hardware."""
 
 from __future__ import annotations
 

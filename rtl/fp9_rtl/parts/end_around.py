@@ -1,7 +1,7 @@
-"""Addition with end-around carry, for numbers in one's complement.
+"""Addition with end-around carry, for numbers in one's complement."""
 
-A tree of (generate, propagate) pairs computes the carry-out and the carry into every bit, so no second adder is needed.
-"""
+# A tree of (generate, propagate) pairs computes the carry-out and the carry into every bit, so no second adder is
+# needed.
 
 from __future__ import annotations
 
@@ -46,7 +46,6 @@ class _Tree:
         self._middle_name = f"carry_{middle}"
 
     def carries(self, m: Module, carry: Value) -> list[Value]:
-        """Return the carries into all bits of the node. `carry` is the carry into its lowest bit."""
         if self._halves is None:
             return [carry]
         low, high = self._halves

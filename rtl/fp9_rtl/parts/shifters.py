@@ -61,11 +61,10 @@ def _limited(m: Module, value: Value, limit: Value) -> tuple[Value, Value]:
 
 
 def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, name: str) -> tuple[Value, Value]:
-    """Shift `value` right from the top of a word of `width` bits. Return the result and a sticky bit.
-
-    The first stage shifts the few bits of `value` by the low bits of the distance. The second stage moves the result by
-    a multiple of a power of two, with AND and OR gates instead of multiplexers.
-    """
+    """Shift `value` right from the top of a word of `width` bits, and return the result and a sticky bit."""
+    # The first stage shifts the few bits of `value` by the low bits of the
+    # distance. The second stage moves the result by a multiple of a power of two, with AND and OR gates instead of
+    # multiplexers.
     fine = min(len(distance), (len(value) - 1).bit_length())
     step = 1 << fine
     moved: Value = value
@@ -97,9 +96,7 @@ def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, nam
 def shift_left_narrow(m: Module, value: Value, kept: int, furthest: int) -> tuple[Value, Value, Value]:
     """Shift `value` left until its top bit is 1, by at most `furthest` positions.
 
-    Return the first `kept` bits of the shifted value, a sticky bit of the other bits, and the distance. Each stage
-    drops the low bits that later stages cannot shift up into the kept bits. While the distance so far equals the upper
-    bits of `furthest` (`bounded`), a stage may shift only if its bit in `furthest` is 1.
+    Return the first `kept` bits of the shifted value, a sticky bit of the other bits, and the distance.
     """
     taken: list[Value] = []
     sticky: Value = Const(0, 1)
