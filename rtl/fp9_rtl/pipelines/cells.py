@@ -1,8 +1,7 @@
-"""Group the cells of a Yosys netlist into operations, in which no pipeline register is placed.
+"""Group the cells of a Yosys netlist into operations, in which no pipeline register is placed."""
 
-A sum of three numbers is one operation, because synthesis builds it with one carry chain. An increment of a long word
-is divided, so that a register can be placed between its parts.
-"""
+# A sum of three numbers is one operation, because synthesis builds it with one carry chain. An increment of a long
+# word is divided, so that a register can be placed between its parts.
 
 from __future__ import annotations
 
@@ -66,7 +65,6 @@ def _cell(cell: Mapping[str, Any]) -> Cell:
 
 
 def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[list[Cell]]:
-    """Yield operations. A sum that drives only one other sum is part of the same operation."""
     readers = Counter(bit for cell in cells for bit in cell.reads) + Counter(outputs)
     sums = {cell.ports["Y"]: cell for cell in cells if cell.kind in _SUMS and {readers[b] for b in cell.drives} == {1}}
     inner = {

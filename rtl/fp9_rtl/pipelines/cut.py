@@ -30,7 +30,6 @@ class Stage(Step):
         o: data.StructLayout,
         gives: Sequence[Bit],
     ) -> None:
-        """Store the operations. `reads` are the input bits in layout `i`, and `gives` the output bits in layout `o`."""
         self.name = name
         self._operations, self._names, self._reads, self._gives = operations, names, reads, gives
         super().__init__(i, o)
@@ -122,7 +121,6 @@ def _crossing(circuit: Netlist, placed: Sequence[int], boundary: int) -> set[int
 
 
 def _all_names(circuit: Netlist) -> dict[int, _Place]:
-    """Return a name for every bit. An unnamed bit is called `before_X`, where X is a signal that depends on the bit."""
     names = dict(circuit.names)
     goes_into: dict[int, str] = {}
     taken: dict[str, int] = {}

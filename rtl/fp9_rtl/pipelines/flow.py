@@ -23,7 +23,6 @@ class FlowNetwork:
         return len(self._edges) - 1
 
     def edge(self, start: int, end: int, capacity: int) -> None:
-        """Add an edge with a capacity, and a reverse edge without capacity."""
         for node, to, left in ((start, end, capacity), (end, start, 0)):
             self._edges[node].append(len(self._to))
             self._to.append(to)
@@ -38,7 +37,6 @@ class FlowNetwork:
             self._fill(level)
 
     def _levels(self) -> dict[int, int]:
-        """Return the distance from the source to each node reachable over edges with remaining capacity."""
         level = {self.SOURCE: 0}
         waiting = deque([self.SOURCE])
         while waiting:

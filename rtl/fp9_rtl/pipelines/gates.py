@@ -1,9 +1,8 @@
-"""Map each operation to gates with ABC, and compute the gate delays.
+"""Map each operation to gates with ABC, and compute the gate delays."""
 
-ABC maps each operation separately, because a pipeline register may later separate two operations. The script is that of
-delay-balanced synthesis, without buffering and cell sizing. The small built-in library has typical delays of osu018
-cells.
-"""
+# ABC maps each operation separately, because a pipeline register may later separate two operations. The script is
+# that of delay-balanced synthesis, without buffering and cell sizing. The small built-in library has typical delays
+# of osu018 cells.
 
 from __future__ import annotations
 
@@ -31,7 +30,6 @@ _FUNCTIONS: dict[str, tuple[int, int, str]] = {
     "XNOR": (7, 150, "(A*B)+(!A*!B)"),
     "MUX": (6, 130, "(A*!S)+(B*S)"),
 }
-"""Area, delay in ps and function of each gate."""
 
 DELAYS = {"BUF": 0, **{name: delay for name, (_, delay, _) in _FUNCTIONS.items()}}
 """Delay of each gate in ps, with one gate as load."""
@@ -87,7 +85,6 @@ class Gates:
     load_delays: Mapping[int, int]
 
     def between(self, reads: Iterable[int], drives: Sequence[int]) -> Iterator[Gate]:
-        """Yield an operation's gates between its input bits `reads` and its output bits `drives`, drivers first."""
         ends = {self.read[bit] for bit in reads}
 
         def gates(nets: Iterable[Bit]) -> list[Gate]:
@@ -99,10 +96,7 @@ class Gates:
 
 
 def map_operations(operations: Sequence[Sequence[Cell]], folder: Path) -> Gates:
-    """Return the gates of the operations. Temporary files are written to `folder`.
-
-    Only the last cell of an operation may drive other operations.
-    """
+    """Return the gates of the operations."""
     driven = [bit for operation in operations for bit in operation[-1].drives]
     inner = {bit for operation in operations for cell in operation[:-1] for bit in cell.drives}
     reads = dict.fromkeys(bit for operation in operations for cell in operation for bit in cell.reads)

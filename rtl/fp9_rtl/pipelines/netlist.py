@@ -45,10 +45,7 @@ class Operation:
 
 @dataclass(frozen=True, slots=True)
 class Netlist:
-    """The operations of a datapath in topological order, with its input, output and named bits.
-
-    `names` maps each named bit to its signal name and its index within the signal.
-    """
+    """The operations of a datapath in topological order, with its input, output and named bits."""
 
     operations: tuple[Operation, ...]
     inputs: tuple[Bit, ...]
@@ -62,7 +59,6 @@ def netlist(steps: Sequence[Step]) -> Netlist:
 
 
 def leaves(layout: data.Layout, prefix: str = "") -> Iterator[tuple[str, int]]:
-    """Yield the names and widths of a layout's innermost fields, in bit order."""
     for name, field in layout:
         if isinstance(field.shape, data.Layout):
             yield from leaves(field.shape, f"{prefix}{name}_")
@@ -71,8 +67,6 @@ def leaves(layout: data.Layout, prefix: str = "") -> Iterator[tuple[str, int]]:
 
 
 class _Datapath(wiring.Component):
-    """A component that contains a chain of datapath stages."""
-
     def __init__(self, steps: Sequence[Step]) -> None:
         self._steps = steps
         self._inputs = [(_INPUT + name, width) for name, width in leaves(steps[0].i.shape())]

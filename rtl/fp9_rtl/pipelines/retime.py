@@ -1,8 +1,7 @@
-"""Assign operations to pipeline stages, for a short clock period and few registers.
+"""Assign operations to pipeline stages, for a short clock period and few registers."""
 
-A short clock period has priority. For a given period, each operation has an earliest and a latest stage. Within these
-limits, a minimum cut places each register boundary so that the fewest bits cross it.
-"""
+# A short clock period has priority. For a given period, each operation has an earliest and a latest stage. Within
+# these limits, a minimum cut places each register boundary so that the fewest bits cross it.
 
 from __future__ import annotations
 
@@ -14,7 +13,6 @@ from fp9_rtl.pipelines.flow import UNLIMITED, FlowNetwork
 from fp9_rtl.pipelines.netlist import Netlist, Operation
 
 Stages = list[int]
-"""The stage of every operation. The first stage is 1."""
 
 _Time = tuple[int, int]
 
@@ -39,7 +37,6 @@ def place(netlist: Netlist, stages: int) -> Stages:
 
 
 def longest_path(netlist: Netlist, placed: Sequence[int]) -> int:
-    """Return the delay of the longest path between registers. `placed` holds the stage of each operation."""
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     longest = 0
     for operation, stage in zip(netlist.operations, placed, strict=True):
@@ -65,10 +62,7 @@ def _forward(
 
 
 def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) -> Stages | None:
-    """Return the earliest stage of every operation, or None if more than `stages` stages are needed.
-
-    `floor[i]` is the earliest permitted stage of operation i.
-    """
+    """Return the earliest stage of every operation, or None if more than `stages` stages are needed."""
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     placed = []
     for index, operation in enumerate(netlist.operations):
@@ -85,7 +79,6 @@ def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) 
 
 
 def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
-    """Return the latest stage of every operation. The clock period must be long enough for the number of stages."""
     needed: dict[int, _Time] = {bit: (stages, 0) for bit in netlist.outputs if isinstance(bit, int)}
     placed = []
     for operation in reversed(netlist.operations):
@@ -104,7 +97,6 @@ def _latest(netlist: Netlist, period: int, stages: int) -> Stages:
 def _backward(
     netlist: Netlist, operation: Operation, stage: int, needed: Mapping[int, _Time]
 ) -> tuple[dict[int, int], int]:
-    """Return the delays from an operation's input bits to the end of its pipeline stage, and the largest delay."""
     gates = netlist.gates
     times: dict[Bit, int] = {}
     for bit in operation.drives:
@@ -133,10 +125,7 @@ def _fewest_registers(netlist: Netlist, period: int, stages: int) -> Stages:
 
 
 def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
-    """Return the operations to place before a register boundary, chosen for the lowest register cost.
-
-    All operations in `must` are placed before the boundary, and no operations outside `may`.
-    """
+    """Return the operations to place before a register boundary, chosen for the lowest register cost."""
     network = FlowNetwork()
     node: dict[int | None, int] = {None: network.SOURCE}
     for index in range(len(netlist.operations)):
@@ -153,7 +142,6 @@ def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
 
 
 def _wires(netlist: Netlist) -> dict[tuple[int | None, frozenset[int | None]], int]:
-    """Return the register cost of the bits between each driver and its readers. None stands for a port."""
     driver = {bit: index for index, operation in enumerate(netlist.operations) for bit in operation.drives}
     readers: dict[int, set[int | None]] = {}
     for index, operation in enumerate(netlist.operations):
