@@ -1,9 +1,8 @@
-"""Bounds on the difference between the results of quantising a number with two scales.
+"""Bounds on the difference between the results of quantising a number with two scales."""
 
-A quantiser may try two scales for a block and compare their sums of squared errors. The bounds determine the widths of
-this comparison. A block has only a few possible pairs of scales, and a number only a few possible pairs of elements.
-Therefore, the squared errors under both scales differ far less than their size.
-"""
+# A quantiser may try two scales for a block and compare their sums of squared errors. The bounds determine the widths
+# of this comparison. A block has only a few possible pairs of scales, and a number only a few possible pairs of
+# elements. Therefore, the squared errors under both scales differ far less than their size.
 
 from __future__ import annotations
 
@@ -64,10 +63,6 @@ def apart(unit: Quantiser) -> Apart:
 
 
 def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
-    """Yield each pair of quantised values that one number can have under two candidate scales.
-
-    A quantised value is the element times the scale.
-    """
     scale, smallest = unit.block.scale, unit.block.element.value_of(1)
     numbers = [scale.value_of(code) for code in range(scale.max_code + 1)]
     firsts, seconds = (_nearest(numbers, divisor, numbers[-1] * 2 * divisor) for divisor in tries(unit))
@@ -84,10 +79,7 @@ def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
 
 
 def _nearest(numbers: Sequence[Fraction], divisor: Fraction, most: Fraction) -> list[_Nearest]:
-    """Return each representable number with the interval of numbers that round to it.
-
-    `numbers` must be in ascending order. Each interval bound is multiplied by `divisor` and then limited to `most`.
-    """
+    """Return each representable number with the interval of numbers that round to it."""
     middles = [(low + high) / 2 * divisor for low, high in itertools.pairwise(numbers)]
     between = zip(numbers, [Fraction(0), *middles], [*middles, most], strict=True)
     return [_Nearest(number, low, min(high, most)) for number, low, high in between if low <= most]

@@ -1,9 +1,8 @@
-"""Buffer for a block that arrives in several operations, until the block's scale is known.
+"""Buffer for a block that arrives in several operations, until the block's scale is known."""
 
-The registers of the stored block are reused for the next block. In the clock cycle in which an operation leaves, its
-register can store an operation of the next block. The next block becomes the stored block when its last operation has
-arrived and the old block has left.
-"""
+# The registers of the stored block are reused for the next block. In the clock cycle in which an operation leaves,
+# its register can store an operation of the next block. The next block becomes the stored block when its last
+# operation has arrived and the old block has left.
 
 from __future__ import annotations
 
@@ -65,7 +64,6 @@ class Block(StreamComponent):
         return m
 
     def _count(self, m: Module, lead: Signal, enters: Value, leaves: Value, ends: Value) -> None:
-        """Count by how many operations the buffer's output is ahead of its input."""
         with m.If(leaves & ends):
             m.d.sync += [self.o.valid.eq(0), lead.eq(0)]
         with m.Elif(leaves & ~enters):

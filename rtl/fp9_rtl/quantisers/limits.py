@@ -1,12 +1,11 @@
-"""Quantise to a format with few element codes: compare each number with one limit for each code.
+"""Quantise to a format with few element codes: compare each number with one limit for each code."""
 
-Each number x is quantised to the element nearest to x / (s t), with the block's scale s and the tensor scale t. The
-circuit does not divide: it multiplies the midpoints between elements by both scales, once for each block. Each number
-is compared with the exact products:
-
-    midpoint s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r      r: OR of all bits of the rest
-    x reaches it if  x 0 > limit (ties down), or  x 1 > limit (ties up, to the even element)
-"""
+# Each number x is quantised to the element nearest to x / (s t), with the block's scale s and the tensor scale t. The
+# circuit does not divide: it multiplies the midpoints between elements by both scales, once for each block. Each
+# number is compared with the exact products:
+#
+#     midpoint s t = 1.fffffff|rest 2^e  ->  limit = e fffffff r      r: OR of all bits of the rest
+#     x reaches it if  x 0 > limit (ties down), or  x 1 > limit (ties up, to the even element)
 
 from __future__ import annotations
 
@@ -115,11 +114,9 @@ def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
 
 
 def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
-    """Return the element's code without its sign bit, which equals the number of limits that `x` reaches.
-
-    `x` is a code of the source format without its sign bit. A binary search gives one bit of the code per comparison.
-    In every comparison except the last, a tie rounds up, because the code below the limit is odd.
-    """
+    """Return the element's code without its sign bit, which equals the number of limits that `x` reaches."""
+    # `x` is a code of the source format without its sign bit. A binary search gives one bit of the code per
+    # comparison. In every comparison except the last, a tie rounds up, because the code below the limit is odd.
     bits: list[Value] = []
     while limits:
         middle = len(limits) // 2
@@ -131,7 +128,6 @@ def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
 
 
 def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> list[Value]:
-    """Return the comparison limits for a block's scale and the tensor scale, lowest element first."""
     fraction_bits = unit.block.scale.precision - 1
     field, fraction = scale[fraction_bits:], scale[:fraction_bits]
     normal = Signal()
@@ -157,10 +153,10 @@ def _odd_and_power(number: Fraction) -> tuple[int, int]:
 
 
 class _Multiple:
-    """The product of a block's scale, the tensor scale and an odd constant.
+    """The product of a block's scale, the tensor scale and an odd constant."""
 
-    The product is stored with a leading 1 and the precision of the source format. All lower bits are combined by OR.
-    """
+    # The product is stored with a leading 1 and the precision of the source format. All lower bits are combined by
+    # OR.
 
     def __init__(self, m: Module, product: Value, odd: int, source: FixedFormat) -> None:
         self._source = source
@@ -172,10 +168,6 @@ class _Multiple:
         self._top = length - 1
 
     def limit(self, m: Module, exponent: Value, ulp: int, some: Value) -> Value:
-        """Return the code of the comparison limit: the stored product times 2^(exponent + ulp).
-
-        If `some` is 0, the returned code is larger than the code of every number.
-        """
         source = self._source
         field = Signal(signed(len(exponent) + 1), name="field")
         m.d.comb += field.eq(exponent - self._zeros + (self._top + ulp))

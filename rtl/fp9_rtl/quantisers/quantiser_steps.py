@@ -24,16 +24,12 @@ from fp9_rtl.quantisers.tries import Better
 
 
 def quantiser_steps(unit: Quantiser) -> list[Step]:
-    """Return all stages of a quantiser whose blocks arrive in one operation."""
     amax = Largest(unit)
     return [amax, Scale(unit, amax.o.shape()), *element_steps(unit)]
 
 
 def element_steps(unit: Quantiser) -> list[Step]:
-    """Return the stages that compute the elements of one operation from its numbers and the block's scale.
-
-    Depending on the scale format, the stages cast each number, or compare each number with limits.
-    """
+    """Return the stages that compute the elements of one operation from its numbers and the block's scale."""
     if not unit.block.powers_of_two:
         limits = Limits(unit, scaled_layout(unit))
         counted = Counted(unit, limits.o.shape())
@@ -50,10 +46,6 @@ def scaled_layout(unit: Quantiser) -> data.StructLayout:
 
 
 def beside_scale(unit: Quantiser) -> dict[str, int]:
-    """Return names and widths of the fields that later stages need beside the numbers and the scale.
-
-    A unit that tries two scales also needs the second scale and the block's largest magnitude.
-    """
     beside = {port.name: port.width for port in unit.inputs if port.name == "tensor"}
     if tries(unit):
         beside |= dict.fromkeys(scale_names(unit)[1:], unit.block.scale.bits) | {"amax": unit.source.bits - 1}

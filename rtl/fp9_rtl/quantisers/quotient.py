@@ -1,7 +1,6 @@
-"""Compute a block's floating-point scale: amax divided by two factors, rounded once.
+"""Compute a block's floating-point scale: amax divided by two factors, rounded once."""
 
-Both divisions pass on a sticky bit for the remainder, so the result is the same as for an exact quotient.
-"""
+# Both divisions pass on a sticky bit for the remainder, so the result is the same as for an exact quotient.
 
 from __future__ import annotations
 
@@ -43,7 +42,6 @@ def is_usable(code: Value) -> Value:
 
 
 def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: int) -> Quotient:
-    """Return amax divided by the tensor scale, with `bits` significand bits and a sticky bit."""
     tensor = tensor_fields(code)
     field = amax[source.fraction_bits :]
     normal = field.any()
@@ -56,7 +54,6 @@ def over_tensor(m: Module, amax: Value, code: Value, source: FixedFormat, bits: 
 
 
 def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, rounding: Rounding) -> Value:
-    """Return the scale code for the quotient `ratio` / `divisor`, rounded and saturated at the largest scale."""
     kept = scale.precision + 1
     start = divisor / pow2(floor_log2(divisor))
     whole = len(ratio.significand)

@@ -1,10 +1,9 @@
-"""Compute a block's power-of-two scale: amax divided by a rule's divisor, rounded once.
+"""Compute a block's power-of-two scale: amax divided by a rule's divisor, rounded once."""
 
-Let the divisor be m 2^k and the largest magnitude amax be s 2^e, with significands m and s from 1 up to 2. The quotient
-then has the significand s/m if s >= m, and 2 s/m otherwise. To round it to a power of two, it suffices to compare s
-with constants. The guard bit is 1 if the quotient's significand is at least 3/2. The sticky bit is 0 if it is exactly 1
-or 3/2.
-"""
+# Let the divisor be m 2^k and the largest magnitude amax be s 2^e, with significands m and s from 1 up to 2. The
+# quotient then has the significand s/m if s >= m, and 2 s/m otherwise. To round it to a power of two, it suffices to
+# compare s with constants. The guard bit is 1 if the quotient's significand is at least 3/2. The sticky bit is 0 if
+# it is exactly 1 or 3/2.
 
 from __future__ import annotations
 
@@ -21,10 +20,7 @@ _HALFWAY = Fraction(3, 2)
 
 
 def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> Value:
-    """Return the code of a block's scale from `amax`, the code of the largest magnitude without its sign bit.
-
-    A negative code means the smallest scale.
-    """
+    """Return the code of a block's scale from `amax`, the code of the largest magnitude without its sign bit."""
     exponent, fraction = _fields(m, amax, source, block, rule)
     divisor = block.divisor(rule)
     power = floor_log2(divisor)
@@ -51,10 +47,7 @@ def _reaches_both_ends(block: BlockFormat) -> bool:
 
 
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
-    """Return the exponent field of amax with one more bit for a carry, and the fraction of amax.
-
-    If the scale rule demands it, amax is first rounded to the precision of the elements, with ties up.
-    """
+    """Return the exponent field of amax with one more bit for a carry, and the fraction of amax."""
     rounded = Signal(len(amax) + 1)
     dropped = source.precision - block.element.precision if rule.amax_first else 0
     m.d.comb += rounded.eq(_normalised(amax, source, block) + ((1 << dropped) >> 1))
@@ -63,11 +56,9 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 
 
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
-    """Return the code of amax, with the leading 1 of a subnormal amax shifted out of the fraction.
-
-    The shift is exact if amax is at least half the smallest normal number. If amax is smaller still, the smallest scale
-    is used, so the fraction may be replaced by 0.
-    """
+    """Return the code of amax, with the leading 1 of a subnormal amax shifted out of the fraction."""
+    # The shift is exact if amax is at least half the smallest normal number. If amax is smaller still, the smallest
+    # scale is used, so the fraction may be replaced by 0.
     if not _reaches_both_ends(block):
         return amax
     exponent, fraction = amax[source.fraction_bits :], amax[: source.fraction_bits]

@@ -1,20 +1,19 @@
-"""Compare two candidate scales of a block by their sums of squared errors.
+"""Compare two candidate scales of a block by their sums of squared errors."""
 
-The scale with the smaller sum is chosen; in a tie, the first scale. For numbers x, their elements e, the scale s and
-the tensor scale t, the squared error of the block is sum (x - e s t)^2. The circuit compares t s^2 sum e^2 - 2 s sum x
-e, which is smallest for the scale s with the smallest error. Both values are compared exactly, as integers:
-
-* Elements are integer multiples of the smallest element. Both scales are integer multiples of the first scale's
-  last place. The tensor scale t is an integer multiple of its own last place.
-* Numbers with a non-zero element are only a few binades below amax, the largest magnitude of the block. They are
-  integer multiples of a power of two a fixed number of binades below amax.
-* The second scale is better if t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1). The units of both
-  sides differ by a power of two. Few powers are possible, because amax is about 2 to 9 times the product s t.
-* The circuit compares the magnitudes of both sides. If the left side is negative, the right side is negated. The
-  tensor scale t therefore multiplies an unsigned number, whose width the module `apart` computes.
-
-If both scales have the same code, the first scale is chosen.
-"""
+# The scale with the smaller sum is chosen; in a tie, the first scale. For numbers x, their elements e, the scale s
+# and the tensor scale t, the squared error of the block is sum (x - e s t)^2. The circuit compares t s^2 sum e^2 - 2
+# s sum x e, which is smallest for the scale s with the smallest error. Both values are compared exactly, as integers:
+#
+# * Elements are integer multiples of the smallest element. Both scales are integer multiples of the first scale's
+#   last place. The tensor scale t is an integer multiple of its own last place.
+# * Numbers with a non-zero element are only a few binades below amax, the largest magnitude of the block. They are
+#   integer multiples of a power of two a fixed number of binades below amax.
+# * The second scale is better if t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1). The units of both
+#   sides differ by a power of two. Few powers are possible, because amax is about 2 to 9 times the product s t.
+# * The circuit compares the magnitudes of both sides. If the left side is negative, the right side is negated. The
+#   tensor scale t therefore multiplies an unsigned number, whose width the module `apart` computes.
+#
+# If both scales have the same code, the first scale is chosen.
 
 from __future__ import annotations
 
@@ -110,7 +109,6 @@ def _within(most: int) -> Signal:
 
 
 def _significand(fmt: Format, code: Value) -> tuple[Value, Value]:
-    """Return a magnitude's significand and exponent, where exponent 0 belongs to the smallest number."""
     bits = fmt.precision - 1
     field, normal = code[bits:], code[bits:].any()
     return Cat(code[:bits], normal), (field - normal)[: len(field)]
@@ -123,15 +121,11 @@ def _field(unit: Quantiser, x: Value) -> Value:
 
 
 def _window(unit: Quantiser) -> int:
-    """Return how many binades below the block's largest magnitude a number with a non-zero element can be."""
     return floor_log2(_FARTHEST * max(tries(unit)) / middles(unit.block)[0]) + 1
 
 
 class _Numbers:
-    """The magnitudes of a block's numbers, each stored as a significand and a left shift.
-
-    All magnitudes have a common unit, a power of two. Numbers with a non-zero element are exact multiples of this unit.
-    """
+    """The magnitudes of a block's numbers, each stored as a significand and a left shift."""
 
     def __init__(self, m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> None:
         self._m, self._unit, self._numbers = m, unit, []
@@ -146,10 +140,6 @@ class _Numbers:
             self._numbers.append((Cat(magnitude[:bits], magnitude[bits:].any()), power))
 
     def sums(self, codes: Sequence[Value]) -> _Sums:
-        """Return sum e^2 and sum x e over a block's numbers x and their elements e, for one candidate scale.
-
-        `codes` are the element codes without signs.
-        """
         m, element = self._m, self._unit.block.element
         sizes = counts(element)
         squares, products = [], []
@@ -175,10 +165,6 @@ def _total(m: Module, values: Sequence[Value]) -> Value:
 
 
 def _places(unit: Quantiser) -> tuple[int, int, int]:
-    """Return the constant part, minimum and maximum of the shift that aligns both sides of the comparison.
-
-    The shift is the constant part plus the exponent of amax, minus the exponents of both scales.
-    """
     source, scale, element = unit.source, unit.block.scale, unit.block.element
     finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # factor 2, unit of x, smallest element
     last = scale.min_normal_exponent - scale.precision + 1  # last place of the smallest scale
