@@ -24,7 +24,6 @@ class SumFacts:
 
 
 def sum_facts(unit: Dot) -> SumFacts:
-    """Return what the operand ranges imply for the sums of one accumulation step."""
     a_low, a_high = exponent_range(unit.a, unit.bias_port)
     b_low, b_high = exponent_range(unit.b, unit.bias_port)
     products = range(a_low + b_low, a_high + b_high + 2)
@@ -33,7 +32,6 @@ def sum_facts(unit: Dot) -> SumFacts:
 
 
 def join_facts(engine: Engine) -> SumFacts:
-    """Return the facts about the addition of a chunk's sum, here called `products`, to the running total."""
     chunk = engine.result.format
     smallest = floor_log2(chunk.value_of(chunk.smallest_code))
     exponents = range(smallest, chunk.highest_exponent + 1)
@@ -41,7 +39,6 @@ def join_facts(engine: Engine) -> SumFacts:
 
 
 def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
-    """Return the facts about an accumulator's sums. Products are multiples of 2^product_ulp."""
     result, addend = engine.result.format, engine.addend_format
     # Without cancellation, the sum is at least the product. With cancellation, the sum is a multiple of both terms'
     # last places, and the addend's last place is within the addend's precision of the product's exponent.
@@ -64,9 +61,7 @@ def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
 
 
 def rounds_addend(engine: Engine) -> bool:
-    """Return whether the addend can have more fraction bits than the result.
-
-    Such an addend must be rounded even if all products are zero, and can become subnormal or overflow.
-    """
+    """Return whether the addend can have more fraction bits than the result."""
+    # Such an addend must be rounded even if all products are zero, and can become subnormal or overflow.
     result, addend = engine.result.format, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

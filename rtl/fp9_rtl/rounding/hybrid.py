@@ -1,9 +1,8 @@
-"""Decide whether a magnitude rounds up in HiFloat8's hybrid rounding (HiF8 section 3, CANN `Cast`).
+"""Decide whether a magnitude rounds up in HiFloat8's hybrid rounding (HiF8 section 3, CANN `Cast`)."""
 
-For exponents -3 to 3, hybrid rounding rounds to nearest, with ties away from zero. Otherwise it compares a fraction F,
-the dropped bits just below the last kept bit, with a threshold T. The threshold T is not random: it consists of the
-lowest bits of the number before rounding. The magnitude rounds up if F is at least T.
-"""
+# For exponents -3 to 3, hybrid rounding rounds to nearest, with ties away from zero. Otherwise it compares a fraction
+# F, the dropped bits just below the last kept bit, with a threshold T. The threshold T is not random: it consists of
+# the lowest bits of the number before rounding. The magnitude rounds up if F is at least T.
 
 from __future__ import annotations
 
@@ -29,7 +28,6 @@ def hybrid_bits(unit: Cast) -> int:
 
 
 def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
-    """Return the threshold T: the lowest bits of the source number, followed by ones in the lowest places."""
     if not width:
         return Const(0, 0)
     read, ones = HiFloat8.threshold_bits(source)

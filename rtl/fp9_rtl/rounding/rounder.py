@@ -18,7 +18,6 @@ from fp9_rtl.rounding.specials import packed_magnitude
 
 
 def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data.ShapeLike]) -> data.StructLayout:
-    """Return the rounder's input layout: significand, guard, round and sticky bits, and fields in `passed`."""
     return data.StructLayout(
         {
             "significand": fmt.precision,
@@ -33,10 +32,6 @@ def rounder_layout(fmt: FixedFormat, exponents: range, passed: Mapping[str, data
 
 
 def drive_significand(m: Module, o: data.View[data.StructLayout], significand: Value, below: Value) -> None:
-    """Drive the significand, guard, round and sticky bits of a `rounder_layout`.
-
-    `below` holds all bits of the sum below the last bit of the significand.
-    """
     m.d.comb += [
         o.significand.eq(significand),
         o.guard.eq(below[-1]),
@@ -116,7 +111,6 @@ class Round(Step):
         return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped
 
     def _instead_of_zero(self) -> Value:
-        """Return the result code for a sum below the smallest number: the smallest number or zero."""
         if not any(self._rounding.keeps_nonzero(negative) for negative in (False, True)):
             return Const(0)
         kept = ~self.i.zero & keeps_nonzero(self._rounding, self.i.sign)
@@ -142,10 +136,7 @@ class Round(Step):
         m.d.comb += self.o.result.eq(self._named(Cat(code, sign), infinite))
 
     def _named(self, code: Value, infinite: Value) -> Value:
-        """Replace the format's NaN code by the NaN code that the accumulator model prescribes.
-
-        If no operand was NaN, the accumulator model's code for invalid operations is used.
-        """
+        """Replace the format's NaN code by the NaN code that the accumulator model prescribes."""
         fmt, i = self._format, self.i
         own = fmt.nan_code(False)
         of_nan, of_invalid = (own if nan is None else nan for nan in self._nans)
