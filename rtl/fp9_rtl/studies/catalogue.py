@@ -35,7 +35,6 @@ _SETS: dict[str, tuple[str, ...]] = {
     "hfp8_143 + hfp8_152": _HFP8,
     "e4m3 + e5m2 + hif8": (*_OCP, "hif8"),
 }
-"""Sets of formats that one unit supports: single formats, then combinations."""
 
 _Names = Iterable["str | Format"]
 

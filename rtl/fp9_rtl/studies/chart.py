@@ -79,7 +79,6 @@ def _lines(figure: SubFigure, outcome: Outcome) -> None:
 
 
 def _scatter(figure: SubFigure, outcome: Outcome) -> None:
-    """Draw one logarithmic scatter plot for each synthesis mapping, with one point for each variant."""
     for number, mapping in enumerate(outcome.mappings, start=1):
         axes = figure.add_subplot(len(outcome.mappings), 1, number)
         areas, delays = (_figures(outcome, mapping, figure_of) for _, figure_of in _PANELS)
@@ -96,11 +95,9 @@ def _label_all(figure: SubFigure, outcome: Outcome) -> None:
 
 
 _LABEL_SIZE = 6
-"""Font size of a label in points. A letter is 0.6 times as wide, and a line is 1.25 times as high."""
 
 
 def _label(axes: Axes, labels: Sequence[str], points: Sequence[tuple[float, float]]) -> None:
-    """Place each label near its point, without covering a point or another label."""
     unit = axes.figure.dpi / 72
     places = [tuple(place / unit for place in axes.transData.transform(point)) for point in points]
     right = axes.bbox.x1 / unit

@@ -59,7 +59,6 @@ _MIXED = Medians(
 
 
 def _with_each_rule(name: str, lanes: int, prefix: str) -> list[Quantiser]:
-    """Return one variant of a quantiser for each scale rule, then a variant that supports every rule."""
     every = quantiser_of(CATALOGUE[name])
     assert every is not None
     every = dataclasses.replace(every, lanes=lanes)
@@ -84,7 +83,6 @@ def _rules(lanes: int) -> Medians:
 
 
 MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules(4))}
-"""The studies of medians, by name."""
 
 
 @dataclass(frozen=True)

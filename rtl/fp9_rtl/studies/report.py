@@ -41,7 +41,6 @@ NOISE = (
     "Another order of a circuit's cells changes its area by up to 1 % (area-optimised) or 5 % (delay-balanced), as "
     "standard deviations. For a ratio of medians, run `fp9 synth UNIT --compare UNIT --repeat 5`."
 )
-"""Paragraph about synthesis variability, printed on every page."""
 
 INDEX = "README.md"
 
@@ -88,7 +87,6 @@ def _row_records(outcome: Outcome, row: Row) -> list[dict[str, Any]]:
 
 
 def as_json(outcomes: Sequence[Outcome]) -> str:
-    """Return a study as JSON text: question, specifications, areas, delays, ratios, skipped variants and tools."""
     study, rows = outcomes[0].study, [row for outcome in outcomes for row in outcome.rows]
     record = {
         "study": study.name,
@@ -113,7 +111,6 @@ def as_csv(outcomes: Sequence[Outcome]) -> str:
 
 
 def page(outcomes: Sequence[Outcome]) -> str:
-    """Return a study as a Markdown page: question, tables, chart, specifications, and the command that repeats it."""
     study, skipped = outcomes[0].study, outcomes[0].skipped
     parts = [f"# {study.title}", study.question]
     if outcomes[0].rows:
@@ -128,7 +125,6 @@ def page(outcomes: Sequence[Outcome]) -> str:
 
 
 def index(studies: Iterable[tuple[str, str, str]]) -> str:
-    """Return the Markdown page that lists the studies, given the name, title and question of each."""
     lines = [f"- [{title}]({name}.md): {question}" for name, title, question in studies]
     intro = (
         "Each page answers one question with tables and a chart. `fp9 study` measures them, and also writes JSON and "

@@ -23,7 +23,6 @@ def questions() -> dict[str, str]:
 
 
 def listed() -> list[tuple[str, str, str]]:
-    """Return the name, title and question of every study."""
     submodules = (study_submodules.NAME, study_submodules.TITLE, study_submodules.QUESTION)
     plain, medians = (
         [(s.name, s.title, s.question) for s in studies] for studies in (STUDIES.values(), MEDIANS.values())

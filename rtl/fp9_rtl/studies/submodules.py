@@ -57,7 +57,6 @@ def write(found: Sequence[Breakdown], folder: Path) -> list[Path]:
 
 
 def write_chart(found: Sequence[Breakdown], folder: Path) -> Path:
-    """Write only submodules.svg to a folder, and return its path."""
     path = folder / f"{NAME}.svg"
     write_whole(path, draw(found))
     return path
@@ -131,7 +130,6 @@ def _stack(axes: Axes, found: Sequence[Breakdown], names: Sequence[str]) -> None
 
 
 _COLOURS = 10
-"""Number of colours in a chart. Further bars repeat the colours with other hatch patterns."""
 
 _HATCHES = ("", "//", "..", "xx")
 
