@@ -1,17 +1,16 @@
-"""Add a product and an addend exactly: align, add, normalise.
+"""Add a product and an addend exactly: align, add, normalise."""
 
-The adder does not round. It keeps the term with the larger exponent in place, and shifts the other term right:
-
-    larger    1.xxxxxxxxxxx|00|0
-    smaller       1.xxxxxxx|gr|s     s: OR of all bits further right
-
-Three extra bits are enough: at an alignment distance of two or more, the sum loses at most one leading bit.
-
-If a sum with a non-zero product is never subnormal, the adder treats both terms as normalised numbers, and compares
-exponents and leading bits, so the difference is never negative. A subnormal addend can be smaller than the product
-although its exponent is larger. If sums can be subnormal, the adder negates a negative difference, and the normaliser
-stops at the lowest exponent.
-"""
+# The adder does not round. It keeps the term with the larger exponent in place, and shifts the other term right:
+#
+#     larger    1.xxxxxxxxxxx|00|0
+#     smaller       1.xxxxxxx|gr|s     s: OR of all bits further right
+#
+# Three extra bits are enough: at an alignment distance of two or more, the sum loses at most one leading bit.
+#
+# If a sum with a non-zero product is never subnormal, the adder treats both terms as normalised numbers, and compares
+# exponents and leading bits, so the difference is never negative. A subnormal addend can be smaller than the product
+# although its exponent is larger. If sums can be subnormal, the adder negates a negative difference, and the
+# normaliser stops at the lowest exponent.
 
 from __future__ import annotations
 
@@ -191,7 +190,6 @@ class Normalise(Step):
 
 
 def addition(engine: Engine, facts: SumFacts, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that add the fields `product` and `c`, up to the rounder's input."""
     align = Align(engine.addend_format, facts, i)
     add = Add(engine.result.format, facts, align.o.shape())
     return [align, add, Normalise(engine.result.format, facts, add.o.shape())]

@@ -1,10 +1,9 @@
-"""Add the products of each block exactly, and multiply each block sum by its scales.
+"""Add the products of each block exactly, and multiply each block sum by its scales."""
 
-    products in fixed point -> sum of each block -> times its scales -> window, or one exact fixed-point sum
-
-The exponent of a scaled block sum is a sum of scale exponents, so it is known before the block sum. The scaled block
-sums are either truncated to an addition window, or added exactly (NVFP4).
-"""
+#     products in fixed point -> sum of each block -> times its scales -> window, or one exact fixed-point sum
+#
+# The exponent of a scaled block sum is a sum of scale exponents, so it is known before the block sum. The scaled
+# block sums are either truncated to an addition window, or added exactly (NVFP4).
 
 from __future__ import annotations
 
@@ -24,15 +23,10 @@ def block_names(unit: Dot, size: int) -> tuple[str, ...]:
 
 
 def sum_bits(unit: Dot, size: int) -> int:
-    """Return the number of magnitude bits in the exact sum of `size` products.
-
-    Bit 0 has the weight of the lowest bit that a product can have.
-    """
     return product_range(unit.a, unit.b, unit.bias_port).signed_bits(size) - 1
 
 
 def scaled_places(unit: Dot, size: int) -> int:
-    """Return how many bits a scaled block sum has above the bit whose weight is the product of both scales."""
     assert unit.scale is not None
     scale = ScaleFields(unit.scale)
     first = scale.first_place(unit, sum_bits(unit, size) + scale.product_bits)
@@ -40,7 +34,6 @@ def scaled_places(unit: Dot, size: int) -> int:
 
 
 def exact_ends(unit: Dot) -> tuple[str, ...]:
-    """Return the names of the fields that only exact sums need: the sign of a sum that is zero."""
     return ("zero_sign",) if unit.engine.window.width is None else ()
 
 

@@ -1,11 +1,10 @@
-"""Sum a chunk of products in one operation, then add the chunk's sum to the running total.
+"""Sum a chunk of products in one operation, then add the chunk's sum to the running total."""
 
-    products -> step -> step -> ... -> (+) -> result
-               +0 ^                     ^ c
-
-The accumulation steps of a chunk are separate adders in series. A `mac` unit, whose single adder does all steps, uses
-only the final addition to the total.
-"""
+#     products -> step -> step -> ... -> (+) -> result
+#                +0 ^                     ^ c
+#
+# The accumulation steps of a chunk are separate adders in series. A `mac` unit, whose single adder does all steps,
+# uses only the final addition to the total.
 
 from __future__ import annotations
 
@@ -26,10 +25,7 @@ from fp9_rtl.sums.adder import addition
 
 
 def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
-    """Return the datapath stages that sum a chunk of products, and add the sum to the total `c`.
-
-    The function `step` takes the layout of the products and `c`, and returns the stages of one accumulation step.
-    """
+    """Return the datapath stages that sum a chunk of products, and add the sum to the total `c`."""
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]
     return [chunk, *joins, Raise(joins[-1].o.shape())]
@@ -99,7 +95,6 @@ class Raise(Step):
 
 
 def interleaved(engine: Engine) -> list[list[int]]:
-    """Return the product indices of each accumulation step of a chunk, one list for each step."""
     assert engine.chunk.length is not None, "the steps of a chunk"
     order = engine.order(engine.chunk.length)
     return [
@@ -108,10 +103,7 @@ def interleaved(engine: Engine) -> list[list[int]]:
 
 
 def join_steps(engine: Engine) -> list[Step]:
-    """Return the datapath stages that add the sum of a chunk of products to the running total.
-
-    The inputs `chunk` and `c` are the codes of the chunk's sum and of the total.
-    """
+    """Return the datapath stages that add the sum of a chunk of products to the running total."""
     facts, unpack = join_facts(engine), UnpackChunk(engine)
     added = addition(engine.joining, facts, unpack.o.shape())
     return [unpack, *flush_addend(engine, unpack.o.shape()), *added, Round(engine.joining, facts, added[-1].o.shape())]

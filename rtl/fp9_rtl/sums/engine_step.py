@@ -1,14 +1,13 @@
-"""Build the datapath of one accumulation step: ports, products, sum, result.
+"""Build the datapath of one accumulation step: ports, products, sum, result."""
 
-| sum                                           | module     |
-|-----------------------------------------------|------------|
-| one product, exact                            | `adder`    |
-| two products, exact, to nearest, no subnormals| `pair`     |
-| several products, exact                       | `fixed`    |
-| truncated to a window                         | `window`   |
-| all steps of a chunk, and the final addition  | `chunks`   |
-| times scales, exact or truncated to a window  | `scaled`   |
-"""
+# | sum                                           | module     |
+# |-----------------------------------------------|------------|
+# | one product, exact                            | `adder`    |
+# | two products, exact, to nearest, no subnormals| `pair`     |
+# | several products, exact                       | `fixed`    |
+# | truncated to a window                         | `window`   |
+# | all steps of a chunk, and the final addition  | `chunks`   |
+# | times scales, exact or truncated to a window  | `scaled`   |
 
 from __future__ import annotations
 
@@ -68,7 +67,6 @@ CIRCUITS = (
 
 
 def is_fixed_point(unit: Dot) -> bool:
-    """Return whether several products are summed in a fixed-point field that covers the whole range of the products."""
     engine = unit.engine.within_chunk
     return engine.step.products > 1 and engine.is_fused and not is_pair(unit)
 
@@ -79,11 +77,9 @@ def has_integers(unit: Dot) -> bool:
 
 
 def is_pair(unit: Dot) -> bool:
-    """Return whether the unit sums exactly two products with the module `pair`.
-
-    The module `pair` supports only rounding to nearest, and only products that are not below the result's normal
-    numbers.
-    """
+    """Return whether the unit sums exactly two products with the module `pair`."""
+    # The module `pair` supports only rounding to nearest, and only products that are not below the result's normal
+    # numbers.
     engine = unit.engine.within_chunk
     return (
         engine.step.products == 2
@@ -120,11 +116,11 @@ def _chunk_steps(unit: Dot) -> list[Step]:
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages from the input ports to the exact products.
+    """Return the datapath stages from the input ports to the exact products, including their scales.
 
     The ports named in `passed` are forwarded unchanged. Products are normalised only if the sum uses neither fixed
     point nor an addition window. If the addend is added outside the window, the stages also compute the truncated sum
-    of the products. Scales are applied too.
+    of the products.
     """
     if unit.scale is not None:
         aligned = unit.engine.window.width is not None and unit.engine.step.group is None

@@ -1,12 +1,11 @@
-"""Keep the multiplier's inputs constant if a factor is zero (IBM's zero bypass, HFP8 4.2).
+"""Keep the multiplier's inputs constant if a factor is zero (IBM's zero bypass, HFP8 4.2)."""
 
-In a unit with enough pipeline stages, a register keeps the factors of an earlier operation if the product is zero:
-
-    decode -> register -> multiply -> mask -> ...      signs and special flags always pass
-
-The mask stage sets the product to zero. In a unit with fewer stages, AND gates before the multiplier set both factors
-to zero. Gating applies only if both factors are finite, so 0 x Inf and 0 x NaN are computed as usual.
-"""
+# In a unit with enough pipeline stages, a register keeps the factors of an earlier operation if the product is zero:
+#
+#     decode -> register -> multiply -> mask -> ...      signs and special flags always pass
+#
+# The mask stage sets the product to zero. In a unit with fewer stages, AND gates before the multiplier set both
+# factors to zero. Gating applies only if both factors are finite, so 0 x Inf and 0 x NaN are computed as usual.
 
 from __future__ import annotations
 
@@ -20,7 +19,6 @@ from fp9_rtl.pipelines.elastic import ElasticStage
 from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 _GATED = ("significand", "exponent")
-"""Fields of a factor that do not affect the result if the product is zero."""
 
 
 def stages_before_sum(unit: Dot) -> int:
@@ -39,7 +37,6 @@ holds: Hook[[], bool] = Hook(
 
 
 def product_steps(unit: Dot, decode: DecodeOperands, multiply: Multiply) -> list[Step]:
-    """Return the datapath stages from the input ports to the products, with gating if the unit asks for it."""
     if not unit.gate_zeros:
         return [decode, multiply]
     if holds(unit):

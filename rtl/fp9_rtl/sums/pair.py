@@ -1,23 +1,22 @@
-"""Add two products and an addend exactly, in a window aligned to the largest term.
+"""Add two products and an addend exactly, in a window aligned to the largest term."""
 
-The addition window has little more than 2 (p + 1) bits, where p + 1 is the width of the result's significand. The terms
-are sorted by exponent. Bit positions count down from the leading bit of the first term:
-
-    position  0        -p-2           -2p-3 | sticky
-    first   xxxxxxxxxxx.                  |
-    second    xxxxxxxxxxx                 |            never truncated where it can cancel the first
-    third             xxxxxxxxxxx  ...    | xxxxx      truncated only if it is far below the sum of the first two
-
-The sum of the first two terms is either 0 or at least 2^(-p-1). If the third term loses bits by truncation, it is below
-2^(-p-3), so the window holds all bits that correct rounding needs. If the first two terms cancel to 0, the sum is the
-third term, of which no bit is lost.
-
-If truncation removes bits of the second term, it also removes bits of the third term. Both together are then below
-2^(-p-3), so the sum rounds to the first term. The inexact flag depends on whether they cancel each other.
-
-Directed rounding is not supported, because it can round the total to a neighbour of the first term. No product may be
-below the result's normal numbers, because there is no right shift for subnormal results.
-"""
+# The addition window has little more than 2 (p + 1) bits, where p + 1 is the width of the result's significand. The
+# terms are sorted by exponent. Bit positions count down from the leading bit of the first term:
+#
+#     position  0        -p-2           -2p-3 | sticky
+#     first   xxxxxxxxxxx.                  |
+#     second    xxxxxxxxxxx                 |            never truncated where it can cancel the first
+#     third             xxxxxxxxxxx  ...    | xxxxx      truncated only if it is far below the sum of the first two
+#
+# The sum of the first two terms is either 0 or at least 2^(-p-1). If the third term loses bits by truncation, it is
+# below 2^(-p-3), so the window holds all bits that correct rounding needs. If the first two terms cancel to 0, the
+# sum is the third term, of which no bit is lost.
+#
+# If truncation removes bits of the second term, it also removes bits of the third term. Both together are then below
+# 2^(-p-3), so the sum rounds to the first term. The inexact flag depends on whether they cancel each other.
+#
+# Directed rounding is not supported, because it can round the total to a neighbour of the first term. No product may
+# be below the result's normal numbers, because there is no right shift for subnormal results.
 
 from __future__ import annotations
 
@@ -41,7 +40,6 @@ def window_bits(fmt: FixedFormat) -> int:
 
 
 def term_layout(significand: int, exponents: range) -> data.StructLayout:
-    """Return the layout of a product or addend. `exponent` is the exponent of the first significand bit."""
     return data.StructLayout({"significand": significand, "exponent": exponents, "sign": 1})
 
 
@@ -180,7 +178,6 @@ class AddPair(Step):
 
 
 def addition(fmt: FixedFormat, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that add `product0`, `product1` and `c`, up to the rounder's input."""
     align = AlignPair(fmt, i)
     add = AddPair(fmt, align.o.shape())
     return [align, add, NormaliseSum(fmt, HEADROOM, add.o.shape())]

@@ -1,11 +1,10 @@
-"""Add scaled products and an addend exactly, for block formats such as MX and NVFP4.
+"""Add scaled products and an addend exactly, for block formats such as MX and NVFP4."""
 
-    products in fixed point -> sum -> times the scales -> normalise -> + c -> one rounding
-
-If a scaled sum is below the result's lowest exponent, it is shifted right, and the lost bits become a sticky bit. The
-sum still has enough bits to be rounded correctly. The addend is added last, so an accumulator repeats only this
-addition in each cycle.
-"""
+#     products in fixed point -> sum -> times the scales -> normalise -> + c -> one rounding
+#
+# If a scaled sum is below the result's lowest exponent, it is shifted right, and the lost bits become a sticky bit.
+# The sum still has enough bits to be rounded correctly. The addend is added last, so an accumulator repeats only this
+# addition in each cycle.
 
 from __future__ import annotations
 
@@ -151,10 +150,7 @@ CIRCUITS = (
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages from products and scales to one scaled sum, or to the terms of a window.
-
-    The fields named in `passed` are forwarded unchanged.
-    """
+    """Return the datapath stages from products and scales to one scaled sum, or to the terms of a window."""
     if unit.engine.window.width is not None:
         return scaled_terms(unit, i, passed)
     if has_one_block(unit):
@@ -167,7 +163,6 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that add the scaled products and `c`, round once, and output the result and flags."""
     if unit.engine.window.width is not None:
         return window.sum_steps(unit, i)
     bias = unit.engine.result.format.bias

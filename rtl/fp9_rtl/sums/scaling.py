@@ -33,7 +33,6 @@ class ScaledTerm:
         self.layout = product_layout(range(max(lowest, 1), max(first.stop, 2)), width)
 
     def drive(self, m: Module, product: data.View[data.StructLayout], exact: Value, first: Value, zero: Value) -> None:
-        """Drive the significand and the exponent of `product`. If `zero` is 1, the significand is 0."""
         aligned = Cat(Const(0, len(product.significand) - self._bits), exact)
         normalised, shift = shift_left_normalising(m, aligned, None, Const(0))
         exponent, moved = first - shift, normalised
@@ -74,22 +73,16 @@ class ScaleFields:
         return 2 * self.precision if self.precision > 1 else 0
 
     def times(self, exact: Value, significands: Sequence[Value], zero: Value) -> Value:
-        """Return the magnitude `exact` multiplied by the significands of two scales."""
         if self.product_bits:
             return exact * (significands[0] * significands[1])
         return exact & ~zero.replicate(len(exact)) if self._format.has_zero else exact
 
     def first_place(self, unit: Dot, bits: int) -> range:
-        """Return the range of exponents that the first bit of a scaled sum with `bits` bits can have.
-
-        The exponents have the result's bias.
-        """
         ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
         at_zero = ulp + bits - 1 + 2 * (self.offset - self.precision + 1) + unit.engine.result.format.bias
         return range(at_zero + 2 * self.lowest_field, at_zero + 2 * self.highest_field + 1)
 
     def read(self, m: Module, codes: list[Value]) -> tuple[list[Value], list[Value], Value, Value]:
-        """Return the exponent fields and significands of two scales, and two flags: any scale is NaN, any is zero."""
         fields, significands, nans, zeros = [], [], [], []
         for number, code in enumerate(codes):
             field = code[self._fraction_bits :]

@@ -46,11 +46,9 @@ def classify(
 
 
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
-    """Add all infinite products in order, and return two flags for a remaining infinity: positive and negative.
-
-    Two opposite infinities set both flags. If both flags are set, a later infinity clears the flag of the opposite
-    sign. If both flags are set at the end of a run of `run` products, they stay set.
-    """
+    """Add all infinite products in order, and return two flags for a remaining infinity: positive and negative."""
+    # Two opposite infinities set both flags. If both flags are set, a later infinity clears the flag of the opposite
+    # sign. If both flags are set at the end of a run of `run` products, they stay set.
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):
         if place % run == 0:
@@ -67,12 +65,10 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
 
 
 def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tuple[Value, Value]:
-    """Return the sum of the terms as a magnitude with `bits` bits and a flag for a negative sum.
-
-    Each term is a pair of magnitude and sign. The adder works in one's complement, with the carry-out added at the
-    lowest bit. It inverts a number without adding 1, so a sticky bit at the lowest position is still correct after
-    inversion.
-    """
+    """Return the sum of the terms as a magnitude with `bits` bits and a flag for a negative sum."""
+    # Each term is a pair of magnitude and sign. The adder works in one's complement, with the carry-out added at the
+    # lowest bit. It inverts a number without adding 1, so a sticky bit at the lowest position is still correct after
+    # inversion.
     if len(terms) == 1:
         return Cat(terms[0][0], Const(0, bits - len(terms[0][0]))), terms[0][1]
     width = bits + 1
@@ -115,7 +111,6 @@ class NormaliseSum(Step):
         super().__init__(i, rounder_layout(fmt, range(lowest, exponents.stop + headroom), beside))
 
     def rounding_bits(self, m: Module, below: Value) -> Value:
-        """Return the bits that decide the rounding, from the bits below the last bit of the result."""
         return below
 
     def elaborate(self, platform: object) -> Module:

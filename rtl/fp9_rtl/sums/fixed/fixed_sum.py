@@ -15,17 +15,12 @@ from fp9_rtl.sums.multiply import DecodeOperands, Multiply
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages from the input ports to the exact products, without normalisation.
-
-    The ports named in `passed` are forwarded unchanged.
-    """
     decode = DecodeOperands(unit, passed, normalise=False)
     multiply = Multiply(unit, sum_facts(unit), decode.o.shape(), passed, normalise=False, bias=product_bias(unit))
     return gating.product_steps(unit, decode, multiply)
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that add the products and `c` exactly and round the sum once."""
     window, fmt = window_of(unit), unit.engine.result.format
     place = Place(unit, i)
     add = Add(window, place.o.shape())

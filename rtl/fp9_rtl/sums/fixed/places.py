@@ -28,22 +28,18 @@ class Window:
 
     @property
     def bits(self) -> int:
-        """Return the width of the addition window in bits, including its sticky bit."""
         return self.highest - self.lowest + 1 + self.cut
 
     @property
     def bits_below(self) -> int:
-        """Return the number of window bits below the products' field, including a sticky bit of the window."""
         return self.ulp - self.lowest + self.cut
 
     @property
     def bits_above(self) -> int:
-        """Return the number of window bits above the products' field, which only the addend uses."""
         return max(self.addend_highest - self.top + 1, 0)
 
 
 def product_bias(unit: Dot) -> int:
-    """Return the bias of a product's exponent, which is the sum of the exponents of two decoded operands."""
     return operand_offset(unit.a) + operand_offset(unit.b) - 1
 
 
@@ -72,20 +68,13 @@ def register_window(unit: Mac) -> Window:
 
 
 def register_facts(unit: Mac, window: Window) -> SumFacts:
-    """Return whether the value of a Kulisch accumulator can be subnormal or can overflow when it is rounded.
-
-    The value can fill the whole register.
-    """
     fmt = unit.engine.result.format
     below_normal = window.lowest < fmt.min_normal_exponent + (not fmt.subnormals)
     return SumFacts(sum_facts(unit).products, below_normal, overflow=window.top > fmt.highest_exponent)
 
 
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
-    """Return whether an exact sum can be subnormal or can overflow when it is rounded.
-
-    The sum is either a multiple of the weight of the window's lowest bit, or the addend alone.
-    """
+    """Return whether an exact sum can be subnormal or can overflow when it is rounded."""
     result = unit.engine.result.format
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
     alone = rounds_addend(unit.engine) or unit.engine.result.flush

@@ -1,25 +1,25 @@
-"""Add any number of products and an addend exactly in fixed point.
+"""Add any number of products and an addend exactly in fixed point."""
 
-Each product is shifted to its bit position in a field that holds the sum of all products. The sum of field and addend
-needs a window that is slightly wider than the field:
-
-    position   highest       top            ulp      lowest
-                  | outside   |    field     | outside  | sticky
-    products                  |xxxxxxxxxxxxxx|          |
-    addend     xxx|xxxxxxxxx  |   xxxxxxxxx  | xxxxxxxxx| xxx
-
-If the addend reaches above `highest`, the products' sum is below a quarter of the addend's last place. The addend is
-then moved down to `highest`, because its true distance does not affect the rounding.
-
-Addend bits below `lowest` are worth less than half of the products' last place, and become one sticky bit. They can
-move the leading bit of the sum by at most one position. If the products cancel, the result is the addend with all its
-bits.
-
-The adder works with signs relative to the addend's sign, so it inverts products but never the addend. If all bits of
-the addend are inside the field, the adder adds in one's complement. Otherwise it adds in two's complement, with the
-sign of each product as a carry at the lowest bit. If the sum in the field is negative, it borrows from the addend's
-bits above the field. Without such bits, a negative sum is inverted, and the addend bits below the field are negated.
-"""
+# Each product is shifted to its bit position in a field that holds the sum of all products. The sum of field and
+# addend needs a window that is slightly wider than the field:
+#
+#     position   highest       top            ulp      lowest
+#                   | outside   |    field     | outside  | sticky
+#     products                  |xxxxxxxxxxxxxx|          |
+#     addend     xxx|xxxxxxxxx  |   xxxxxxxxx  | xxxxxxxxx| xxx
+#
+# If the addend reaches above `highest`, the products' sum is below a quarter of the addend's last place. The addend
+# is then moved down to `highest`, because its true distance does not affect the rounding.
+#
+# Addend bits below `lowest` are worth less than half of the products' last place, and become one sticky bit. They can
+# move the leading bit of the sum by at most one position. If the products cancel, the result is the addend with all
+# its bits.
+#
+# The adder works with signs relative to the addend's sign, so it inverts products but never the addend. If all bits
+# of the addend are inside the field, the adder adds in one's complement. Otherwise it adds in two's complement, with
+# the sign of each product as a carry at the lowest bit. If the sum in the field is negative, it borrows from the
+# addend's bits above the field. Without such bits, a negative sum is inverted, and the addend bits below the field
+# are negated.
 
 from __future__ import annotations
 
@@ -47,12 +47,10 @@ from fp9_rtl.sums.terms import carry_save, classify
 def placed_product(
     m: Module, unit: Dot, product: data.View[data.StructLayout], negative: Value, bits: int, name: str
 ) -> Signal:
-    """Return the significand of a product, shifted to its bit position in a signal with `bits` bits.
-
-    A negative product is inverted. Bit 0 has the weight of the lowest bit that a product can have. A shifter moves the
-    product by its exponent modulo 2^fine, and a selector then moves it by a multiple of 2^fine, where 2^fine is at
-    least the width of the significand.
-    """
+    """Return the significand of a product, shifted to its bit position in a signal with `bits` bits."""
+    # A negative product is inverted. Bit 0 has the weight of the lowest bit that a product can have. A shifter moves
+    # the product by its exponent modulo 2^fine, and a selector then moves it by a multiple of 2^fine, where 2^fine is
+    # at least the width of the significand.
     bias = product_bias(unit)
     fine = min((len(product.significand) - 1).bit_length(), len(product.exponent))
     apart, places_below = 1 << fine, len(product.significand) - 1
@@ -86,10 +84,7 @@ def placed_product(
 def _moved_by_less_than(
     m: Module, product: data.View[data.StructLayout], negative: Value, fine: int, dropped: int, name: str
 ) -> Value:
-    """Return a product's significand, shifted left by its exponent modulo 2^fine. A negative product is inverted.
-
-    The lowest `dropped` bits are never used, so they are omitted.
-    """
+    """Return a product's significand, shifted left by its exponent modulo 2^fine."""
     moved: Value = product.significand ^ negative.replicate(len(product.significand))
     for stage in range(fine):
         gap = negative.replicate(1 << stage)

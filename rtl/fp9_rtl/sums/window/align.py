@@ -1,17 +1,16 @@
-"""Add terms in a window of K fraction bits below the largest exponent of the terms.
+"""Add terms in a window of K fraction bits below the largest exponent of the terms."""
 
-Significands are not normalised before alignment. The exponent of a product is the sum of the exponents of its two
-factors. A subnormal operand is aligned with the lowest exponent of its format. Bits below the window are truncated:
-
-    exponent     +1  0 | -1 ...           -K |
-    product      x   x | xxxxxx              |
-    product 2            xxx  xxxxx          |
-    addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   truncated
-
-Non-zero truncated bits make the result inexact. With the truncation mode `jam`, the last kept bit becomes 1 if a
-dropped bit is 1. The mode `floor` rounds each negative number down: it subtracts 1 in the window's last bit if the
-number loses bits. An extra operand of the adder holds the total of these units.
-"""
+# Significands are not normalised before alignment. The exponent of a product is the sum of the exponents of its two
+# factors. A subnormal operand is aligned with the lowest exponent of its format. Bits below the window are truncated:
+#
+#     exponent     +1  0 | -1 ...           -K |
+#     product      x   x | xxxxxx              |
+#     product 2            xxx  xxxxx          |
+#     addend           1 | xxxxxxxxxxxxxxxxxxxx| xxx   truncated
+#
+# Non-zero truncated bits make the result inexact. With the truncation mode `jam`, the last kept bit becomes 1 if a
+# dropped bit is 1. The mode `floor` rounds each negative number down: it subtracts 1 in the window's last bit if the
+# number loses bits. An extra operand of the adder holds the total of these units.
 
 from __future__ import annotations
 
@@ -36,12 +35,10 @@ from fp9_rtl.sums.terms import classify, signed_sum
 
 
 def term_names(unit: Dot) -> tuple[str, ...]:
-    """Return the names of the fields that are added to the addend: the products, or the sums of product groups."""
     return unit.lane_names("product") if unit.engine.step.group is None else block_names(unit, unit.engine.step.group)
 
 
 def places_above(unit: Dot) -> int:
-    """Return how many bits a product or block sum has above the bit with the weight 2^exponent."""
     if unit.engine.step.group is not None:
         return scaled_places(unit, unit.engine.step.group)
     return 1 + places_above_exponent(unit.a) + places_above_exponent(unit.b)
@@ -54,7 +51,6 @@ def window_bits(unit: Dot) -> int:
 
 
 def carry_places(unit: Dot) -> int:
-    """Return the number of carry bits that the sum of all products and the addend needs above the addition window."""
     return len(term_names(unit)).bit_length()
 
 
@@ -74,9 +70,7 @@ class Term(NamedTuple):
 class Ranks:
     """Exponents by which an addition window compares its terms to find the largest term.
 
-    A term with exponent e and n bits above weight 2^e has the rank e + n, stored with the exponent bias of the result
-    format. The rank `nothing` is below all exponents. The field `zero` is the rank of a zero term. In every sum, the
-    largest rank is at least `lowest`.
+    A term with exponent e and n bits above weight 2^e has the rank e + n, with the exponent bias of the result format.
     """
 
     exponents: range
@@ -89,10 +83,6 @@ class Ranks:
 
 
 def ranks_of(unit: Dot, products: range) -> Ranks:
-    """Return the range of the exponents by which an addition window compares its terms.
-
-    `products` is the range of product exponents. An addend that is added inside the window counts, too.
-    """
     engine, addend, above = unit.engine, unit.engine.addend_format, places_above(unit)
     nothing, stop, inside = min(0, products.start - 1), products.stop, engine.window.addend is Addend.INSIDE
     if inside:
@@ -104,16 +94,11 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
 
 
 def lowest_of_zeros(unit: Dot) -> int:
-    """Return the exponent that an addition window uses for a product that is zero (`zero_exponent`)."""
     assert unit.engine.window.zero_exponent is not None
     return unit.engine.window.zero_exponent + unit.engine.result.format.bias + places_above(unit)
 
 
 def headroom(unit: Dot, ranks: Ranks) -> int:
-    """Return how many bits the sum needs above the addition window.
-
-    These bits hold the carries of the sum, and ensure that normalisation only shifts left.
-    """
     below = 1 - ranks.lowest if unit.engine.result.format.subnormals else 0
     return max(carry_places(unit), below)
 
@@ -172,7 +157,6 @@ def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
 def aligned_layout(
     unit: Dot, terms: Sequence[str], window: Mapping[str, data.ShapeLike], passed: Mapping[str, data.ShapeLike]
 ) -> data.StructLayout:
-    """Return the layout of the truncated terms, their signs, the special results, and the given fields."""
     return data.StructLayout(
         {
             **{name: window_bits(unit) for name in terms},

@@ -1,9 +1,8 @@
-"""Add the addend to a sum of products that was truncated to a window without the addend.
+"""Add the addend to a sum of products that was truncated to a window without the addend."""
 
-A multiply-add (module `adder`) adds the addend to the normalised truncated sum exactly. If the accumulator aligns
-addends, the addend is first truncated to the same window. The window does not depend on the addend, so all window
-hardware is outside an accumulator's feedback loop.
-"""
+# A multiply-add (module `adder`) adds the addend to the normalised truncated sum exactly. If the accumulator aligns
+# addends, the addend is first truncated to the same window. The window does not depend on the addend, so all window
+# hardware is outside an accumulator's feedback loop.
 
 from __future__ import annotations
 
@@ -20,11 +19,9 @@ from fp9_rtl.sums.window.align import AddWindow, AlignWindow, Ranks, carry_place
 
 
 def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages that compute the truncated sum of the products, in the output field `product`.
-
-    The fields named in `passed` are forwarded unchanged. The output `dropped` is 1 if a truncated bit was 1. For an
-    accumulator with aligned addends, the output `top` holds the exponent of the addition window.
-    """
+    """Return the datapath stages that compute the truncated sum of the products, in the output field `product`."""
+    # The fields named in `passed` are forwarded unchanged. The output `dropped` is 1 if a truncated bit was 1. For an
+    # accumulator with aligned addends, the output `top` holds the exponent of the addition window.
     align = AlignWindow(unit, i, passed)
     add = AddWindow(unit, carry_places(unit), align.o.shape(), passed)
     kept = (*passed, "top") if unit.engine.window.addend is Addend.ALIGNED else passed

@@ -1,14 +1,13 @@
-"""Add even and odd products in separate windows, then both sums and the addend (CDNA3).
+"""Add even and odd products in separate windows, then both sums and the addend (CDNA3)."""
 
-    even sum     xxxxxxxxxxxxxxxxxxxxxxxxxxx          toward zero, in the window below its own largest exponent
-    odd sum             xxxxxxxxxxxxxxxxxxxx|xxxxxxx  (the same)
-    joined       xxxxxxxxxxxxxxxxxxxxxxxxxxxx         floor at the window of the larger exponent
-    addend           xxxxxxxxxxxxxxxxxxxxxxxx|xxx     floor at the window below the largest exponent of all
-    both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
-
-Truncation with the mode `floor` subtracts 1 in the last place of a negative number that loses bits. The products can be
-added before the previous sum is known, so an accumulator's loop adds only the addend.
-"""
+#     even sum     xxxxxxxxxxxxxxxxxxxxxxxxxxx          toward zero, in the window below its own largest exponent
+#     odd sum             xxxxxxxxxxxxxxxxxxxx|xxxxxxx  (the same)
+#     joined       xxxxxxxxxxxxxxxxxxxxxxxxxxxx         floor at the window of the larger exponent
+#     addend           xxxxxxxxxxxxxxxxxxxxxxxx|xxx     floor at the window below the largest exponent of all
+#     both             xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx  `interleaved` fraction bits, floor; then one rounding
+#
+# Truncation with the mode `floor` subtracts 1 in the last place of a negative number that loses bits. The products
+# can be added before the previous sum is known, so an accumulator's loop adds only the addend.
 
 from __future__ import annotations
 
@@ -42,7 +41,6 @@ def half(unit: Dot, name: str) -> tuple[str, ...]:
 
 
 def sum_bits(unit: Dot) -> int:
-    """Return the width of the sum of all even or all odd products: the window's width plus the carry bits."""
     return window_bits(unit) + carry_places(unit)
 
 

@@ -1,7 +1,6 @@
-"""Apply scales to products before an addition window.
+"""Apply scales to products before an addition window."""
 
-Single products have power-of-two scales. Each group of products has two scales of any format.
-"""
+# Single products have power-of-two scales. Each group of products has two scales of any format.
 
 from __future__ import annotations
 
@@ -17,10 +16,7 @@ from fp9_rtl.sums.window.align import lowest_of_zeros, places_above, window_bits
 
 
 def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages from products and scales to the terms of an addition window.
-
-    The fields named in `passed` are forwarded unchanged.
-    """
+    """Return the datapath stages from products and scales to the terms of an addition window."""
     group = unit.engine.step.group
     if group is None:
         return [ScaleProducts(unit, i, passed)]
@@ -29,10 +25,8 @@ def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> li
 
 
 def _lowest(unit: Dot) -> int:
-    """Return an exponent so low that a term with this exponent has no bit in any addition window.
-
-    Zeros and addends have higher exponents than the returned one, so they determine the window's position.
-    """
+    """Return an exponent so low that a term with this exponent has no bit in any addition window."""
+    # Zeros and addends have higher exponents than the returned one, so they determine the window's position.
     return min(lowest_of_zeros(unit), places_above(unit)) - window_bits(unit)
 
 

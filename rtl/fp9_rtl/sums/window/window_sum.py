@@ -66,10 +66,7 @@ def _has_window(unit: Dot) -> bool:
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from the products to their sum, or an empty list if the addend is inside the window.
-
-    The fields named in `passed` are forwarded unchanged.
-    """
+    """Return the stages from the products to their sum, or an empty list if the addend is inside the window."""
     if unit.engine.window.interleaved is not None:
         align = AlignHalves(unit, i, passed)
         return [align, AddHalves(unit, align.o.shape(), passed)]
@@ -79,7 +76,6 @@ def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> l
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that add the products and `c`, round once, and output the result and flags."""
     if unit.engine.window.interleaved is not None:
         return _interleaved_steps(unit, i)
     if unit.engine.window.addend is not Addend.INSIDE:
