@@ -30,7 +30,6 @@ from fp9_rtl.tools.cache import cache_folder, load, store
 from fp9_rtl.tools.yosys import run_yosys, yosys_version
 
 OWN = "between them"
-"""Label of logic that belongs to no submodule."""
 
 KEEP_BOUNDARIES = """\
 read_rtlil unit.il
@@ -41,7 +40,6 @@ dfflibmap {cells}
 opt_clean -purge
 write_rtlil prepared.il
 """
-"""Yosys script that prepares a unit's RTLIL for mapping. The modules in `kept` stay separate."""
 
 _MAP = """\
 read_rtlil prepared.il
@@ -128,10 +126,6 @@ def _measure(text: str, unit: Unit, library: Library, script: str) -> dict[str, 
 
 
 def boundaries(text: str, unit: Unit) -> list[str]:
-    """Return the names of the submodules whose boundaries synthesis keeps, from the text of a unit's RTLIL.
-
-    Pipelined units also keep the submodules of submodules.
-    """
     modules = [name for name in _MODULE.findall(text) if name != unit.name]
     depth = 2 if unit.stages else 1
     return [name for name in modules if name.removeprefix(f"{unit.name}.").count(".") < depth]
@@ -150,7 +144,6 @@ def _areas_by_module(folder: Path, script: str, library: Library) -> dict[str, f
 
 
 def table(found: Sequence[Breakdown]) -> Table:
-    """Return a console table of areas, with one row for each submodule and two rows for totals."""
     shown = Table(title="Area by submodule", caption=NOTE)
     for heading in ("unit", "submodule", "library", "mapping"):
         shown.add_column(heading)
@@ -165,5 +158,4 @@ def table(found: Sequence[Breakdown]) -> Table:
 
 
 def as_record(result: Breakdown) -> dict[str, object]:
-    """Return a breakdown as plain values for JSON."""
     return {**dataclasses.asdict(result), "total_um2": result.total_um2, "over_flat": round(result.over_flat, 4)}

@@ -1,8 +1,8 @@
-"""Generate a unit's flat Verilog circuit, which synthesis measures.
+"""Generate a unit's flat Verilog circuit, which synthesis measures."""
 
-`fp9 prove UNIT --source` proves that the flat Verilog is equivalent to the readable Verilog. The flat text changes only
-if the circuit changes. ABC can reach areas that differ by a few per cent for different texts of the same circuit.
-"""
+# `fp9 prove UNIT --source` proves that the flat Verilog is equivalent to the readable Verilog. The flat text changes
+# only if the circuit changes. ABC can reach areas that differ by a few per cent for different texts of the same
+# circuit.
 
 from __future__ import annotations
 
@@ -38,7 +38,6 @@ def unit_circuit(unit: Unit) -> str:
 
 
 def circuit(component: wiring.Component, name: str) -> str:
-    """Return an Amaranth component's circuit as one flat Verilog module with the given name."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
         (folder / "unit.il").write_text(to_rtlil(component, name))

@@ -103,7 +103,6 @@ class Placed:
     verilog_sha256: str
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as plain values for JSON, with a note on the measurement conditions."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
 
@@ -133,10 +132,7 @@ def place(unit: Unit, device: str, *, cache: Path | None = None) -> Placed:
 
 
 def wrapper(unit: Unit) -> str:
-    """Return the Verilog of a wrapper module with a register at every input and output of the unit.
-
-    The wrapper is called `NAME_between_registers`, where NAME is the unit's name.
-    """
+    """Return the Verilog of a wrapper module with a register at every input and output of the unit."""
     inputs, outputs = _inputs(unit), _outputs(unit)
     ports = [f"input clk, {', '.join(f'input {_range(w)}{n}' for n, w in inputs)}"]
     ports.append(", ".join(f"output reg {_range(w)}{n}" for n, w in outputs))
@@ -150,7 +146,6 @@ def wrapper(unit: Unit) -> str:
 
 
 def table(results: list[Placed]) -> Table:
-    """Return a console table of FPGA results, with one row for each unit."""
     shown = Table(title="On an FPGA", caption=NOTE)
     for heading in ("unit", "FPGA"):
         shown.add_column(heading)

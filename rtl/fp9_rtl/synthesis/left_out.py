@@ -85,7 +85,6 @@ def measure(
 
 
 def table(found: Sequence[LeftOut]) -> Table:
-    """Return a console table of the added areas, with one row for each value and mapping."""
     shown = Table(title="Area that each value adds", caption=NOTE)
     for heading in ("unit", "field", "without", "library", "mapping"):
         shown.add_column(heading)

@@ -16,7 +16,6 @@ from fp9.system.missing import MissingTool
 from fp9_rtl.synthesis.liberty import Group, read, truth_table
 
 TECH_FOLDER = Path("/usr/share/qflow/tech")
-"""Folder in which Debian's packages `qflow-tech-*` install their files."""
 
 _FEMTO = {"ff": 1.0, "pf": 1e3}
 _NANO_WATT = {"1pW": 1e-3, "1nW": 1.0, "10nW": 10.0, "100nW": 100.0, "1uW": 1e3, "1mW": 1e6}
@@ -280,10 +279,6 @@ def _facts_of(path: Path) -> _Facts:
 
 @lru_cache(maxsize=4)
 def _facts(content: bytes) -> _Facts:
-    """Parse a Liberty file and return the areas, leakage, registers and simple gates of its cells.
-
-    Raises ValueError if the file is not Liberty or has no cell with an area.
-    """
     group = read(content.decode("utf-8", errors="replace"))
     # A cell without an area, such as a pad or a filler, is never placed.
     cells = [cell for cell in group.of("cell") if "area" in cell.attributes]
@@ -302,10 +297,7 @@ def _facts(content: bytes) -> _Facts:
 
 
 def _leakage(cell: Group) -> float:
-    """Return a cell's leakage in the library's unit of power.
-
-    If the library states no total leakage for the cell, return the mean over the cell's input states.
-    """
+    """Return a cell's leakage, or its mean over the input states, in the library's unit of power."""
     if "cell_leakage_power" in cell.attributes:
         return float(cell.attributes["cell_leakage_power"])
     states = [float(state.attributes["value"]) for state in cell.of("leakage_power")]

@@ -1,9 +1,8 @@
-"""Map a flattened netlist to standard cells with two fixed sets of ABC scripts.
+"""Map a flattened netlist to standard cells with two fixed sets of ABC scripts."""
 
-With Yosys' default script, repeated areas of one unit vary more than the areas of its variants differ. The scripts of
-this module rank variants correctly, and repeated areas agree within 1 to 2 per cent. The area-optimised mapping runs
-four scripts and takes the smallest netlist. The delay-balanced mapping runs one script.
-"""
+# With Yosys' default script, repeated areas of one unit vary more than the areas of its variants differ. The scripts
+# of this module rank variants correctly, and repeated areas agree within 1 to 2 per cent. The area-optimised mapping
+# runs four scripts and takes the smallest netlist. The delay-balanced mapping runs one script.
 
 from __future__ import annotations
 
@@ -49,7 +48,6 @@ opt_clean -purge
 tee -q -o statistics.json stat -json
 write_verilog -noattr -noexpr -simple-lhs mapped.v
 """
-"""Yosys script that maps the flat netlist to library cells with one ABC script."""
 
 _CELL = re.compile(r"^(?:  attribute [^\n]*\n)*  cell .*?\n  end\n", re.MULTILINE | re.DOTALL)
 
@@ -81,16 +79,12 @@ def delay_tool() -> str:
 
 
 def copy_liberty(library: Library, folder: Path) -> None:
-    """Copy a library's Liberty files to a folder, under the file names that `cell_options` uses."""
     for path, name in zip(library.paths, _file_names(library), strict=True):
         shutil.copyfile(path, folder / name)
 
 
 def cell_options(library: Library, where: str = "") -> str:
-    """Return the Yosys options for a library's Liberty files and excluded cells.
-
-    The options are valid for the Yosys commands `dfflibmap` and `abc`. `where` is a prefix of the file names.
-    """
+    """Return the Yosys options for a library's Liberty files and excluded cells."""
     files = [f"-liberty {where}{name}" for name in _file_names(library)]
     return " ".join([*files, *(f"-dont_use {cell}" for cell in library.leave_out)])
 
@@ -100,20 +94,14 @@ def _file_names(library: Library) -> list[str]:
 
 
 def prepare_script(top: str, library: Library, share: bool = True) -> str:
-    """Return the Yosys script that prepares a module for mapping.
-
-    If `share` is true, Yosys uses one operator for several operations that are never active at the same time. Finding
-    such operators takes hours for a circuit with many wide shifters.
-    """
+    # If `share` is true, Yosys uses one operator for several operations that are never active at the same time.
+    # Finding such operators takes hours for a circuit with many wide shifters.
     script = PREPARE.format(top=top, cells=cell_options(library))
     return script if share else script.replace("synth ", "synth -noshare ", 1)
 
 
 def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool = True) -> None:
-    """Write the flat netlist of module `top` to prepared.il in a folder, and copy the library's Liberty files.
-
-    Raises ValueError if Yosys cannot read the Verilog or cannot find the module `top`.
-    """
+    """Write the flat netlist of module `top` to prepared.il in a folder, and copy the library's Liberty files."""
     (folder / "design.v").write_text(verilog)
     copy_liberty(library, folder)
     try:
@@ -136,11 +124,7 @@ def shuffle(prepared: Path, seed: int) -> None:
 
 
 def map_prepared(prepared: Path, script: str, top: str, library: Library, clock: str) -> Mapped:
-    """Map the prepared netlist to library cells with one ABC script, in a new subfolder.
-
-    Raises ValueError if the library lacks a cell that the netlist needs, and for flip-flops without the clock port
-    `clock`.
-    """
+    """Map the prepared netlist to library cells with one ABC script, in a new subfolder."""
     started = time.perf_counter()
     folder = Path(tempfile.mkdtemp(dir=prepared))
     (folder / "map.abc").write_text(f"{script}; {_MEASURE}\n")

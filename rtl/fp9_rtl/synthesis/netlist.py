@@ -51,9 +51,7 @@ write_json mapped.json
 class Netlist:
     """A mapped netlist of library cells, as a Yosys JSON module and as Verilog text.
 
-    `module` has ports and cells in the format of Yosys' `write_json`. `delay_ns` is the worst path delay. If requested,
-    `by_submodule` is a second netlist with separately mapped submodules, whose cell names start with the submodule's
-    name.
+    `by_submodule` is an optional second netlist, whose submodules are mapped separately.
     """
 
     module: dict[str, Any]

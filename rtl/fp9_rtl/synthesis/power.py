@@ -26,7 +26,6 @@ input capacitance of its smallest inverter is 1.7 fF, so the ratio is 0.205.
 """
 
 MOST_INPUTS = 6
-"""Largest number of inputs of a cell whose energy can be measured."""
 
 _LOADS = frozenset({"total_output_net_capacitance"})
 _EDGES = ("fall", "rise")
@@ -44,7 +43,6 @@ class Table:
     values: tuple[tuple[float, ...], ...]
 
     def at(self, load: float, transition: float) -> float:
-        """Return the table value at an output load and a transition time."""
         rows = [_between(self.transitions, row, transition) for row in self._rows_at(load)]
         return _between(self._ends(load), tuple(rows), load)
 
@@ -231,10 +229,6 @@ class _Reader:
 
 
 def _of_bit(function: str, bits: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the truth table of a register's output over the stored bit.
-
-    `bits` names the stored bit and, if the library defines it, its complement.
-    """
     both = truth_table(function, bits)
     return (both[0b01], both[0b10]) if len(bits) == 2 else both
 

@@ -69,7 +69,6 @@ class Synthesis:
         raise ValueError(f"{self.top} was not mapped by {mapping!r}; ask for it in mappings")
 
     def to_dict(self) -> dict[str, Any]:
-        """Return all fields as plain values for JSON, with a note on the measurement conditions."""
         return {"note": NOTE, **dataclasses.asdict(self)}
 
     @classmethod
@@ -101,7 +100,6 @@ class Repeats:
         )
 
     def to_dict(self) -> dict[str, Any]:
-        """Return plain values for JSON: area and delay for each order of the cells, medians and deviations."""
         names = ("area_um2", "area_deviation", "delay_ns", "delay_deviation")
         return {"note": NOTE, **dataclasses.asdict(self), **{name: getattr(self, name) for name in names}}
 
@@ -112,17 +110,14 @@ class Repeats:
 
     @property
     def delay_ns(self) -> float:
-        """Return the median delay in ns over several orders of the netlist's cells."""
         return statistics.median(self.delays_ns)
 
     @property
     def area_deviation(self) -> float:
-        """Return the standard deviation of the area divided by the median area."""
         return _deviation(self.areas_um2)
 
     @property
     def delay_deviation(self) -> float:
-        """Return the standard deviation of the delay divided by the median delay."""
         return _deviation(self.delays_ns)
 
 

@@ -71,7 +71,6 @@ def um2(area: float) -> str:
 
 
 def ratio_table(ratios: Sequence[Ratio]) -> Table:
-    """Return a console table of area and delay ratios, with one row for each ratio."""
     shown = Table(title="Units side by side", caption=NOTE)
     for heading in ("unit", "over", "result", "subnormals", "library", "mapping"):
         shown.add_column(heading)
@@ -84,7 +83,6 @@ def ratio_table(ratios: Sequence[Ratio]) -> Table:
 
 
 def repeats_table(repeats: Sequence[Repeats]) -> Table:
-    """Return a console table of each unit's median area and delay over shuffled netlists, with deviations."""
     orders = ", ".join(sorted({str(len(r.areas_um2)) for r in repeats}))
     shown = Table(title=f"Medians over {orders} orders of the cells", caption=NOTE)
     for heading in ("unit", "library", "mapping"):
@@ -98,7 +96,6 @@ def repeats_table(repeats: Sequence[Repeats]) -> Table:
 
 
 def medians_table(medians: Sequence[RepeatedRatio]) -> Table:
-    """Return a console table of ratios of medians, with one row for each ratio."""
     shown = Table(title="Ratios of medians", caption=NOTE)
     for heading in ("unit", "over", "library", "mapping"):
         shown.add_column(heading)
@@ -156,7 +153,6 @@ def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
 
 
 def area_bars(results: Sequence[Synthesis], path: Path) -> None:
-    """Write an SVG bar chart of areas, which stacks logic and flip-flops of each unit and mapping."""
     rows = list(_rows(results))
     figure = new_figure(results, height=1.5 + 0.3 * len(rows))
     axes = figure.add_subplot()
@@ -185,7 +181,6 @@ def _caption(results: Sequence[Synthesis]) -> str:
 
 
 def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> Figure:
-    """Return an empty figure that is 7 inches wide. Its title names the tools and libraries of the results."""
     from matplotlib.figure import Figure  # slow to load
 
     figure = Figure(figsize=(7, height), layout="constrained")
@@ -208,10 +203,7 @@ CHANGED = 0.05
 
 
 def changes(libraries: Sequence[str], ratios: Iterable[tuple[str, Sequence[float]]]) -> list[str]:
-    """Return Markdown lines that list the ratios which differ between cell libraries.
-
-    `ratios` holds, for each label, one ratio for each library.
-    """
+    """Return Markdown lines that list the ratios which differ between cell libraries."""
     apart = [
         f"* {label}: {', '.join(f'{ratio:.2f} in {name}' for name, ratio in zip(libraries, values, strict=True))}"
         for label, values in ratios

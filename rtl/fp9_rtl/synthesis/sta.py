@@ -17,7 +17,6 @@ from fp9.system.missing import MissingTool
 from fp9_rtl.synthesis.libraries import Library
 
 _PERIOD_NS = 1
-"""Clock period in ns, which does not change the measured delay."""
 
 _SCRIPT = """\
 {read_liberty}
