@@ -1,7 +1,6 @@
-"""Run Yosys in child processes, which can run in parallel and cannot crash the caller.
+"""Run Yosys in child processes, which can run in parallel and cannot crash the caller."""
 
-The child processes are forks of a server that has loaded Yosys, so a run takes only the time of its script.
-"""
+# The child processes are forks of a server that has loaded Yosys, so a run takes only the time of its script.
 
 from __future__ import annotations
 
@@ -62,10 +61,7 @@ def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
 
 
 class _Server:
-    """Handle of the server process that forks a child process for each run of Yosys.
-
-    The server starts on demand, and starts again after it has ended.
-    """
+    """Handle of the server process that forks a child process for each run of Yosys."""
 
     def __init__(self) -> None:
         self._starting = threading.Lock()

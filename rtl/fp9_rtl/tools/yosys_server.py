@@ -1,10 +1,10 @@
-"""Server process that forks a child process for each Yosys run.
+"""Server process that forks a child process for each Yosys run."""
 
-The caller starts the server by its file path, `python yosys_server.py SOCKET`, so that no other module of fp9 is
-imported. Each message on the socket passes two file descriptors: a connection for one run, and a file for its standard
-output. The child process first answers with its process id, on one line. The caller then sends the folder and the
-arguments of Yosys as one line of JSON. After the run, the child process answers with Yosys' exit status on one line.
-"""
+# The caller starts the server by its file path, `python yosys_server.py SOCKET`, so that no other module of fp9 is
+# imported. Each message on the socket passes two file descriptors: a connection for one run, and a file for its
+# standard output. The child process first answers with its process id, on one line. The caller then sends the folder
+# and the arguments of Yosys as one line of JSON. After the run, the child process answers with Yosys' exit status on
+# one line.
 
 from __future__ import annotations
 
@@ -30,7 +30,6 @@ PROGRAM = "yosys.wasm"
 
 
 def main(control: socket.socket) -> None:
-    """Fork a child process for each run, until the caller closes the socket."""
     signal.signal(signal.SIGINT, signal.SIG_IGN)  # the terminal also sends SIGINT to the children, which end
     module = prepare()
     while True:
@@ -53,10 +52,8 @@ def _reap(wait: bool) -> None:
 
 
 def prepare() -> Path:
-    """Return the path of Yosys' machine code for this processor, and compile Yosys if the file is missing.
-
-    The yowasp programs use the same path, so Yosys is compiled only once per machine.
-    """
+    """Return the path of Yosys' machine code for this processor, and compile Yosys if the file is missing."""
+    # The yowasp programs use the same path, so Yosys is compiled only once per machine.
     binary = (importlib.resources.files(PACKAGE) / PROGRAM).read_bytes()
     place = Path(os.environ.get("YOWASP_CACHE_DIR", platformdirs.user_cache_dir("YoWASP", appauthor=False)))
     path = place / PACKAGE / PROGRAM / hashlib.sha1(binary).hexdigest()
@@ -76,11 +73,9 @@ def prepare() -> Path:
 
 
 def _in_child(step: Any, *arguments: Any) -> bool:
-    """Run a function in a child process, and return whether the function succeeded.
-
-    wasmtime starts threads, and a process with threads must not fork, so the server uses wasmtime only in a child
-    process.
-    """
+    """Run a function in a child process, and return whether the function succeeded."""
+    # wasmtime starts threads, and a process with threads must not fork, so the server uses wasmtime only in a child
+    # process.
     child = os.fork()
     if child == 0:
         with contextlib.suppress(OSError, wasmtime.WasmtimeError):
@@ -108,10 +103,8 @@ def _compile(binary: bytes, path: Path) -> None:
 
 
 def _child(path: Path, connection: int, said: int) -> None:
-    """Serve one run of Yosys in a child process, then end the process.
-
-    The child process first waits for the caller's request, so that Yosys does not run if the caller has ended.
-    """
+    """Serve one run of Yosys in a child process, then end the process."""
+    # The child process first waits for the caller's request, so that Yosys does not run if the caller has ended.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.dup2(said, 1)
     os.dup2(said, 2)
@@ -130,10 +123,6 @@ def _child(path: Path, connection: int, said: int) -> None:
 
 
 def _run(path: Path, arguments: list[str]) -> int:
-    """Run Yosys in the current folder, and return its exit status.
-
-    Yosys can read the current folder, the folder above, its data files, and a private /tmp.
-    """
     engine, module = _load(path)
     temporary = tempfile.mkdtemp(dir=".", prefix=".tmp-")
     wasi = wasmtime.WasiConfig()
