@@ -49,7 +49,6 @@ def _libraries() -> Iterable[str]:
 
 
 def library_options(command: Callable[..., None]) -> Callable[..., None]:
-    """Add the options --library, --liberty and --leave-out to a command."""
     options = (
         click.option("--library", "libraries", type=Words(_libraries), multiple=True, help=_LIBRARY),
         click.option("--liberty", type=_PATH, multiple=True, help="Your own Liberty; several files make one library."),

@@ -45,7 +45,6 @@ def build(unit: Unit) -> wiring.Component:
 
 
 CIRCUITS: tuple[Circuits[Any], ...] = (target.CIRCUITS, fpu.CIRCUITS, kulisch.CIRCUITS, *sums.CIRCUITS)
-"""Conditions that a specification must meet to have hardware."""
 
 
 def check_offered(unit: Unit) -> None:
@@ -68,7 +67,6 @@ unit_steps: Hook[[], list[Step]] = Hook(
         Dot: sums.dot_steps,
     },
 )
-"""Datapath steps of a stateless unit, by kind of unit."""
 
 
 class UnitComponent(wiring.Component):
