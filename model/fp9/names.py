@@ -78,7 +78,8 @@ Record = TypeVar("Record")
 def found_by(module: str, function: str) -> Callable[[type[Record]], type[Record]]:
     """Return a class decorator that changes `repr` of catalogue entries to a call, such as `format('e4m3')`.
 
-    `function` in `module` finds an entry by name. For other records, `repr` shows all fields.
+    `function` is the name of the function in `module` that finds an entry by name. For other records, `repr` shows all
+    fields.
     """
 
     def decorate(record: type[Record]) -> type[Record]:

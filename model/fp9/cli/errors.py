@@ -41,7 +41,7 @@ class Interrupted(UserError):
 
 
 def keeps(sentence: str) -> None:
-    """Set the sentence that Ctrl-C prints: which results are stored, and how to continue the command."""
+    """Set the message that Ctrl-C prints, about stored results and how to continue the command."""
     click.get_current_context().meta[_KEPT] = sentence
 
 
@@ -50,7 +50,7 @@ _NOTHING_KEPT = "files are written whole or not at all; run the same command to 
 
 @contextlib.contextmanager
 def one_sentence(ctx: click.Context | None) -> Iterator[None]:
-    """Turn exceptions of a command into one sentence for the user (context manager)."""
+    """Context manager that turns exceptions of a command into one-sentence error messages."""
     try:
         yield
     except click.UsageError as error:
@@ -110,7 +110,7 @@ def need_standard_output() -> None:
 
 @contextlib.contextmanager
 def extra(name: str) -> Iterator[None]:
-    """Raise a one-sentence error if an import in this context needs a missing pip extra."""
+    """Context manager that raises a one-sentence error if an import needs a missing pip extra."""
     try:
         yield
     except ModuleNotFoundError as error:

@@ -157,8 +157,8 @@ def cast_records(
     """Cast numbers, given as texts, to the format `target`, and return codes, numbers and errors.
 
     If `source` is given, a text that starts with 0x is a code of the source format. Other numbers are first rounded to
-    the source format. Hybrid rounding takes bits from the source, so its source defaults to fp32. Raises ValueError for
-    texts that are not numbers, and for a wrong number of random bits.
+    the source format. For hybrid rounding, the default source format is fp32. Raises ValueError for texts that are not
+    numbers, and for a wrong number of random bits.
     """
     to = format(target)
     if source is None and rounding == "hybrid":

@@ -110,7 +110,7 @@ class _Compiling(logging.Handler):
 
 @contextlib.contextmanager
 def under_way(ctx: click.Context) -> Iterator[None]:
-    """Show a command's progress until it prints results, and record its duration (context manager)."""
+    """Context manager that shows a command's progress and records the command's duration."""
     quiet = ctx.meta.get(QUIET, False) or ctx.meta.get(TAKEN, False)
     place = cache.folder("durations") / hashlib.sha256(f"{ctx.command_path} {sorted(_asked(ctx))}".encode()).hexdigest()
     work = Work(ctx.command.get_short_help_str(60).rstrip("."), quiet, _last(place))
@@ -156,7 +156,7 @@ def doing(what: str) -> None:
 
 @contextlib.contextmanager
 def progress_bar(keep: bool = False) -> Iterator[ShowStep]:
-    """Yield a function for reporting finished steps: text, number of finished steps, number of all steps.
+    """Context manager that yields a function for reporting the finished steps of a command.
 
     If `keep` is true, a line for each finished step stays on the screen.
     """

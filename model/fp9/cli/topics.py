@@ -57,8 +57,8 @@ def _key(title: str) -> str:
 def matching(words: str) -> list[str]:
     """Return the help topics that match the given words.
 
-    Topics match by their whole name, then by all words in their name, then by all words in their text. British and
-    American spellings match each other.
+    A topic matches by its whole name, else by words in its name, else by words in its text. British and American
+    spellings match each other.
     """
     key, texts = _key(words), topics()
     if key in texts:

@@ -45,7 +45,7 @@ def engine_text(
 ) -> EngineText:
     """Return the C functions of an accumulator model for the given operand and scale formats.
 
-    After each rounding, the code calls the C function `observer(joins, terms, count, addend, code)`, if given. Raises
+    If `observer` is given, the C code calls `observer(joins, terms, count, addend, code)` after each rounding. Raises
     ValueError for an accumulator model with zero_bypass or random bits.
     """
     operands = [fmt for fmt in operands if takes(engine, fmt)]

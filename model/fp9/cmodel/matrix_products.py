@@ -1,7 +1,7 @@
 """Generator of CUDA kernels that multiply matrices with an accumulator model's roundings.
 
 `fp9_tiles` computes tiles of sums with integers, and marks sums that overflow or have special operands. `fp9_sums`
-computes the marked sums, and supports every accumulator model. Both kernels return the same bits.
+computes the sums that `fp9_tiles` marks, and supports every accumulator model. Both kernels return the same bits.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ class Kernels:
 
     Both kernels have the parameters (a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b): codes a (m, k), b (k,
     n) and d (m, n), with strides in elements. `redo` (m, n), uint8, marks the sums that `fp9_tiles` leaves to
-    `fp9_sums`. With a null pointer, `fp9_sums` computes all sums. A block of `fp9_tiles` has `THREADS` threads and
-    computes `TILE` x `TILE` sums.
+    `fp9_sums`. If `redo` is a null pointer, `fp9_sums` computes all sums. A block of `fp9_tiles` has `THREADS` threads
+    and computes `TILE` x `TILE` sums.
     """
 
     source: str
@@ -43,8 +43,8 @@ class Kernels:
 def kernels(format_a: Format | str, format_b: Format | str, engine: Engine) -> Kernels:
     """Return CUDA source that multiplies matrices of codes in the given formats.
 
-    Raises ValueError for an accumulator model with random bits or `zero_bypass`, or with groups that the formats do not
-    fit.
+    Raises ValueError for an accumulator model with random bits or `zero_bypass`, or if its groups of products do not
+    support the formats.
     """
     formats = format(format_a), format(format_b)
     a, b = formats

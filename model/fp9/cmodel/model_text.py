@@ -1,4 +1,4 @@
-"""C text of a unit's golden model, from which a header is made."""
+"""C text of a unit's golden model, for a generated header."""
 
 from __future__ import annotations
 
@@ -11,9 +11,9 @@ from fp9.formats import Format
 class ModelText:
     """C functions and state of a unit's golden model.
 
-    `body` holds the C statements of the function `NAME_model`. `state` declares the registers of a C struct, and
-    `reset` holds the C statements that reset them. One call computes `group` operations. Bit i of the C expression
-    `meaning` is 1 if output i is defined.
+    `body` holds the C statements of the function `NAME_model`. `state` is the body of a C struct with the unit's
+    registers, and `reset` holds C statements that reset the registers. One call computes `group` operations. Bit i of
+    the C expression `meaning` is 1 if output i is defined.
     """
 
     formats: tuple[Format, ...]

@@ -24,7 +24,7 @@ def signed(port: str, width: int) -> str:
 
 
 def reader(name: str, formats: Sequence[Format], bias_port: bool, bypass: bool = False) -> str:
-    """Return a C function that decodes a code, and whose argument `format` is an index into `formats`.
+    """Return a C function that decodes a code in the format with the given index in `formats`.
 
     With `bypass`, the merged NaN-Inf code decodes to a NaN with significand 1, which `fp9_bypassed_product` recognises.
     """

@@ -13,7 +13,7 @@ LIMB = 64
 
 @dataclass(frozen=True, slots=True)
 class Weights:
-    """Exponent range of a sum's terms: multiples of 2^`lowest`, and less than 2^`highest`."""
+    """Range of a sum's terms: each term is a multiple of 2^`lowest` and less than 2^`highest`."""
 
     lowest: int
     highest: int

@@ -41,7 +41,7 @@ def comment(text: str) -> str:
 
 
 def chosen(port: str, values: Iterable[str]) -> str:
-    """Return a C expression that selects a value by a port's number, and the last value above the range."""
+    """Return a C expression that selects a value by a port's number, or the last value for larger numbers."""
     *before, last = values
     return "".join(f"{port} == {number} ? {value} : " for number, value in enumerate(before)) + last
 

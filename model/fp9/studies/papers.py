@@ -1,4 +1,4 @@
-"""Figures about formats that papers print, with the figures that fp9 computes.
+"""Figures (numbers) about formats that papers print, beside the figures that fp9 computes.
 
 Sources: Graphcore, Table 1 (Noune et al., arXiv 2206.02915), the ranges of HFP8 (Sun et al., NeurIPS 2019), and
 HiFloat8, Tables 2 to 4 (Luo et al., arXiv 2409.16626).

@@ -43,7 +43,7 @@ def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m
 def code_map(name: str) -> Figure:
     """Plot the 256 codes of an 8-bit format as a grid, coloured by log2 of the magnitude.
 
-    Rows are the first hex digit, columns the second.
+    The row is the first hex digit of a code, and the column is the second.
     """
     fmt = format(name)
     if fmt.bits != 8:

@@ -88,7 +88,9 @@ def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
 
 
 def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Return the largest number, and all magnitudes that are one bit flip away from 0, infinity or NaN."""
+    """Return the codes of the largest number and of all magnitudes that are one bit flip away from 0, infinity or
+    NaN.
+    """
     specials = np.array([fmt.magnitude_mask, fmt.max_code + fmt.smallest_code, 0])
     near = (specials[:, None] ^ 1 << np.arange(fmt.padding, fmt.bits - 1)).reshape(-1)
     return np.unique(np.append(near[near <= fmt.max_code], fmt.max_code))
@@ -125,9 +127,9 @@ _CROSSED = 512
 
 @functools.lru_cache(maxsize=64)
 def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return positive magnitudes of a format in rising order, to combine them with another operand.
+    """Return all positive magnitudes of a format in rising order, or a selection for a wide format.
 
-    For a format wider than 8 bits, these are the 16 smallest, the 16 largest, and evenly spaced magnitudes.
+    For a format wider than 8 bits, the selection has the 16 smallest, the 16 largest, and evenly spaced magnitudes.
     """
     every = fmt.ordered_magnitudes()[1:]
     if fmt.bits <= FEW_BITS:
@@ -141,7 +143,7 @@ def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def special_codes(fmt: Format) -> NDArray[Any]:
-    """Return the codes of infinity and NaN in a format, with only some NaN payloads above 8 bits."""
+    """Return the codes of infinity and NaN in a format, with only some NaN codes for a wide format."""
     codes = np.arange(1 << fmt.bits)
     special = codes[~np.isfinite(fmt.table)]
     if fmt.bits <= FEW_BITS:

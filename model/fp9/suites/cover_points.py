@@ -136,7 +136,7 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
-    """Return the number of leading bits of the sum that cancellation with the addend removes."""
+    """Return how many leading bits cancel in each operation when the products and the addend are added."""
     output, total = fixed(unit.engine.output), fixed(unit.engine.addend_format)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
     products, left = (evaluate(unit, columns | other)["result"] for other in ({"c": np.zeros_like(addend)}, {}))

@@ -20,7 +20,7 @@ _EACH = 4
 def product_corner(unit: Mul, rng: np.random.Generator) -> Inputs:
     """Return stimulus for multipliers, for all pairs of operand formats.
 
-    Each code meets every class of the other factor, and products of every rounding class occur.
+    Each operand code is multiplied by numbers of every class, and products of every rounding class occur.
     """
     return concatenated(
         [columns for pair in np.ndindex(len(unit.a), len(unit.b)) for columns in _pair(unit, pair, rng)]

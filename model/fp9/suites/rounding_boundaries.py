@@ -22,10 +22,7 @@ def thresholds(source: FixedFormat, target: Format) -> Codes:
 
 
 def outside(source: FixedFormat, target: Format) -> Codes:
-    """Return source magnitudes in the binades just outside the target's range.
-
-    These are two binades above the largest number, and all from the smallest number down to half an ulp.
-    """
+    """Return source magnitudes in the binades just outside the target's range."""
     smallest, largest = floor_log2(target.value_of(target.smallest_code)), floor_log2(target.max_magnitude)
     exponents = [*range(target.quantum(smallest) - 1, smallest), largest + 1, largest + 2]
     first = np.array([float(pow2(e)) for e in exponents])

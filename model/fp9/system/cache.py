@@ -128,7 +128,7 @@ def _remove(path: Path) -> None:
 
 @contextlib.contextmanager
 def recomputing(wanted: bool = True) -> Iterator[None]:
-    """Make fp9 recompute cached results and replace them (context manager)."""
+    """Context manager that makes fp9 recompute cached results and replace them."""
     token = _ANEW.set(wanted)
     try:
         yield

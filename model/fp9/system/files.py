@@ -18,7 +18,7 @@ _LINKS = 40
 
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
-    """Write a file atomically, by a temporary file in the same folder that is then renamed.
+    """Write a file atomically: write a temporary file in the same folder, and then rename it.
 
     A missing folder is created. For a symbolic link, the target is written. An existing file keeps its mode and, if
     permitted, its owner. Pipes, devices and open descriptors are written directly, and `-` means standard output.

@@ -118,7 +118,7 @@ def run_parts(
 class Rates:
     """Measured processor time in seconds per product, for each kind of work.
 
-    The rates decide how many threads a call uses.
+    The measured rates decide how many threads a call uses.
     """
 
     # Fixed costs would distort shorter measurements.

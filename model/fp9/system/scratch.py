@@ -1,7 +1,7 @@
 """Pool of reused memory for large NumPy arrays.
 
-The operating system clears each page of a new array, which takes as long as a matrix product of 512 x 512 x 512.
-Without the pool, the C library returns freed memory to the system.
+Without the pool, the operating system would clear the memory of every new array. For a matrix product of 512 x 512 x
+512, clearing takes as long as the computation.
 """
 
 from __future__ import annotations

@@ -206,8 +206,8 @@ def check_name(name: str) -> None:
 def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
     """Check the fields that all units have: the name, the number of stages and the register options.
 
-    The field `beside` needs at least `lowest` stages. Raises ValueError for an invalid value, and for a register option
-    of a unit without registers.
+    The unit needs at least `lowest` stages because of the field `beside`. Raises ValueError for an invalid value, and
+    for a register option of a unit without registers.
     """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:

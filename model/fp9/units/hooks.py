@@ -19,7 +19,7 @@ HOOKS: dict[str, Hook[..., Any]] = {}
 class Hook(Generic[P, R]):
     """Table of the functions that perform one task for the different kinds of units.
 
-    A call with a unit calls the function for the unit's class or its nearest base class, and else `otherwise`. Without
+    A call uses the function for the unit's class or its nearest base class, or else the function `otherwise`. Without
     `otherwise`, the call raises ValueError. If `every_kind` is true, every kind of unit must be in the table.
     """
 

@@ -62,7 +62,7 @@ INTEGERS = tuple(Integer(bits, signed) for bits in (8, 16, 32) for signed in (Tr
 
 
 class MultiFpuOp(Enum):
-    """Operations of a `multi_fpu` unit, with the names of the choices of the port `op` as values."""
+    """Operations of a `multi_fpu` unit. The value of a member is its name among the choices of the port `op`."""
 
     FMADD = "fmadd"
     """result = round(a * b + c)"""
@@ -167,9 +167,9 @@ class MultiFpu(Unit):
     With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An integer
     operand occupies the low bits of port a. An integer result is extended to the word with its sign or with zeros.
 
-    The operations of the group `dot` add products of operands in narrow formats exactly, and round once. The ports
-    `a_format` and `b_format` then select narrow formats. Larger select values select the last narrow format. The
-    operation `dot4` needs a word of 32 bits.
+    The operations of the group `dot` add products of operands in narrow formats exactly, and round once. For dot
+    products, the ports `a_format` and `b_format` select narrow formats. A select value that is too large selects the
+    last narrow format. The operation `dot4` needs a word of 32 bits.
 
     The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. The
     result of a division by zero is infinity, or the value by which the overflow policy replaces infinity.
@@ -185,7 +185,7 @@ class MultiFpu(Unit):
     16 bits. If a unit has lanes of both widths, the port `vector` is 1 for 8-bit lanes and 2 for 16-bit lanes.
 
     With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above the code are 1, as in RISC-V.
-    All bits above a narrow result are then 1.
+    With `nan_boxing`, all bits above a narrow result are 1.
 
     For the rounding mode `sr`, each lane has a port `random` of `random_bits` bits, which the unit adds to the bits
     below the last bit of the result. The rounding `hybrid` applies to conversions from FP32, FP16 or BF16 to HiFloat8.
@@ -197,8 +197,8 @@ class MultiFpu(Unit):
     The field `tag` is the number of bits that pass unchanged from the port `tag` to the port `result_tag`.
 
     With `tiny_before_rounding`, an inexact result raises `underflow` if its exact value is below the normal numbers.
-    Otherwise, the unit rounds the exact value as if the exponent range were unbounded, and checks the rounded value
-    (IEEE 754-2019 section 7.5).
+    Without `tiny_before_rounding`, the unit rounds the exact value as if the exponent range were unbounded, and checks
+    the rounded value (IEEE 754-2019 section 7.5).
     """
 
     kind: ClassVar[str] = "multi_fpu"
@@ -340,7 +340,7 @@ class MultiFpu(Unit):
 
     @property
     def lane_places(self) -> tuple[tuple[int, int], ...]:
-        """Return the lowest bit and the width in bits of each lane's codes, first for the whole word."""
+        """Return the lowest bit and the width in bits of each lane, after those of the whole word."""
         step = min((*self.lane_widths, self.word))
         widths = {
             low: [width for width in self.lane_widths if low % width == 0] for low in range(step, self.word, step)

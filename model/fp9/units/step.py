@@ -165,8 +165,8 @@ class Mac(Dot):
     """Multiply operands, and add the products to an accumulator register.
 
     The output flags are the exception flags of the current operation: the OR of the flags of all its roundings. CLEAR
-    and HOLD output no flags. The accumulator is the last pipeline stage. It is updated in one clock, so a new operation
-    can start in every clock. A reset clears the accumulator to +0.
+    and HOLD output no flags. The accumulator is the last pipeline stage. The accumulator is updated in one clock, so a
+    new operation can start in every clock. A reset clears the accumulator to +0.
 
     If the accumulator model has chunks, the second-last stage holds a chunk register and a step counter. The last step
     of a chunk also adds the chunk register to the accumulator, acc = round(chunk + acc), and clears the chunk register.
@@ -178,12 +178,12 @@ class Mac(Dot):
     If the accumulator model interleaves products, `Engine.order` lists the products of each step of a chunk. In an
     incomplete last chunk, the user must replace missing products by +0.
 
-    If the accumulator model is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. It holds
-    the exact sum of the products since the last LOAD or CLEAR, and later pipeline stages round this sum to the result.
-    A unit with an exact accumulator has no addend c. Each operation gives the same result and flags as `fp9.dot` over
-    all products since the last LOAD or CLEAR. After an infinite or NaN product, the sum stays infinite or NaN until
-    the next LOAD or CLEAR. A sum outside the accumulator's range wraps around. If later products bring the exact sum
-    back into the range, the accumulator is correct again.
+    If the accumulator model is `exact` (Kulisch), the accumulator is a fixed-point number of `sum_bits` bits. The
+    accumulator holds the exact sum of the products since the last LOAD or CLEAR, and later pipeline stages round the
+    exact sum to the result. A unit with an exact accumulator has no addend c. Each operation gives the same result and
+    flags as `fp9.dot` over all products since the last LOAD or CLEAR. After an infinite or NaN product, the sum stays
+    infinite or NaN until the next LOAD or CLEAR. A sum outside the accumulator's range wraps around. If later products
+    bring the exact sum back into the range, the accumulator is correct again.
     """
 
     kind: ClassVar[str] = "mac"

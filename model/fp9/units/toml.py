@@ -58,7 +58,7 @@ def load(source: str | Path, settings: Iterable[str] = ()) -> Unit:
 def build(described: Mapping[str, object], where: str = "unit") -> Unit:
     """Return the unit that a table of specification fields describes.
 
-    Raises ValueError for an invalid specification, with the name `where` for the table.
+    Raises ValueError for an invalid specification. `where` names the table in error messages.
     """
     kind = described.get("kind")
     if kind is None:

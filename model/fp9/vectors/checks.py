@@ -45,8 +45,8 @@ def check(path: Path | str, unit: Unit | None = None) -> Checked:
     """Check a vector file's digest, manifest, inputs and results against the golden model.
 
     If the manifest names a suite, the suite is generated again and must equal the inputs in the file. Without `unit`,
-    the manifest names the catalogue unit. Raises ValueError if the file does not hold vectors of the unit, and OSError
-    if the file is missing.
+    the unit is the catalogue unit that the manifest names. Raises ValueError if the file does not hold vectors of the
+    unit, and OSError if the file is missing.
     """
     path = Path(path)
     vectors = read(path, unit)

@@ -38,7 +38,7 @@ Columns = Mapping[str, "np.ma.MaskedArray[Any, Any]"]
 class FileFormat:
     """File format for golden vectors: suffix, and functions that convert columns to bytes and back.
 
-    `decode` raises ValueError for other bytes. `layout` tells a program how to read the file.
+    `decode` raises ValueError if the bytes are not in the file format. `layout` tells a program how to read the file.
     """
 
     suffix: str

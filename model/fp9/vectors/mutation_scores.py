@@ -29,7 +29,7 @@ def percent(share: float) -> str:
 def score_of(unit: str, sha256: str) -> dict[str, Any] | None:
     """Return the mutation score of the suite with the given digest, or None if it has no measured score.
 
-    A score has random seeds (`seeds`), numbers of non-equivalent and of killed mutants (`mutants`, `killed`), the
-    fraction of killed mutants (`share`), and the digest of the circuit's Verilog (`verilog_sha256`).
+    The keys of a score are `seeds`, `mutants` (without equivalent mutants), `killed`, `share` (the fraction killed) and
+    `verilog_sha256`.
     """
     return table().get(unit, {}).get(sha256)

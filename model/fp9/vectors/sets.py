@@ -157,8 +157,8 @@ def form_of(path: Path) -> FileFormat:
 def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
     """Read the vectors from a file that `export` wrote, with the expected results in the file.
 
-    Without `unit`, the manifest names the catalogue unit. Raises ValueError if the contents do not match the file
-    format, and OSError if the file cannot be read.
+    Without `unit`, the unit is the catalogue unit that the manifest names. Raises ValueError if the contents do not
+    match the file format, and OSError if the file cannot be read.
     """
     path = Path(path)
     form = form_of(path)

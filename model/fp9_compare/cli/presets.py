@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def show_presets(folder: Path, as_json: bool) -> None:
-    """Show the accumulator preset that reproduces each results file of a folder, tried with C and with +0."""
+    """Show the accumulator presets that reproduce the results files in a folder, with the addend C or +0."""
     from fp9_compare import measured_rows as study  # slow to load
 
     verdicts = []

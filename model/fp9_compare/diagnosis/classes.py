@@ -90,7 +90,7 @@ def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def coded(port: Port, inputs: Columns, code_of: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return `code_of(format)` for the format of each operation, and a mask (n,) of the results other than None."""
+    """Return the code `code_of(format)` of each operation, and a mask (n,) of the operations that have a code."""
     size = len(next(iter(inputs.values())))
     codes, there = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
     for fmt, here in formats_on(port, inputs):

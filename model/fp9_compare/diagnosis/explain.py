@@ -30,8 +30,8 @@ MOST = 6
 class Explanation:
     """One difference from the specification that explains wrong results.
 
-    `explains` counts the wrong results that no earlier explanation explains. `contradicts` counts the correct results
-    that the difference would make wrong.
+    `explains` counts the wrong results that the difference explains, except those of earlier differences. `contradicts`
+    counts the correct results that the difference would make wrong.
     """
 
     says: str
@@ -43,7 +43,7 @@ class Explanation:
 class Explained:
     """Explanations of the wrong results and flags of a unit, and the number of unexplained results.
 
-    `clusters` groups the unexplained operations. `first_unexplained` holds the indices of a few of them.
+    `clusters` groups the unexplained operations. `first_unexplained` holds the indices of a few unexplained operations.
     """
 
     explanations: tuple[Explanation, ...]

@@ -21,8 +21,8 @@ Ask = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
 class Box:
     """Implementation whose accumulator is to be identified.
 
-    The function `ask` takes and returns codes or, if `values` is true, float32 numbers with all NaN results equal.
-    `calls` counts the computed sums.
+    The function `ask` takes and returns codes or, if `values` is true, float32 numbers. `calls` counts the computed
+    sums.
     """
 
     name: str

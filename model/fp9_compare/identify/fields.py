@@ -186,7 +186,7 @@ def beside(field: Field, engine: Engine) -> Field:
 
 
 def sparse(values: Sequence[Any]) -> list[Any]:
-    """Return a sample of field values, with small integers and powers of two among many integers."""
+    """Return a sample of field values. Of many integers, the sample has small integers and powers of two."""
     whole = sorted(value for value in values if is_whole(value))
     if len(whole) <= _MANY:
         return list(values)

@@ -20,7 +20,7 @@ ANSWERS = "fp9.explorer"
 
 class _Quiet(WSGIRequestHandler):
     def log_message(self, format: str, *args: Any) -> None:
-        """Suppress the server's log lines. The command prints its own messages on standard error."""
+        """Suppress the server's log lines, because the command prints its own messages."""
 
 
 def application() -> Bottle:

@@ -1,4 +1,4 @@
-"""Corner-case operations of accumulators with chunks, across the ends of chunks."""
+"""Corner-case operations of accumulators with chunks, such as sums across chunk boundaries."""
 
 from __future__ import annotations
 
@@ -45,8 +45,8 @@ _OPPOSITE = 0.25
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the corner-case operations of an accumulator with chunks.
 
-    `step` holds operations of a single sum. Each of its products becomes a chunk of its own, a part of a chunk with two
-    products, or a product after a long partial sum.
+    `step` holds operations of a single sum. A product in `step` becomes a whole chunk, is added to another product, or
+    is added to a long partial sum.
     """
     table = ProductTable(unit)
     parts = [_joined(unit, step, rng), _accumulated(unit, step, rng)]

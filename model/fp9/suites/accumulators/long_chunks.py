@@ -22,10 +22,7 @@ _JOINED = 5000
 
 
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add a product to a chunk with a long significand, and their number.
-
-    A chunk first adds two products, whose sum is close to the addend of a corner case.
-    """
+    """Return operation sequences that add a product to a chunk with a long significand, and the number of sequences."""
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
     third = {name: column for name, column in corners.items() if name != "c"}
@@ -40,10 +37,7 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
 
 
 def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add a zero product to a partial sum near zero, infinity or NaN, and their number.
-
-    The code of the partial sum differs in one bit from the code of zero, infinity or NaN.
-    """
+    """Return operation sequences that add zero to partial sums whose codes are one bit flip away from special codes."""
     chunk = fixed(unit.engine.result.format)
     codes = np.repeat(beside_special(chunk), 8)
     codes = (codes | rng.choice([0, chunk.sign_mask], len(codes))).astype(np.uint32)
@@ -69,9 +63,9 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 
 
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return sequences that add a chunk of two products to a total, and their number.
+    """Return operation sequences that add a chunk of two products to a total, and the number of sequences.
 
-    The total is near the partial sum, nearly cancels it, or moves the result to a rounding boundary.
+    The total is near the partial sum, nearly cancels the partial sum, or moves the result to a rounding boundary.
     """
     total = fixed(unit.engine.output)
     p = total.fraction_bits

@@ -31,7 +31,7 @@ class ProductTable:
         self._sign = 1 << (unit.a[0].bits - 1)
 
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
-        """Return factors of the largest products up to the magnitudes in `wanted`, and these products.
+        """Return factors of the largest products that do not exceed `wanted` in magnitude, and the products.
 
         An infinity or NaN in `wanted` gives an infinite or NaN product. All lanes except the first multiply zeros.
         """

@@ -27,8 +27,8 @@ _SUCCESSIONS = 0.15
 def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return corner-case operations of an accumulator without chunks, in pairs of successive operations.
 
-    Half of the corner cases in `step` become a LOAD. The others become a LOAD of the addend with zero products, and an
-    ACCUMULATE of the products.
+    The accumulator loads the product and the addend of a corner case at once, or loads the addend and then accumulates
+    the product.
     """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)

@@ -25,8 +25,8 @@ _REACHING = 1500
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
     """Return all corner-case operations of a cast, and operation sequences that test the running maximum.
 
-    Each lane of the cast is one operation behind the previous lane. If possible, the source's exponent compensates for
-    the random scale, so that the scaled source stays at a rounding boundary.
+    If possible, the source's exponent compensates for the random scale, so that the scaled source stays at a rounding
+    boundary.
     """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)

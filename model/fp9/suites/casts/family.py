@@ -30,11 +30,11 @@ class Family:
 
 
 def rows(selects: Sequence[Port], chosen: Choices, count: int) -> NDArray[np.uint32]:
-    """Return one value for each select port and operation, shape (count, ports), by default 0."""
+    """Return the values of all select ports, shape (count, ports), where ports without a choice get 0."""
     columns = [np.broadcast_to(np.asarray(chosen.get(port.name, 0)), count) for port in selects]
     return np.stack(columns, axis=1).astype(np.uint32) if columns else np.zeros((count, 0), dtype=np.uint32)
 
 
 def every_choice(selects: Sequence[Port]) -> NDArray[np.uint32]:
-    """Return all combinations of the select ports' values, shape (count, ports), also unused ones."""
+    """Return all combinations of the select ports' values, shape (count, ports), including unused values."""
     return np.array(list(itertools.product(*(every_value(port) for port in selects))), dtype=np.uint32)

@@ -21,7 +21,7 @@ _FAR = 16
 
 
 def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return sources of any magnitude, with scales that move them into the targets' range."""
+    """Return source numbers of any magnitude, with scales that move the numbers into the targets' range."""
     source, hidden = fixed(unit.source), 1 << fixed(unit.source).fraction_bits
     walking = walking_fractions(source)
     subnormal = np.concatenate([walking[walking > 0], rng.integers(1, hidden, _SCALED // 2)])
@@ -37,7 +37,7 @@ def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) ->
 
 
 def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Yield subnormal sources with the leading 1 at every position, scaled into a target's range.
+    """Yield subnormal source numbers with the leading 1 at every position, scaled into a target's range.
 
     The circuit must keep every source bit when it normalises the source before rounding.
     """
@@ -60,7 +60,7 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
 
 
 def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return special codes and range limits of the source, with every combination of select values."""
+    """Return special codes and range limits of the source format, with every combination of select-port values."""
     source, every = fixed(unit.source), every_choice(selects)
     magnitudes = special_codes(source)
     codes = np.tile(np.concatenate([magnitudes, magnitudes | source.sign_mask]), 2 * len(every))
@@ -70,7 +70,7 @@ def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -
 
 
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return operations for every exponent that a scaled source can have, mostly outside the targets' range."""
+    """Return operations for every exponent that a scaled source number can have, mostly outside the targets' range."""
     source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)
     every = every_choice(selects)
     top = source.max_code >> source.fraction_bits

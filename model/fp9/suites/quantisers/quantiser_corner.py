@@ -1,7 +1,7 @@
 """Corner-case operations of quantisers, in which the scale or an element just changes.
 
-The largest magnitude of a block is called amax. It lies at thresholds of the scale rule. The other numbers lie at
-elements times the scale and at their midpoints, or differ from a tie or from amax in a single bit.
+The largest magnitude of a block (amax) is at or next to a threshold of the scale rule. The other numbers are near
+scaled elements and midpoints, or differ from amax in a single bit.
 """
 
 from __future__ import annotations
@@ -84,8 +84,7 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
     """Return a random selection of blocks from a corner suite, in the suite's order.
 
-    A third of the blocks contain subnormal source numbers that affect elements. For power-of-two scales, up to half of
-    the blocks have a scale that depends on the largest number alone.
+    A third of the blocks contain subnormal source numbers that affect elements.
     """
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]

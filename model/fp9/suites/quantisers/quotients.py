@@ -1,7 +1,8 @@
 """Corner-case blocks of quantisers with a tensor scale t.
 
 In each corner case, a small change of the block would change the scale, an element, or the choice between two scales.
-Some scale rules divide amax by two different divisors, and take the divisor with the smaller error.
+Some scale rules divide the block's largest magnitude (amax) by two divisors, and take the divisor with the smaller
+error.
 """
 
 from __future__ import annotations
@@ -66,7 +67,7 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
-    """Return random blocks, most of whose numbers are within the range of the elements after scaling."""
+    """Return random blocks of numbers, most of which are within the elements' range after scaling."""
     rules = rng.integers(0, len(unit.rules), count)
     tensors = _drawn_tensors(rng, count)
     scales = rng.integers(1, unit.block.scale.max_code + 1, count)

@@ -1,7 +1,7 @@
 """Corner-case operations in which the addend makes the sum carry out.
 
-All products have the largest possible significand and equal exponents. The sum of the products alone is just below a
-power of two, which the addend makes it reach.
+All products have the largest possible significand and equal exponents. The sum of the products is just below a power of
+two, and reaches the power of two with the addend.
 
     four products   1 1 1 0 . 0 0 0 1
     addend                1 . 1 1 1 1 x x x

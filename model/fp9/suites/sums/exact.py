@@ -154,7 +154,7 @@ def negated(unit: Mac, product: Product) -> Product:
 
 
 def power_products(unit: Mac) -> dict[int, Product]:
-    """Return factors whose product is 2^e, by the exponent e."""
+    """Return a dictionary from each exponent e to factors whose product is 2^e."""
     found: dict[int, Product] = {}
     for i, a in enumerate(unit.a):
         for j, b in enumerate(unit.b):

@@ -1,7 +1,8 @@
 """Corner-case operations whose products exceed the largest number of the result format.
 
-A narrow result format, such as FP16 for e5m2 factors, cannot represent the largest products. Their sum is finite only
-if the products cancel. Few other operations use the upper bits of the circuit's sum.
+A narrow result format, such as FP16 for e5m2 factors, cannot represent the largest products. A sum of products above
+the largest result is finite only if the products cancel. Few other tests use the upper bits of the circuit's internal
+sum.
 """
 
 from __future__ import annotations

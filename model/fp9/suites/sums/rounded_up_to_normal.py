@@ -1,7 +1,8 @@
 """Corner-case operations whose subnormal sum rounds up to the smallest normal number.
 
-The scales shift the larger product to the smallest normal number. A smaller product of opposite sign occurs at all
-distances. The addend is zero in most operations, so the result is the smallest normal number.
+The scales shift the larger of two products to the smallest normal number. The smaller product has the opposite sign,
+and lies at every distance below the larger product. The addend is zero in most operations, so the result is the
+smallest normal number.
 
     product     1 0 0 0 0 |
     product   -           |   x x

@@ -34,7 +34,7 @@ def placed(
 ) -> tuple[NDArray[Any], NDArray[Any], Codes]:
     """Return the factors a and b, shape (n, products), and the addends, with each product in a random lane.
 
-    All other lanes hold zeros, the smallest numbers, or operands of other operations.
+    Lanes without the tested product hold zeros, the smallest numbers, or operands of other operations.
     """
     x, y, c = triple
     count = len(c)

@@ -42,7 +42,7 @@ _NANS = 1500
 def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs:
     """Return the corner-case operations of a sum for every pair of operand formats.
 
-    `part` scales the number of operations. With 1, the suite is as large as for a unit without state.
+    `part` scales the number of operations. With `part` = 1, the suite is as large as for a unit without state.
     """
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
@@ -136,7 +136,7 @@ def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) ->
 
 @dataclass(frozen=True)
 class Operand:
-    """Format of an operand in some operations, with its index on the select port and its extra bias.
+    """Format of an operand, with its value on the select port and its extra exponent bias.
 
     If the bias is None, the operations cycle through all biases.
     """
