@@ -82,7 +82,6 @@ class Verdict:
 
     @property
     def explained(self) -> bool:
-        """Return whether the simplest accumulator model reproduces every measured sum."""
         return self.differs is None
 
 

@@ -58,7 +58,6 @@ model_text: Hook[[], ModelText] = Hook(
 
 
 def unit_header(unit: Unit) -> str:
-    """Return the text of `fp9_NAME.h`, the C header of a unit's golden model."""
     text = model_text(unit)
     return "".join(
         [

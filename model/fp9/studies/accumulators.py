@@ -237,7 +237,6 @@ PUBLISHED: dict[str, Published] = {
 
 
 def reproduce(name: str, seed: int = 0, progress: Progress | None = None) -> list[Errors]:
-    """Repeat a published experiment, and return the rounding errors of each accumulator model."""
     if name not in PUBLISHED:
         raise ValueError(f"experiment {name!r} is not known; choose one of {', '.join(PUBLISHED)}")
     experiment = PUBLISHED[name]

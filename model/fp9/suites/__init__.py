@@ -63,7 +63,6 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
 
 
 def most_drawn(unit: Unit) -> int:
-    """Return the maximum number of random operations in a suite of the unit."""
     return DRAWN_BITS // sum(port.width for port in (*unit.inputs, *unit.outputs))
 
 

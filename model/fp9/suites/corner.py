@@ -159,5 +159,4 @@ corner: Hook[[np.random.Generator], Inputs] = Hook(
 
 
 def is_complete(unit: Unit) -> bool:
-    """Return whether the corner suite contains every input of the unit."""
     return corner.of(type(unit)) is _every_code

@@ -89,7 +89,6 @@ def touch(path: Path) -> None:
 
 
 def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
-    """Remove all cache entries of the given kinds, and return the removed entries."""
     removed = [entry for kind in kinds for entry in entries(kind)]
     for entry in removed:
         _remove(entry.path)

@@ -57,7 +57,6 @@ FLAGS_PORT = Port("flags", FLAG_BITS, "1 inexact, 2 underflow, 4 overflow, 16 in
 
 
 def select_width(choices: int) -> int:
-    """Return the width in bits of a select port with `choices` alternatives."""
     return (choices - 1).bit_length()
 
 
@@ -159,7 +158,6 @@ def _text(value: object) -> str:
 
 
 def value_words(value: object) -> str:
-    """Return a field's value as text for an error message."""
     if isinstance(value, tuple):
         return ", ".join(value_words(each) for each in value)
     return str(value).lower() if isinstance(value, bool) else _text(value)

@@ -40,7 +40,6 @@ class Reset(Enum):
 
     @property
     def active(self) -> int:
-        """Return the active level of the reset port, 0 or 1."""
         return 0 if self in (Reset.SYNC_LOW, Reset.ASYNC_LOW) else 1
 
     @property

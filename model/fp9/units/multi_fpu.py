@@ -316,7 +316,6 @@ class MultiFpu(Unit):
 
     @property
     def word(self) -> int:
-        """Return the width of an operand port in bits."""
         return max(NARROW_BITS, *(fmt.bits for fmt in self.formats))
 
     @property

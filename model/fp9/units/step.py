@@ -99,7 +99,6 @@ class Dot(Unit):
 
     @property
     def products(self) -> int:
-        """Return the number of products that an operation adds."""
         return self.engine.chunk.length or self.engine.step.products
 
     @property
@@ -207,7 +206,6 @@ class Mac(Dot):
 
     @property
     def products(self) -> int:
-        """Return the number of products of one step."""
         return self.engine.step.products
 
     @property

@@ -143,7 +143,6 @@ def read_manifest(path: Path) -> dict[str, Any]:
 
 
 def differences(said: Mapping[str, Any], unit: Unit, form: FileFormat) -> list[str]:
-    """Describe the differences between a manifest and the manifest that the unit should have."""
     found = _other_columns(said["columns"], columns(unit))
     if said["spec"] != unit.describe():
         found.append(f"it was made for another spec of {unit.name}")

@@ -17,12 +17,10 @@ if TYPE_CHECKING:
 
 
 def results_of(unit: Unit) -> list[Port]:
-    """Return the output ports that hold numbers."""
     return [port for port in unit.outputs if port.formats]
 
 
 def operands_of(unit: Unit) -> list[Port]:
-    """Return the input ports that hold numbers."""
     return [port for port in unit.inputs if port.formats]
 
 

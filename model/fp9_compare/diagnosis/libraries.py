@@ -216,7 +216,6 @@ def rows(library: str) -> list[Row]:
 
 
 def installed() -> list[str]:
-    """Return the names of the supported libraries that are installed."""
     return [library for library in LIBRARIES if importlib.util.find_spec(library) is not None]
 
 

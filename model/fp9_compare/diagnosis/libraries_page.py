@@ -67,7 +67,6 @@ def _record(key: tuple[str, str, str, str, str], found: list[tuple[str, Answer]]
 
 
 def page(records: Iterable[Record]) -> str:
-    """Return the text of the documentation page, with a table for each library."""
     records = list(records)
     checked, differ, unexplained = (sum(r[name] for r in records) for name in ("checked", "differ", "unexplained"))
     total = f"In total, {checked:,} results were compared. {differ:,} differ, and {unexplained:,} are unexplained."
@@ -87,7 +86,6 @@ def _section(title: tuple[str, str], rows: Iterable[Record]) -> Iterator[str]:
 
 
 def main(path: str) -> None:
-    """Check every installed library, and write the record."""
     answers = {name: [(row, row.check()) for row in libraries.rows(name)] for name in libraries.installed()}
     write_whole(Path(path), json.dumps(records_of(answers), indent=1) + "\n")
 

@@ -16,7 +16,6 @@ from fp9_compare.diagnosis.conversions import Conversion, Narrowed
 
 
 def replaced(unit: Any, **fields: Any) -> Any:
-    """Return a copy of a unit specification with changed field values."""
     return dataclasses.replace(unit, **fields)
 
 
@@ -29,7 +28,6 @@ def custom(engine: Engine, **fields: Any) -> Engine:
 
 
 def formats_of(unit: Unit) -> tuple[Format, ...]:
-    """Return all formats that occur on the ports of a unit, without duplicates."""
     ports = (*unit.inputs, *unit.outputs)
     return tuple(dict.fromkeys(fmt for port in ports for fmt in port.formats))
 
@@ -113,7 +111,6 @@ with_rounding: Hook[[Rounding], Any] = Hook(
 
 
 def with_block(unit: Quantiser, **fields: Any) -> Quantiser:
-    """Return a copy of a quantiser specification whose block format has changed field values."""
     return dataclasses.replace(unit, block=dataclasses.replace(unit.block, **fields))
 
 
@@ -161,12 +158,10 @@ engine_of: Hook[[], Engine | None] = Hook(
 
 
 def with_engine(unit: Any, **fields: Any) -> Any:
-    """Return a copy of a unit specification whose accumulator model has changed field values."""
     return replaced(unit, engine=custom(unit.engine, **fields))
 
 
 def targets_of(unit: Unit) -> tuple[Format, ...]:
-    """Return the formats of a unit's results, without duplicates."""
     return tuple(dict.fromkeys(fmt for port in unit.outputs for fmt in port.formats))
 
 

@@ -78,7 +78,6 @@ class Evidence:
         return -1 if agrees is None else int(np.count_nonzero(agrees))
 
     def explains(self, engine: Engine) -> bool:
-        """Return whether an accumulator model reproduces every sum."""
         return self.agreement(engine) == len(self)
 
     def first_difference(self, engine: Engine) -> int | None:
@@ -89,12 +88,10 @@ class Evidence:
 
     @functools.cached_property
     def fields(self) -> tuple[fields.Field, ...]:
-        """Return each parameter of an accumulator model with its possible values."""
         return fields.hypotheses(self.interface, nan_codes(self.results))
 
     @property
     def looked_at(self) -> int:
-        """Return the number of accumulator models whose results were computed."""
         return len(self._agrees)
 
     def best(self, engines: Iterable[Engine]) -> list[Engine]:

@@ -95,7 +95,6 @@ def is_possible(engine: Engine, interface: Interface) -> bool:
 
 
 def presets(interface: Interface) -> list[Engine]:
-    """Return the accumulator presets that are possible for a hardware unit with the given interface."""
     return [engine for engine in ENGINES.values() if is_possible(engine, interface)]
 
 
@@ -155,7 +154,6 @@ _FARTHEST = 24
 
 
 def made(values: dict[str, Any]) -> Engine | None:
-    """Return an accumulator model with the given field values, or None if a value is refused."""
     return with_values(Engine(), values)
 
 

@@ -63,7 +63,6 @@ def evidence_of(rows: Rows) -> Evidence:
 
 
 def matching_presets(evidence: Evidence) -> tuple[str, ...]:
-    """Return the names of all accumulator presets that reproduce every sum."""
     first = evidence.first(_FIRST)
     presets = fields.presets(evidence.interface)
     return tuple(preset.name for preset in presets if first.explains(preset) and evidence.explains(preset))

@@ -23,7 +23,6 @@ ORDER = ("products", "chunk", "interleave")
 
 
 def single(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield all accumulator models that differ from the given model in one field."""
     for field in rows.fields:
         yield from fields.changed(engine, field, rows.interface)
 
@@ -65,7 +64,6 @@ def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator
 
 
 def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield copies of the accumulator model in which several related fields have other values."""
     for names in _GROUPS:
         yield from _product(engine, names, rows)
 
@@ -134,7 +132,6 @@ def _nearby_order(engine: Engine, depth: int) -> dict[str, list[int | None]]:
 
 
 def mutants(engine: Engine, rows: Evidence, count: int, rng: np.random.Generator) -> list[Engine]:
-    """Return `count` accumulator models with random values in two or three fields."""
     choices = rows.fields
     found = []
     for _ in range(count):

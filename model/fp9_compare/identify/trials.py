@@ -108,7 +108,6 @@ def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
 
 
 def trial(engine: Engine, interface: Interface, seed: int = 0, dots: int = DOTS) -> Trial:
-    """Identify a known accumulator model from its results alone, and compare the found model with it."""
     found = fit(boxed(engine, interface), CALLS, seed)
     same = found.engine is not None and _shown(found.engine, interface) == _shown(engine, interface)
     equal = same or (found.engine is not None and _equal(engine, found.engine, interface, seed, dots))
@@ -134,7 +133,6 @@ def _equal(engine: Engine, other: Engine, interface: Interface, seed: int, dots:
 
 
 def compared(done: Trial, dots: int) -> Trial:
-    """Repeat the comparison of the known and the identified accumulator model on `dots` random sums."""
     assert done.found is not None, "there must be an answer to compare"
     given, found = find_engine(done.given), find_engine(done.found)
     equal = _equal(given, found, random_interface(done.seed), done.seed, dots)

@@ -39,7 +39,6 @@ class Vectors:
         return len(self.c)
 
     def take(self, rows: NDArray[Any] | Sequence[int]) -> Vectors:
-        """Return the operands of the sums with the given indices."""
         index = np.asarray(rows, dtype=np.intp)
         return Vectors(self.a[index], self.b[index], self.c[index], tuple(self.purposes[i] for i in index))
 
@@ -63,7 +62,6 @@ def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint6
 
 
 def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
-    """Return all NaN codes that occur in an array of results, given as integer patterns."""
     found = np.unique(results[(results >= _NAN) & (results < _NEGATIVE)] - _NAN)
     return tuple(code for code in found.tolist() if code)
 

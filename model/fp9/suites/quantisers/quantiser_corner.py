@@ -44,7 +44,6 @@ _RARE = 1 / 16
 
 
 def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
-    """Return all corner-case operations of a quantiser, with random signs."""
     if unit.block.tensor:
         return _with_tensors(unit, corner_blocks(unit, rng), rng)
     parts = [

@@ -56,7 +56,6 @@ _SPREAD = 9
 
 
 def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
-    """Return all corner-case blocks of a quantiser with a tensor scale."""
     families = (_one_bit, _beside_middles, _ends, _tiny, _specials)
     parts = [*_at_steps(unit, rng), *(family(unit, rng) for family in families)]
     if any(rule.tries for rule in unit.rules):

@@ -23,7 +23,6 @@ _APART = 8
 
 
 def cancellation_in_steps_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations with cancelling products, for units that add the products of an operation in several steps."""
     if unit.products > unit.engine.step.products:
         yield from (_left(unit, a, b, rng) for a, b in operand_pairs(unit))
 

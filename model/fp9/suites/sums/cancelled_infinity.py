@@ -22,7 +22,6 @@ _COUNT = 200
 
 
 def cancelled_infinity_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which a finite product cancels an infinity's bit pattern."""
     if unit.engine.steps_of_chunk != 1 or unit.products == 1:
         return
     for pair in operand_pairs(unit):

@@ -37,7 +37,6 @@ _BEYOND = 1 / 8
 
 
 def carry_into_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose sum of products just carries into a bit near the smallest normal number."""
     lowest = fixed(unit.engine.result.format).min_normal_exponent - _BELOW
     if unit.products == 1 or unit.scale is not None:
         return

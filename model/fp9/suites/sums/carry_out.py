@@ -28,7 +28,6 @@ _COUNT = 300
 
 
 def carry_out_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which only the addend makes the sum carry out."""
     engine = unit.engine
     if engine.window.width is None or engine.window.addend is not Addend.INSIDE or engine.step.products == 1:
         return

@@ -44,7 +44,6 @@ def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def exact_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return the corner-case operations of exact sums of several products and an addend."""
     cancelling = _cancelling(unit, rng)
     small = smallest_factors(unit, COUNT, rng)
     drawn = finite_factors(unit, COUNT, rng)

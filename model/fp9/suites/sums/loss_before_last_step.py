@@ -30,7 +30,6 @@ _Codes = NDArray[np.int64]
 
 
 def loss_before_last_step_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which an early step discards bits, for accumulators whose chunks have several steps."""
     if unit.engine.steps_of_chunk > 1:
         for a, b in operand_pairs(unit):
             yield from (_behind(unit, a, b, end, rng) for end in _ends(unit.engine))

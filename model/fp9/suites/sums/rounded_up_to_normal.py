@@ -26,7 +26,6 @@ _COUNT = 200
 
 
 def rounded_up_to_normal_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose sum rounds up to the smallest normal number, but raises the underflow flag."""
     engine = unit.engine
     if engine.chunk.length or engine.window.width is not None or engine.result.flush:
         return

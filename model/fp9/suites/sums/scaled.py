@@ -32,7 +32,6 @@ _AROUND = 60
 
 
 def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
-    """Return the corner-case operations of a scaled dot product, for every pair of operand formats."""
     pairs = [*itertools.product(range(len(unit.a)), range(len(unit.b)))]
     parts = [_lone_bits(unit, first, second, rng) for first, second in pairs]
     parts += [part for pair in pairs for part in _borrowed(unit, *pair, rng)]

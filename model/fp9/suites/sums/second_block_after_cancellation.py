@@ -28,7 +28,6 @@ _FEW, _SOME = 3, 16
 
 
 def second_block_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which the addend cancels the sum of one of several scaled blocks."""
     if unit.scale is not None and unit.products > unit.products_of_scales:
         pairs = itertools.product(range(len(unit.a)), range(len(unit.b)))
         yield from (_apart(unit, *pair, rng) for pair in pairs)

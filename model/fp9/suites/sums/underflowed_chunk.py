@@ -32,7 +32,6 @@ _BEFORE = 2
 
 
 def underflowed_chunk_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which a nonzero chunk sum rounds to zero, for every pair of operand formats."""
     engine = unit.engine
     if engine.steps_of_chunk != 1:
         return

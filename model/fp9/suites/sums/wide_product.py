@@ -23,7 +23,6 @@ from fp9.suites.sums.product_and_addend import (
 
 
 def wide_corner(fmt: FixedFormat, operations: int, rng: np.random.Generator) -> Triple:
-    """Return the corner-case operations of a single product, for units whose operands and result share one format."""
     share = operations // 16
     parts = [family(fmt, fmt, fmt, share, rng) for family in (class_cross, alignments, residues, boundaries)]
     parts += [_telling(fmt, 4 * share, rng), _ending(fmt, share, rng), _nearly_special(fmt, share, rng)]

@@ -74,7 +74,6 @@ class OperandPool:
                 yield (code, one_b) if place == 0 else (one_a, code)
 
     def vectors(self, rows: Iterable[Row]) -> Vectors:
-        """Convert probe sums to operand arrays."""
         made = list(rows)
         a = np.empty((len(made), self.depth), dtype=self.interface.a.dtype)
         b = np.empty((len(made), self.depth), dtype=self.interface.b.dtype)
