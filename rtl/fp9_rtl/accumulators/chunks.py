@@ -22,7 +22,7 @@ class ChunkSum(ElasticStage):
     """Register that accumulates the current chunk, and controls the register of the total.
 
     If the output `joins` is 1, the chunk's sum is added to the total, and the next chunk starts from +0. If the output
-    `restarts` is 1, the total first loads `c`.
+    `restarts` is 1, the total is first set to the input `c`.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
@@ -68,7 +68,7 @@ class ChunkSum(ElasticStage):
 
 
 class Total(ElasticStage):
-    """Register of the total. It receives the outputs of `ChunkSum`, and outputs the total after every operation."""
+    """Register that adds the outputs of `ChunkSum` to the total, and outputs the total after every operation."""
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._steps = join_steps(unit.engine)
