@@ -18,8 +18,8 @@ class RoundKept(Step):
     """Round the kept bits, adjust the exponent after a carry, and report whether the result is inexact.
 
     The output `tiny` is 1 if the operand, rounded to the precision of normal numbers, is below the normal numbers. The
-    output `away` is 1 if the rounding mode never rounds a non-zero number of this sign to zero. The output
-    `toward_zero` is 1 if the rounding mode rounds numbers of this sign toward zero.
+    output `away` is 1 if the rounding mode never rounds a non-zero number of the operand's sign to zero. The output
+    `toward_zero` is 1 if the rounding mode rounds numbers of the operand's sign toward zero.
     """
 
     name = "round"

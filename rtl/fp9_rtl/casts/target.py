@@ -40,7 +40,7 @@ class CastTarget(abc.ABC):
         return True
 
     def is_normal(self, exponent: Value) -> Value:
-        """Return whether a source number with this biased exponent is normal in the target format."""
+        """Return whether a source number with the given biased exponent is normal in the target format."""
         return exponent >= self.lowest + self.bias
 
     @abc.abstractmethod
