@@ -93,7 +93,6 @@ class Reading:
         return self.read(bits)
 
     def _part(self, bits: Bits, start: int) -> tuple[Expression, int]:
-        """Return an expression for the longest possible run of bits from index `start`, and its end index."""
         bit = bits[start]
         if isinstance(bit, str):
             end = start + next((i for i, b in enumerate(bits[start:]) if isinstance(b, int)), len(bits) - start)

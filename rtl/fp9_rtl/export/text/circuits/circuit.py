@@ -71,7 +71,7 @@ class Port:
 class Circuit:
     """The cells, source names and ports of a circuit.
 
-    Each cell comes after the cells that drive its inputs, except registers.
+    Each cell comes after all combinational cells that drive its inputs.
     """
 
     cells: list[Cell]
@@ -289,7 +289,7 @@ def _merge(circuit: Circuit) -> None:
 
 
 def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Replace bits by the values in `same`, then remove unread and duplicate cells."""
+    """Replace the bits that `same` maps to other bits, then remove unread and duplicate cells."""
     _rename(circuit, same)
     _trim(circuit)
     _merge(circuit)

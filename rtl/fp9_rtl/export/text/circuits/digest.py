@@ -98,12 +98,11 @@ _SIGNED = ("A_SIGNED", "B_SIGNED", "A_WIDTH", "B_WIDTH")
 
 
 def canonical_digest(words: Mapping[str, Any]) -> str:
-    """Return the SHA-256 of a circuit, independent of the operand order of commutative cells.
-
-    The digest of a register initially depends only on its reset value. Each update computes the digest again from the
-    logic that drives the register. With n registers in the circuit, all digests are updated 2 n + 1 times. By Moore's
-    theorem on finite automata, circuits with equal digests after 2 n + 1 updates agree in every clock cycle.
-    """
+    """Return the SHA-256 of a circuit, independent of the operand order of commutative cells."""
+    # The digest of a register initially depends only on its reset value. Each update computes the digest again from
+    # the logic that drives the register. With n registers in the circuit, all digests are updated 2 n + 1 times. By
+    # Moore's theorem on finite automata, circuits with equal digests after 2 n + 1 updates agree in every clock
+    # cycle.
     return _Terms(words).digest()
 
 
