@@ -60,7 +60,7 @@ class DotField:
 
 
 def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) -> tuple[View, Value, Value]:
-    """Return the sum of the products in the form of a single product, and two invalid flags."""
+    """Return the sum of the products in the form of a single product, and two flags for invalid operations."""
     # The first flag is 1 for infinities of both signs, the second for a signalling NaN. If all products are zero and
     # have the same sign, the sum has this sign. If the products cancel, their zero sum gets the opposite of the
     # addend's sign, so that the final zero has the correct sign.

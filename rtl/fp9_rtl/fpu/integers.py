@@ -48,7 +48,7 @@ def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple
 
 
 class IntegerTarget(CastTarget):
-    """The rounding target of all integer formats, whose last kept bit has the weight 1.
+    """Rounding target for integer formats, in which the last kept bit has the weight 1.
 
     Rounding to an integer is like rounding a subnormal number, whose last bit also has a fixed weight. A number that is
     too large for every integer format counts as a normal number.

@@ -68,7 +68,7 @@ class Deal(Step):
         return m
 
     def _select(self, name: str, value: Value, width: int) -> Value:
-        """Return the select value of a lane, limited to the choices that lanes of the selected width have."""
+        # Lanes of the selected width may have fewer choices than the port.
         unit, limited = self._unit, []
         for lane_width in unit.lane_widths:
             choices = {port.name: len(port.choices) for port in unit.lane_units[lane_width].inputs}

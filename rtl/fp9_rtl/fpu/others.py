@@ -22,11 +22,9 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def others_layout(unit: MultiFpu) -> data.StructLayout:
-    """Return the layout of the fields that choose an operation's result: the rounded sum or one of two words.
-
-    The order of the operands a and c selects one of the fields `if_less`, `if_equal` and `if_greater`. If the selected
-    field is 1, the result is the word `first`, and otherwise the word `second`.
-    """
+    """Return the layout of the fields that choose an operation's result: the rounded sum or one of two words."""
+    # The order of the operands a and c selects one of the fields `if_less`, `if_equal` and `if_greater`. If the
+    # selected field is 1, the result is the word `first`, and otherwise the word `second`.
     if all(op in SUMS for op in unit.operations):
         return data.StructLayout({})
     conditions = dict.fromkeys(("rounded", "invalid", "if_less", "if_equal", "if_greater"), 1)

@@ -64,7 +64,7 @@ def fpu_steps(unit: Fpu) -> list[Step]:
 
 
 def _factors(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of the factors from port a or b."""
+    """Return the layout of the factors that are decoded from port a or b."""
     # All exponents have the bias of the 16-bit format. `wide` is the significand of a 16-bit number. `narrow0` and
     # `narrow1` are the significands of two 8-bit numbers. Unused significands are 0. The other fields of lane 0
     # belong to the 16-bit number or to the first 8-bit number.

@@ -36,10 +36,7 @@ def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
 
 
 class MultiplyMulti(Step):
-    """Form the exact product of two factors. The addend passes through.
-
-    The first bit of the product has twice the weight of the product of both leading bits.
-    """
+    """Form the exact product of two factors."""
 
     name = "multiply"
 
