@@ -16,7 +16,7 @@ from fp9_rtl.parts.select import switch
 
 
 def places_above_exponent(formats: Sequence[Format]) -> int:
-    """Return how many bits an aligned significand has above the bit with the weight 2^exponent."""
+    # The significand of -128 needs a bit of weight 2.
     return int(any(isinstance(fmt, ScaledInteger) for fmt in formats))
 
 
@@ -42,12 +42,9 @@ class OperandDecoder(wiring.Component):
         normalise: bool = True,
         aligned: bool = False,
     ) -> None:
-        """Build the ports. The exponent of `operand` is the true exponent plus `offset`.
-
-        If `aligned` is true and `normalise` is false, subnormal numbers have the lowest exponent of their format, and
-        all integers of a format have the same exponent. An aligned significand begins with `places_above_exponent`
-        extra bits.
-        """
+        # The exponent of `operand` is the true exponent plus `offset`. If `aligned` is true and `normalise` is false,
+        # subnormal numbers have the lowest exponent of their format, and all integers of a format have the same
+        # exponent. An aligned significand begins with `places_above_exponent` extra bits.
         low, high = exponent_range(tuple(formats), bias_port)
         self._fraction_bits = significand_bits(formats) - 1
         self._places_above = places_above_exponent(formats) if aligned else 0

@@ -26,7 +26,10 @@ EXPONENT_SIZE_BITS = 4
 
 @dataclass(frozen=True)
 class DotField:
-    """All HiFloat8 codes with the same dot field. `exponent_bits` is the length of their exponent field."""
+    """All HiFloat8 codes with the same dot field.
+
+    `exponent_bits` is the length of the exponent field.
+    """
 
     prefix: str
     exponent_bits: int
