@@ -66,7 +66,10 @@ class Limits(Step):
 
 
 class Counted(Step):
-    """Compare each number of a block with all limits of the block, which gives the magnitude code of the element."""
+    """Compare each number of a block with all limits of the block.
+
+    The number of limits that a number reaches is the magnitude code of its element.
+    """
 
     name = "counted"
 

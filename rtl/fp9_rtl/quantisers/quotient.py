@@ -81,7 +81,7 @@ def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
 def _divided(m: Module, dividend: Value, divisor: Value, bits: int) -> tuple[Value, Value, Value]:
     """Return the first `bits` bits of dividend / divisor, a flag for a quotient below 1, and a sticky bit.
 
-    The leading 1 must be at the same bit position in dividend and divisor.
+    Dividend and divisor must have their leading 1 at the same bit position.
     """
     lower = Signal(name="lower")
     m.d.comb += lower.eq(dividend < divisor)

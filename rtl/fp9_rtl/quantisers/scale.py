@@ -39,10 +39,8 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 
 
 def _reaches_both_ends(block: BlockFormat) -> bool:
-    """Return whether a scale can be derived from a subnormal amax, or can exceed the largest scale.
-
-    Neither can occur in a block format with an element of at least 2.
-    """
+    """Return whether a scale can be derived from a subnormal amax, or can exceed the largest scale."""
+    # Neither can occur in a block format with an element of at least 2.
     return block.power < 2
 
 
