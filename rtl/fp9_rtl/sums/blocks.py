@@ -40,8 +40,9 @@ def exact_ends(unit: Dot) -> tuple[str, ...]:
 class SumBlocks(Step):
     """Add the products of each block exactly, and output each sum as a magnitude and a sign.
 
-    A block's flag `zero` is 1 if all its products are zero. The field `zero_sign` is the sign of the total sum if it is
-    zero: the common sign of all products if they are zeros, and otherwise the sign that the rounding mode demands.
+    A block's flag `zero` is 1 if all its products are zero. The field `zero_sign` is the sign of a total sum that is
+    zero. If all products are zeros of the same sign, the total sum keeps this sign. If the products cancel, the
+    rounding mode determines the sign.
     """
 
     name = "sum"

@@ -112,8 +112,8 @@ def join_steps(engine: Engine) -> list[Step]:
 class UnpackChunk(Step):
     """Unpack the code of a chunk's sum into the fields of a product.
 
-    The exponent has the bias of the total's format. A subnormal sum is normalised if the total's format has lower
-    exponents or no subnormals. Otherwise it keeps the lowest exponent of its own format.
+    The unpacked exponent has the bias of the total's format. A subnormal sum is normalised if the total's format has
+    lower exponents or no subnormals. Any other subnormal sum keeps the lowest exponent of the chunk's format.
     """
 
     name = "unpack"

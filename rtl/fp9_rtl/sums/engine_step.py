@@ -72,7 +72,7 @@ def is_fixed_point(unit: Dot) -> bool:
 
 
 def has_integers(unit: Dot) -> bool:
-    """Return whether an operand format has more significand bits than 8-bit floating point, as integers can."""
+    """Return whether an operand format has more significand bits than 8-bit floating-point formats."""
     return significand_bits((*unit.a, *unit.b)) > OPERAND_SIGNIFICAND_BITS
 
 
@@ -119,8 +119,7 @@ def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
     """Return the datapath stages from the input ports to the exact products, including their scales.
 
     The ports named in `passed` are forwarded unchanged. Products are normalised only if the sum uses neither fixed
-    point nor an addition window. If the addend is added outside the window, the stages also compute the truncated sum
-    of the products.
+    point nor an addition window.
     """
     if unit.scale is not None:
         aligned = unit.engine.window.width is not None and unit.engine.step.group is None

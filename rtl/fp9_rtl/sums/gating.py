@@ -22,7 +22,7 @@ _GATED = ("significand", "exponent")
 
 
 def stages_before_sum(unit: Dot) -> int:
-    """Return the number of register stages before the accumulation loop, or of all stages without a loop."""
+    """Return the number of register stages before the accumulation loop."""
     if not unit.has_state:
         return unit.stages
     return unit.stages - (1 if unit.engine.chunk.length is None else 2)
@@ -100,8 +100,8 @@ class MaskZeros(Step):
 class HeldFactors(ElasticStage):
     """Decode the operands into an elastic register, which keeps the previous factors if a product is zero.
 
-    The first operation after a reset is always stored. Otherwise, a simulator would propagate the register's unknown
-    bits to the result.
+    The first operation after a reset is always stored. Without this first store, a simulator would propagate the
+    register's unknown bits to the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

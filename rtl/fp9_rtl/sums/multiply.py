@@ -17,7 +17,7 @@ from fp9_rtl.rounding.facts import SumFacts
 def operand_offset(formats: tuple[Format, ...]) -> int:
     """Return the exponent bias of decoded operands: the bias of the format with the widest exponent field.
 
-    For integer formats alone, the exponent of an operand's first bit is 0.
+    If all formats are integers, the exponent of an operand's first bit is 0.
     """
     fixed = [fmt for fmt in formats if isinstance(fmt, FixedFormat)]
     if fixed:
@@ -79,8 +79,8 @@ class DecodeOperands(Step):
 class Multiply(Step):
     """Form the exact product of each pair of operands.
 
-    A normalised product begins with its leading 1. If an addition window sums the products, they are not normalised:
-    the first bit of a product may be 0, and its exponent does not depend on the significands.
+    A normalised product begins with its leading 1. If an addition window sums the products, the products are not
+    normalised, and the first bit of a product may be 0.
     """
 
     name = "multiply"

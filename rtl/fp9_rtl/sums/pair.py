@@ -47,9 +47,9 @@ class AlignPair(Step):
     """Find the term with the largest exponent, and shift the two other terms right.
 
     For each shifted term, one sticky bit collects the bits that were shifted out. If a shifted term lost bits, `cut` is
-    1 and `cut_term` is this term before the shift. If both lost bits and do not cancel, `both_cut` is 1. The first
-    product may have a longer significand than the second product only if the second product is zero. A term that can
-    cancel loses no bits if its significand has at most two thirds of the window's width.
+    1 and `cut_term` is this term before the shift. If both shifted terms lost bits and do not cancel, `both_cut` is 1.
+    The first product may have a longer significand than the second product only if the second product is zero. A term
+    that can cancel loses no bits if its significand has at most two thirds of the window's width.
     """
 
     name = "align"

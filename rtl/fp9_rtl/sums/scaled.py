@@ -150,7 +150,7 @@ CIRCUITS = (
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages from products and scales to one scaled sum, or to the terms of a window."""
+    """Return the datapath stages that multiply the products, or the sums of their blocks, by the scales."""
     if unit.engine.window.width is not None:
         return scaled_terms(unit, i, passed)
     if has_one_block(unit):

@@ -84,7 +84,6 @@ def placed_product(
 def _moved_by_less_than(
     m: Module, product: data.View[data.StructLayout], negative: Value, fine: int, dropped: int, name: str
 ) -> Value:
-    """Return a product's significand, shifted left by its exponent modulo 2^fine."""
     moved: Value = product.significand ^ negative.replicate(len(product.significand))
     for stage in range(fine):
         gap = negative.replicate(1 << stage)

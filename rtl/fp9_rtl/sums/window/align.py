@@ -171,7 +171,7 @@ def aligned_layout(
 
 
 class AlignWindow(Step):
-    """Truncate the products, and an addend inside the addition window, to the window.
+    """Truncate the products to the addition window, and also an addend that is added inside the window.
 
     The output `dropped` is 1 if any dropped bit was 1. The output `below` is the number of negative terms that lost
     bits. The fields named in `passed` are forwarded unchanged.

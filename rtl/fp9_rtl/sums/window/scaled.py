@@ -33,7 +33,7 @@ def _lowest(unit: Dot) -> int:
 class ScaleProducts(Step):
     """Add the scale exponents to the products' exponents.
 
-    A product below all possible addition windows gets an exponent just below the lowest of them.
+    A product below all possible addition windows gets an exponent just below the lowest window.
     """
 
     name = "scale"
