@@ -70,7 +70,10 @@ class Breakdown:
 
     @property
     def over_flat(self) -> float:
-        """Return the sum of the submodule areas divided by the flat area. At 1.05, the boundaries cost 5 % of area."""
+        """Return the sum of the submodule areas divided by the flat area.
+
+        A result of 1.05 means that module boundaries cost 5 % of area.
+        """
         return self.total_um2 / self.flat_um2
 
 

@@ -108,8 +108,8 @@ class Cell:
 class PowerLibrary:
     """The cells of a library whose energy can be measured, by name.
 
-    For every other cell, `refused` gives the reason. `volts` is the supply voltage. `wire_ff` is the wire capacitance
-    in fF that a net has for each input pin connected to it.
+    `refused` gives the reason why the energy of another cell cannot be measured. `volts` is the supply voltage.
+    `wire_ff` is the wire capacitance in fF that a net has for each input pin connected to it.
     """
 
     volts: float
@@ -118,7 +118,10 @@ class PowerLibrary:
     refused: Mapping[str, str]
 
     def cell(self, name: str) -> Cell:
-        """Return the energy data of a cell. Raises ValueError, with the reason, if its energy cannot be measured."""
+        """Return the energy data of a cell.
+
+        Raises ValueError, with the reason, if the cell's energy cannot be measured.
+        """
         if name in self.refused:
             raise ValueError(f"cell {name}: {self.refused[name]}; leave it out of the mapping (--leave-out {name})")
         return self.cells[name]

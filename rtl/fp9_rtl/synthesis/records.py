@@ -20,7 +20,7 @@ class Estimate:
     """Synthesis results of one mapping: areas in um2, delay in ns, leakage in nW.
 
     `script_areas_um2` holds the area that each ABC script of the mapping reached. `flip_flop_um2` is the total area of
-    all `flip_flops`. `leakage_nw` is the total leakage of all cells, each as the mean over its input states.
+    the flip-flops. `leakage_nw` is the total leakage of all cells, each as the mean over its input states.
     """
 
     mapping: str
