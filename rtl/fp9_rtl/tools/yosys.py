@@ -108,7 +108,7 @@ class _Server:
 
 @contextlib.contextmanager
 def _ended_with_the_caller(child: int, connection: socket.socket) -> Iterator[None]:
-    """Kill the child process if the caller is interrupted or times out, so that its folder can be deleted."""
+    """Kill the child process if the caller is interrupted or times out, so that the run's folder can be deleted."""
     try:
         yield
     except BaseException:
