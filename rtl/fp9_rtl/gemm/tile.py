@@ -109,8 +109,7 @@ class GemmTile:
         return CODE_BITS * self.products
 
     def period(self, steps: int) -> int:
-        """Return the number of clock cycles between the starts of two matrix products of `steps` steps, without stalls.
-        """
+        """Return the clock cycles between the starts of two matrix products of `steps` steps, without stalls."""
         crossing = self.rows - 1 + self.columns - 1
         return steps + crossing + self.mac_stages + self.rows
 
