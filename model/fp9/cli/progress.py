@@ -1,6 +1,6 @@
 """Progress display of commands on standard error: current work, finished steps and time.
 
-The display needs a terminal, and appears after one second. The option `--quiet` disables it.
+The progress display needs a terminal, and appears after one second. The option `--quiet` disables the display.
 """
 
 from __future__ import annotations

@@ -27,7 +27,7 @@ class EngineText:
 
 
 class Operands(NamedTuple):
-    """C parameters that pass the operands of a dot product, and C expressions for their elements."""
+    """C parameters that pass the operands of a dot product, and C expressions for the operands' elements."""
 
     parameters: str
     element: Callable[[str, str], str]

@@ -8,8 +8,7 @@
 | `npz`     | NumPy arrays by port, and `care_PORT` masks                       | mask false     |
 | `parquet` | columns by port; needs `fp9[parquet]`                             | null           |
 
-If the columns are equal, the bytes of the file are equal, in every file format. In arrays, masked elements stand for
-undefined outputs.
+Equal columns give equal bytes in every file format. In arrays, masked elements stand for undefined outputs.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Mutation scores of vector suites: the fraction of a circuit's mutants that a suite kills.
 
-`fp9 mutate --record` builds the table from the records in `records/mutation/netlist`.
+`fp9 mutate --record` builds the table of mutation scores from the records in `records/mutation/netlist`.
 """
 
 from __future__ import annotations

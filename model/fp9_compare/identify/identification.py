@@ -171,9 +171,9 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
     """Identify the accumulator of a hardware unit with at most `calls` sums.
 
     The first candidates are the accumulator presets. The hardware unit computes sums until one candidate remains, then
-    sums that distinguish it from similar models, and finally random sums. If no preset reproduces the sums, a search
-    finds another model. Raises ValueError if the hardware unit fails, returns wrong shapes, or computes the same sum
-    twice with different results.
+    sums that distinguish the candidate from similar models, and finally random sums. If no preset reproduces the sums,
+    a search finds another model. Raises ValueError if the hardware unit fails, returns wrong shapes, or computes the
+    same sum twice with different results.
     """
     session = _Session(box, calls, np.random.default_rng(seed))
     try:

@@ -49,8 +49,8 @@ _SIDES = (
 class Trial:
     """Result of a test that identifies a known accumulator model.
 
-    `same` states whether the two models are equal, up to fields without effect. `equal` states whether they give equal
-    results for all probe sums and for `dots` random sums.
+    `same` states whether the two models are equal, up to fields without effect. `equal` states whether both models give
+    equal results for all probe sums and for `dots` random sums.
     """
 
     seed: int

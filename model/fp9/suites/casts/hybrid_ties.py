@@ -24,8 +24,7 @@ def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fa
     """Return stimulus whose bit fields F and T are equal or nearly equal, and random stimulus.
 
     F and T are bit fields of the source's fraction (HiF8 section 3.2). Hybrid rounding rounds up if the bit field F is
-    at least the bit field T. The fields F and T are equal if the bits of the fraction repeat with the distance from F
-    to T as period.
+    at least the bit field T.
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)

@@ -1,7 +1,7 @@
 """Corner-case operations of quantisers, in which the scale or an element just changes.
 
 The largest magnitude of a block (amax) is at or next to a threshold of the scale rule. The other numbers are near
-scaled elements and midpoints, or differ from amax in a single bit.
+scaled elements and midpoints, or differ from the largest magnitude in a single bit.
 """
 
 from __future__ import annotations

@@ -87,8 +87,7 @@ def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
     """Return addends that put the sum at or next to a number, a midpoint or a quarter point.
 
-    In half of the operations, the exponent difference of sum and product takes every value. In the other operations,
-    the product's lowest bit is at or just below the last bit of the sum.
+    In half of the operations, the product's lowest bit is at or just below the last bit of the sum.
     """
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
