@@ -15,7 +15,6 @@ from fp9_sim.mutants.draw import SELECT, SELECT_BITS
 from fp9_sim.netlists.gates import GateNetlist
 
 Bit = int | str
-"""A net number in Yosys JSON, or a constant."""
 
 
 class Choice:
@@ -49,10 +48,7 @@ class Choice:
 def simple_gates(
     unit: Unit, module: dict[str, Any], script: str, furnish: Callable[[Path], object] = lambda folder: None
 ) -> GateNetlist:
-    """Run a Yosys script on a changed module, and return the resulting netlist of simple gates.
-
-    The script reads changed.json and ends with `draw.TO_JSON`. `furnish` writes further files that the script reads.
-    """
+    """Run a Yosys script on a changed module, and return the resulting netlist of simple gates."""
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
         furnish(folder)

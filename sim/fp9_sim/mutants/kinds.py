@@ -16,8 +16,8 @@ from fp9_sim.records import MUTATION
 class Kind:
     """A kind of mutants.
 
-    `says` describes the mutants, and `claim` names the kind of record that holds their mutation scores. `draw` yields
-    one set of mutants for each seed. `tools` returns the versions of the tools that determine the mutants of a seed.
+    `claim` names the kind of record that holds the mutation scores. `draw` yields one set of mutants for each seed.
+    `tools` returns the versions of the tools that determine the mutants of a seed.
     """
 
     name: str

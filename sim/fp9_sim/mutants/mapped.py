@@ -51,19 +51,15 @@ flatten
 )
 
 Change = tuple[str, tuple[tuple[Bit, Bit], ...]]
-"""The name of a mutant, and pairs of a changed net and its replacement."""
 
 
 def cells() -> Library:
-    """Return the first cell library of the catalogue. Raises MissingTool if the library is not installed."""
+    """Return the cell library to which circuits are mapped. Raises MissingTool if it is not installed."""
     return library(next(iter(LIBRARIES)))
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Yield random mutants of the mapped circuit in the Verilog `text` at one level, one netlist for each seed.
-
-    If the circuit has too few nets, a netlist has fewer than `count` mutants.
-    """
+    """Yield random mutants of the mapped circuit in the Verilog `text` at one level, one netlist for each seed."""
     mapped = _mapped(unit, text)
     for seed in seeds:
         module = json.loads(mapped)["modules"][unit.name]

@@ -1,7 +1,6 @@
 """Mutation testing measures the fraction of single errors in a circuit that a suite detects.
 
-SAT solvers and ABC check whether a surviving mutant is equivalent to the circuit. The mutation score does not count
-equivalent mutants.
+SAT solvers and ABC find equivalent mutants, which the mutation score does not count.
 """
 
 from __future__ import annotations
@@ -29,7 +28,6 @@ from fp9_sim.netlists.solvers.solver import State, Verdict
 from fp9_sim.provenance import provenance
 
 DRAWN = 240
-"""Default number of mutants for each seed."""
 
 REQUIRED = {"smoke": 0.95, "corner": 1.0}
 """The mutation score that each suite must reach."""
@@ -103,9 +101,9 @@ def score(
 ) -> MutationScore:
     """Return the mutation scores of a unit's suites, measured with `drawn` mutants for each seed.
 
-    The levels of the kind share the mutants of a seed equally. A mutant that occurs for several seeds counts once. The
-    default seeds are `kind.seeds`. `timeout` is the time limit in seconds for the equivalence check of one mutant. A
-    proof by case split may take up to `timeout` more seconds. Mutants in `proven` count as equivalent without a check.
+    The levels of the kind share the mutants of a seed equally. A mutant that occurs for several seeds counts once.
+    `timeout` is the time limit in seconds for the equivalence check of one mutant. A proof by case split may take up to
+    `timeout` more seconds. Mutants in `proven` count as equivalent without a check.
 
     Raises ValueError if the unmutated circuit fails a vector, or if the number of mutants per level is not in 1 to 255.
     """
@@ -184,10 +182,7 @@ class _Scored:
 
 
 def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Return the mutants that give a wrong output for at least one vector of a suite.
-
-    Raises ValueError if the original circuit gives a wrong output.
-    """
+    """Return the mutants that give a wrong output for at least one vector of a suite."""
     if not level.mutants:
         return []
     differs = _in_sequence if keeps_registers(made.unit) else _side_by_side
@@ -195,7 +190,7 @@ def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Return the killed mutants of a circuit with registers. All mutants run the same operations in parallel."""
+    """Return the killed mutants of a circuit with registers. All mutants run in parallel."""
     numbers = np.zeros(-(-(level.mutants[-1].number + 1) // WORD) * WORD, dtype=np.int64)
     for mutant in level.mutants:
         numbers[mutant.number] = mutant.number
