@@ -27,14 +27,10 @@ aigmap
 opt_clean
 write_aiger -symbols {file}
 """
-"""Yosys script that converts word-level cells to an AIGER file."""
 
 
 def of_unit(unit: Unit) -> bytes:
-    """Return a unit's circuit as a binary AIGER file with port names.
-
-    Raises ValueError for a specification that has no hardware.
-    """
+    """Return a unit's circuit as a binary AIGER file with port names."""
     with tempfile.TemporaryDirectory(prefix="fp9-aiger-") as name:
         folder = Path(name)
         (folder / "unit.il").write_text(to_rtlil(build(unit), unit.name))
@@ -44,11 +40,11 @@ def of_unit(unit: Unit) -> bytes:
 
 @dataclass(frozen=True)
 class Aiger:
-    """An AIGER circuit, whose variable 0 is the constant 0.
+    """An AIGER circuit.
 
-    An AIGER literal is twice the number of a variable, plus 1 for the inverted variable. Variables are numbered in this
-    order: inputs, registers, AND gates. `following` holds the AIGER literal of each register's next value. `names`
-    holds AIGER symbol lines such as `i0 a[0]`.
+    An AIGER literal is twice the number of a variable, plus 1 for the inverted variable. Variable 0 is the constant 0.
+    Variables are numbered in this order: inputs, registers, AND gates. `names` holds AIGER symbol lines such as `i0
+    a[0]`.
     """
 
     inputs: int
@@ -82,11 +78,9 @@ class Aiger:
 
     @property
     def ports(self) -> tuple[str, ...]:
-        """Return the AIGER symbol lines of the input and output ports."""
         return tuple(name for name in self.names if name[0] in "io")
 
     def inverted(self, place: int) -> Aiger:
-        """Return a copy of the circuit in which AND gate number `place` has an inverted output."""
         variable = self.first + place
 
         def changed(literal: int) -> int:

@@ -1,7 +1,4 @@
-"""Numba kernels that simulate netlists of standard cells with up to six inputs.
-
-All simulation kernels are in one file, so that they share one Numba cache.
-"""
+"""Numba kernels that simulate netlists of standard cells, in one file with one Numba cache."""
 
 from __future__ import annotations
 
@@ -10,7 +7,6 @@ import numpy as np
 from fp9.kernels import kernel
 
 STEPS = 1 << 14
-"""Largest number of simulated time steps between two clock edges."""
 
 
 @kernel
@@ -44,10 +40,7 @@ def _value(row, values, leaves):
 
 @kernel
 def settle(rows, delays, values, counts):
-    """Simulate time steps until no net changes, and count the changes of every net in `counts`.
-
-    Return False if nets still change after `STEPS` time steps.
-    """
+    """Simulate time steps until no net changes, and return False if nets still change after `STEPS` steps."""
     deepest = delays.max()
     differed = np.zeros((rows.shape[0], deepest), dtype=np.uint64)
     fired = np.zeros(rows.shape[0], dtype=np.uint64)

@@ -24,7 +24,6 @@ History = NDArray[np.uint64]
 """Settled values of nets, shape (clocks, nets, words). Each bit of a word belongs to one input sequence."""
 
 _CONTROL = {"in_valid": True, "out_ready": True, "enable": True}
-"""Constant values of handshake inputs."""
 _RESETS = {reset.port: reset.active for reset in Reset}
 CLOCK = "clk"
 
@@ -48,7 +47,6 @@ def _gate(name: str, function: str) -> Cell:
 SIMPLE_GATES = {name: _gate(name, function) for name, function in _GATES.items()} | {
     REGISTER: Cell(REGISTER, ("D",), {"Q": (False, True)}, (False, True), "C", {}, (), ())
 }
-"""Yosys' two-input gates and its register as cells without area."""
 
 
 @dataclass(frozen=True)
@@ -65,8 +63,7 @@ class Placed:
 class CellNetlist:
     """A netlist of standard cells in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
 
-    `inputs` and `outputs` map each port to its nets, least significant bit first. Net numbers from `bits_from` upwards
-    belong to the stored bits of registers.
+    `inputs` and `outputs` map each port to its nets, least significant bit first.
     """
 
     cells: tuple[Placed, ...]
@@ -99,8 +96,7 @@ class CellNetlist:
     def run(self, operations: Mapping[str, NDArray[Any]]) -> History:
         """Return the values of all nets in every clock cycle, starting from reset.
 
-        `operations` maps each data port to an array of shape (clocks, sequences). The number of input sequences must be
-        a multiple of 64. Reset is active in the first clock cycle.
+        `operations` maps each data port to an array of shape (clocks, sequences), with a multiple of 64 sequences.
         """
         clocks, sequences = next(iter(operations.values())).shape
         history = np.zeros((clocks, self.nets, sequences // WORD), dtype=np.uint64)
@@ -118,7 +114,7 @@ class CellNetlist:
         return history
 
     def rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return two arrays for the simulation kernels: a row for each cell output, and a row for each register.
+        """Return an array of cell outputs and an array of registers for the simulation kernels.
 
         A row holds the cell's truth table, number of inputs, output net and input nets.
         """
@@ -135,7 +131,7 @@ class CellNetlist:
 
 
 def toggles(history: History, first: int) -> NDArray[np.int64]:
-    """Return how often each net changes between consecutive clock cycles, counted from clock `first` on."""
+    """Return how often each net changes between consecutive clock cycles, from clock `first` on."""
     changed: NDArray[np.int64] = np.bitwise_count(history[first:] ^ history[first - 1 : -1]).sum(
         axis=(0, 2), dtype=np.int64
     )

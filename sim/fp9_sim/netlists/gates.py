@@ -17,7 +17,7 @@ from fp9.kernels import kernel
 
 WORD = 64
 _BLOCK = 512
-"""Number of words that are evaluated together, so that all their nets fit into the processor's cache."""
+"""Number of words that are evaluated together, because their nets fit into the processor's cache."""
 
 AND, OR, XOR, MUX, NOT = range(5)
 INVERTED = 8
@@ -38,15 +38,14 @@ Row = tuple[int, int, int, int, int]
 """A gate: its opcode, then the nets at pins A, B, S and Y. A missing pin is 0."""
 
 Planes = NDArray[np.uint64]
-"""Bit planes of shape (width, words)."""
 
 
 @dataclass(frozen=True)
 class GateNetlist:
     """A netlist of gates in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
 
-    `gates` has a row (opcode, A, B, S, Y) for each gate, and `registers` has a row (D, Q) for each register. `inputs`
-    and `outputs` map each port to its nets, least significant bit first.
+    `gates` has rows (opcode, A, B, S, Y), and `registers` has rows (D, Q). Ports list their nets, least significant bit
+    first.
     """
 
     gates: NDArray[np.int64]
@@ -57,10 +56,7 @@ class GateNetlist:
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any]) -> GateNetlist:
-        """Return the netlist of a Yosys JSON module of simple gates and registers.
-
-        Raises ValueError for other cells.
-        """
+        """Return the netlist of a Yosys JSON module of simple gates and registers."""
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 
         def net(bit: int | str) -> int:
@@ -117,10 +113,10 @@ class GateNetlist:
         care: Mapping[str, NDArray[np.bool_]],
         latency: int,
     ) -> NDArray[np.bool_]:
-        """Return a Boolean array that is True for each circuit with a wrong output in a sequence from reset.
+        """Return a Boolean array that marks the circuits with a wrong output, starting from reset.
 
-        One operation enters in each clock cycle, and its result leaves `latency` clock cycles later. Each bit of the
-        planes in `circuits` selects one variant of the circuit.
+        One operation enters in each clock cycle. Each bit of the planes in `circuits` selects one variant of the
+        circuit.
         """
         words = next(iter(circuits.values())).shape[1]
         values = np.zeros((self.nets, words), dtype=np.uint64)

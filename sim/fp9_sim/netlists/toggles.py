@@ -1,7 +1,7 @@
 """Toggle counts of a unit's nets, with and without zero-operand gating.
 
 A net toggles if its settled value differs from the previous clock cycle. Toggle counts are no estimate of power,
-because they ignore glitches, wires, loads and the clock. They allow comparisons between two netlists of one unit.
+because they ignore glitches, wires, loads and the clock.
 """
 
 from __future__ import annotations

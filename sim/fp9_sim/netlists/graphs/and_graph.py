@@ -61,7 +61,6 @@ class AndGraph:
         return result ^ bool(row[0] & INVERTED)
 
     def text(self, literal: Literal) -> str:
-        """Return the Verilog expression of a literal."""
         return ("~" if literal & 1 else "") + self._names[literal // 2]
 
     def operands(self) -> dict[int, tuple[int, ...]]:
@@ -80,7 +79,6 @@ class AndGraph:
         return self._operands[node]
 
     def inputs_of(self, literal: Literal) -> set[int]:
-        """Return the input nodes on which a literal depends."""
         return self.reached(literal) - self._operands.keys() - {0}
 
     def reached(self, literal: Literal, free: Collection[int] = ()) -> set[int]:

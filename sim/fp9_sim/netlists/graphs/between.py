@@ -1,7 +1,6 @@
-"""Move the gates outside a circuit's step modules into two new modules.
+"""Move the gates outside a circuit's step modules into the new modules ENTER and LEAVE.
 
-The module ENTER receives the gates before the steps, and the module LEAVE receives the gates that drive the outputs.
-The two modules and the steps form a chain.
+ENTER receives the gates before the steps, and LEAVE receives the gates that drive the outputs.
 """
 
 from __future__ import annotations
@@ -15,10 +14,7 @@ _Cells = Mapping[str, dict[str, Any]]
 
 
 def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
-    """Move the gates of module `name` in a Yosys JSON design into the modules ENTER and LEAVE.
-
-    Raises ValueError if gates drive some bits of a step's input, but not all.
-    """
+    """Move the gates of module `name` in a Yosys JSON design into the modules ENTER and LEAVE."""
     top = modules[name]
     gates = {key: cell for key, cell in top["cells"].items() if cell["type"] not in modules}
     steps = {key: cell for key, cell in top["cells"].items() if key not in gates}
@@ -65,7 +61,6 @@ def _read(
 
 
 def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[Any]]) -> dict[str, Any]:
-    """Return a module with all gates that drive the nets in `given`. Nets from other gates enter at the input `i`."""
     cells: dict[str, dict[str, Any]] = {}
     reads: dict[Any, None] = {}
     waiting = [bit for bits in given.values() for bit in bits]

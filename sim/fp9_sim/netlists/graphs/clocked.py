@@ -1,8 +1,4 @@
-"""The circuit for mutation testing: a unit's Verilog without the handshake logic.
-
-The circuit of a unit without state is a combinational function of the data ports. The circuit of a unit with state
-keeps the unit's registers and takes one operation in each clock cycle.
-"""
+"""The circuit for mutation testing: a unit's Verilog without the handshake logic."""
 
 from __future__ import annotations
 
@@ -31,16 +27,13 @@ write_verilog -noattr circuit.v
 
 
 def keeps_registers(unit: Unit) -> bool:
-    """Return whether the circuit for mutation testing keeps the unit's registers.
-
-    Registers stay if the unit has state, or if operand gating keeps the operands of an earlier operation.
-    """
+    """Return whether the circuit for mutation testing keeps the unit's registers."""
     return unit.has_state or holds(unit)
 
 
 @functools.lru_cache(maxsize=16)
 def circuit(unit: Unit, verilog: str) -> str:
-    """Return the circuit for mutation testing as Verilog, with the unit's name and data ports."""
+    """Return the unit's Verilog without handshake logic, for mutation testing."""
     if not keeps_registers(unit):
         return function(unit, verilog)
     with tempfile.TemporaryDirectory(prefix="fp9-circuit-") as name:

@@ -1,7 +1,6 @@
 """Minimum cuts of a circuit: smallest sets of nodes that lie on all paths to a node.
 
-A claim that holds for arbitrary values at a cut also holds for the circuit. A proof with arbitrary values at a cut does
-not need the logic between the inputs and the cut.
+A claim that holds for arbitrary values at a cut also holds for the circuit.
 """
 
 from __future__ import annotations
@@ -10,7 +9,6 @@ from collections import deque
 from collections.abc import Mapping, Set
 
 Operands = Mapping[int, tuple[int, ...]]
-"""The operand nodes of every node that is not an input."""
 
 _Residual = dict[int, dict[int, int]]
 _UNLIMITED = 1 << 30
@@ -18,7 +16,7 @@ _FIRST, _LAST = -1, -2
 
 
 def levels(operands: Operands, root: int) -> dict[int, int]:
-    """Return the longest distance from an input to the node `root`, and to all nodes on which `root` depends."""
+    """Return the length of the longest path from an input, for `root` and each node in its cone."""
     found: dict[int, int] = {}
     stack = [root]
     while stack:
@@ -34,17 +32,14 @@ def levels(operands: Operands, root: int) -> dict[int, int]:
 
 
 def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int] | None:
-    """Return the minimum cut nearest to the inputs, or None if every cut has more than `most` nodes.
-
-    The level of each cut node is at most the fraction `part` of the level of `root`.
-    """
+    """Return the minimum cut nearest to the inputs, or None if every cut has more than `most` nodes."""
     level = levels(operands, root)
     highest = part * level[root]
     return _fewest(operands, {node: 1 if level[node] <= highest else _UNLIMITED for node in level}, {root}, most)
 
 
 def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
-    """Return a minimum cut between the inputs and `ends`, in the half of the logic that is nearest to `ends`."""
+    """Return a minimum cut in the half of the logic that is nearest to `ends`."""
     distance = dict.fromkeys(ends, 0)
     waiting = deque(ends)
     while waiting:
@@ -85,7 +80,6 @@ def _fewest(operands: Operands, capacity: Mapping[int, int], ends: Set[int], mos
 
 
 def _reached(residual: _Residual, last: int) -> dict[int, int]:
-    """Search the flow network for a path from the source to `last`, and return the predecessor of each vertex."""
     came, waiting = {_FIRST: _FIRST}, deque([_FIRST])
     while waiting and last not in came:
         place = waiting.pop()

@@ -1,7 +1,6 @@
 """Convert a unit's Verilog into a combinational function of the unit's data ports.
 
-Inputs are always valid and results are always taken, so pipeline registers become wires. An accumulator register or a
-running maximum becomes the input `accumulator`, and the register's next value becomes an output.
+Pipeline registers become wires. An accumulator register becomes the input `accumulator`.
 """
 
 from __future__ import annotations
@@ -19,11 +18,10 @@ from fp9_sim.netlists.graphs.between import gather
 from fp9_sim.netlists.graphs.tied import TIED, tied
 
 ACCUMULATOR = "accumulator"
-"""Name of the input that replaces an accumulator register."""
 
 
 def function_inputs(unit: Unit) -> tuple[Port, ...]:
-    """Return the inputs of a unit's combinational function: input ports, and the accumulator register if any."""
+    """Return the input ports of a unit, and its accumulator register if any."""
     kept = _accumulator(unit)
     if kept is None:
         return unit.inputs
@@ -107,10 +105,7 @@ def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
 
 
 def _open_registers(unit: Unit, module: dict[str, Any]) -> None:
-    """Replace the accumulator by an input for its current value and an output for its next value.
-
-    Raises ValueError if another register remains.
-    """
+    """Replace the accumulator by an input for its current value and an output for its next value."""
     registers = {name: cell for name, cell in module["cells"].items() if cell["type"] == "$dff"}
     kept = _accumulator(unit)
     if len(registers) != (kept is not None):

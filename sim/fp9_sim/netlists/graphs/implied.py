@@ -7,11 +7,10 @@ from collections.abc import Collection, Mapping
 from fp9_sim.netlists.graphs.and_graph import AndGraph, Literal
 
 Known = Mapping[int, int]
-"""Known values of nodes, 0 or 1."""
 
 
 class Implied:
-    """The cone of a literal in an AND graph, simplified with known values. The `free` nodes may have any value."""
+    """The cone of a literal in an AND graph, which ends at the `free` nodes."""
 
     def __init__(self, graph: AndGraph, literal: Literal, free: Collection[int]) -> None:
         self._graph, self.literal = graph, literal
@@ -24,7 +23,7 @@ class Implied:
                 self._users.setdefault(operand // 2, []).append(node)
 
     def following(self, known: Known, literal: Literal) -> dict[int, int] | None:
-        """Set a literal to 1, propagate the consequences, and return all known values, or None for a contradiction."""
+        """Set a literal to 1 and return all implied node values, or None for a contradiction."""
         found, waiting = dict(known), [literal]
         while waiting:
             literal = waiting.pop()
@@ -53,10 +52,7 @@ class Implied:
         return []
 
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
-        """Return a graph with known nodes as constants, the literal to prove, and a map from new to old nodes.
-
-        The returned literal is 1 if the original literal is 1 and all known nodes have the values in `known`.
-        """
+        """Replace known nodes by constants. Return the graph, the literal to prove, and a map from new to old nodes."""
         graph, image = AndGraph(), dict(known)
         agree: Literal = 1
         for node in self._nodes:

@@ -1,7 +1,7 @@
 """Search for inputs with which a difference between two circuits propagates far.
 
-Most differences disappear after a few gates. A difference often reaches the last gates only for special operands, such
-as infinities. A proof can treat these operands separately.
+A difference often reaches the last gates only for special operands, such as infinities. A proof can treat these
+operands separately.
 """
 
 from __future__ import annotations
@@ -15,16 +15,12 @@ from numpy.typing import NDArray
 from fp9_sim.netlists.gates import WORD, Planes, Row
 
 _FAR = 0.5
-"""A difference propagates far if its level is at least this fraction of the highest level of any difference."""
+"""Smallest level at which a difference counts as far, as a fraction of its highest level."""
 
 
 @dataclass(frozen=True)
 class Far:
-    """The simulated input pattern for which a difference between two circuits reaches the highest logic level.
-
-    `word` is the index of the pattern's 64-bit word, and `place` is its bit in the word. A bit of `patterns` is 1 if
-    the difference reaches at least level `depth`.
-    """
+    """The simulated input pattern for which a difference between two circuits reaches the highest logic level."""
 
     word: int
     place: int
@@ -32,7 +28,7 @@ class Far:
     patterns: NDArray[np.uint64]
 
     def flipped(self, patterns: Planes) -> Planes:
-        """Return a copy of the input pattern for each input bit, with that bit inverted, as bit planes."""
+        """Return copies of the input pattern as bit planes, each with another input bit inverted."""
         bits = patterns[:, self.word] >> np.uint64(self.place) & np.uint64(1)
         planes = np.repeat(~np.uint64(0) * bits[:, None], -(-len(bits) // WORD), axis=1)
         places = np.arange(len(bits))
@@ -46,7 +42,7 @@ class Far:
 
 
 def depths(gates: Sequence[Row], nets: int) -> NDArray[np.int64]:
-    """Return the longest distance of every net from an input, shape (nets,)."""
+    """Return the logic level of every net, shape (nets,)."""
     found = [0] * nets
     for _, a, b, s, y in gates:
         found[y] = 1 + max(found[a], found[b], found[s])
@@ -65,6 +61,5 @@ def furthest(differs: Planes, depth: NDArray[np.int64]) -> Far | None:
 
 
 def in_common(patterns: Planes, chosen: NDArray[np.uint64]) -> dict[int, int]:
-    """Return the positions and values of the input bits that are equal in all chosen patterns."""
     zero, one = ((np.bitwise_or.reduce(planes & chosen, axis=1) == 0) for planes in (patterns, ~patterns))
     return {int(place): int(one[place]) for place in np.flatnonzero(zero | one)}

@@ -31,10 +31,7 @@ def version() -> dict[str, str]:
 
 
 def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: float) -> Verdict:
-    """Decide with ABC whether the literals in each pair are equal for all inputs.
-
-    The verdict is unfinished if ABC is not installed. The counterexample maps input names to 0 or 1.
-    """
+    """Decide with ABC whether the literals in each pair are equal for all inputs."""
     started = time.perf_counter()
     command = f"cec -T {max(1, int(timeout))} -C {_CONFLICTS} first.blif second.blif"
     with tempfile.TemporaryDirectory(prefix="fp9-abc-") as name:
@@ -51,10 +48,7 @@ def agree(graph: AndGraph, pairs: Sequence[tuple[Literal, Literal]], timeout: fl
 
 
 def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
-    """Decide with ABC whether a literal of an AND graph is 0 for all inputs.
-
-    The verdict is unfinished if ABC is not installed. The counterexample maps every input name to 0 or 1.
-    """
+    """Decide with ABC whether a literal of an AND graph is 0 for all inputs."""
     started = time.perf_counter()
     with tempfile.TemporaryDirectory(prefix="fp9-abc-") as name:
         Path(name, "graph.blif").write_text("\n".join(_blif(graph, [literal])) + "\n")
@@ -72,8 +66,8 @@ def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal,
     """Decide with ABC whether a literal is 0 in every clock cycle of every input sequence.
 
     `following` maps the literal of each register to the literal of its next value. All registers start at 0. The proof
-    uses property-directed reachability (Bradley 2011). The counterexample maps each input in each clock cycle, such as
-    `name@0`, to 0 or 1. The verdict is unfinished if ABC is not installed.
+    uses property-directed reachability (Bradley 2011). The counterexample maps inputs in clock cycles, such as
+    `name@0`.
     """
     started = time.perf_counter()
     following = _needed(graph, literal, following)
@@ -121,10 +115,7 @@ def run(command: str, folder: Path, timeout: float) -> str:
 
 
 def limited(command: Sequence[str], seconds: float) -> list[str]:
-    """Return a command line that runs `command` under the operating system's limit of processor time.
-
-    Some algorithms of ABC ignore the time limit that ABC was given.
-    """
+    """Return a command line with the operating system's time limit, because some algorithms of ABC ignore a limit."""
     return ["sh", "-c", f'ulimit -t {math.ceil(seconds)} && exec "$@"', "sh", *command]
 
 

@@ -27,14 +27,10 @@ opt_clean
 write_blif wrong.blif
 """
 )
-"""Yosys script that writes the module `wrong` as BLIF."""
 
 
 def alike(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation that ABC tries first. Yosys' SAT solver finds counterexamples.
-
-    The proof module's output `ok` must be 1 for all inputs, as in `solver.combinational`.
-    """
+    """Return a proof obligation that ABC tries first. Yosys' SAT solver finds counterexamples."""
     plain = combinational(unit, proof)
     return _Alike(plain.script, plain.files)
 
@@ -51,7 +47,6 @@ class _Alike(Obligation):
 
 
 def with_wrong(files: Mapping[str, str]) -> dict[str, str]:
-    """Add a module `wrong`, whose output is the inverse of `ok`."""
     return {**files, "proof.v": files["proof.v"] + _wrong(files["proof.v"])}
 
 

@@ -19,7 +19,7 @@ Clause = Sequence[int]
 
 
 def version() -> str:
-    """Return the version of the Python package that contains CaDiCaL. Raises MissingTool if it is not installed."""
+    """Return the version of the Python package that contains CaDiCaL."""
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -29,8 +29,7 @@ def version() -> str:
 def model(clauses: Sequence[Clause], timeout: float, *, processor: bool = False) -> frozenset[int] | None:
     """Return the true variables of a satisfying assignment, or None if the clauses are unsatisfiable.
 
-    Raises TimeoutError after `timeout` seconds of wall-clock time, or of processor time if `processor` is true. Raises
-    MissingTool if CaDiCaL is not installed.
+    Raises TimeoutError after `timeout` seconds of wall-clock time, or of processor time if `processor` is true.
     """
     version()
     command = [sys.executable, "-P", str(Path(__file__).with_name("cadical_process.py")), str(max(timeout, 1e-3))]

@@ -1,7 +1,6 @@
-"""CaDiCaL as a program that reads clauses and writes a satisfying assignment as JSON.
+"""CaDiCaL as a program: `python cadical_process.py SECONDS [processor]`.
 
-The command line is `python cadical_process.py SECONDS [processor]`. With the argument `processor`, the time limit
-counts processor seconds. The program is started by its path, so that Python does not import the fp9_sim package.
+The program is started by its path, so that Python does not import the fp9_sim package.
 """
 
 from __future__ import annotations

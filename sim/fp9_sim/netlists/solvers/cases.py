@@ -1,10 +1,8 @@
 """Proof by case split that a literal is always 0, where a SAT solver alone does not finish.
 
-A proof case assumes fixed values for some nodes of the AND graph. Unit propagation turns the consequences into
-constants: with a fixed shift distance, a shifter consists of wires. In each proof case, CaDiCaL decides whether the
-literal can be 1. A case that takes too long is split at a multiplexer's select node into two cases.
-
-Control signals, such as a select between two data paths, are split before bits of numbers, such as shift distances.
+A proof case assumes fixed values for some nodes, and unit propagation turns the consequences into constants. With a
+fixed shift distance, for example, a shifter consists of wires. A case that takes too long is split at a multiplexer's
+select node. Control signals are split before bits of numbers.
 """
 
 from __future__ import annotations
@@ -25,13 +23,12 @@ from fp9_sim.netlists.solvers import cadical
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 _SECONDS, _LAST_SECONDS = 2.0, 60.0
-"""Processor time in seconds after which a case is split: for decisions, and for bits of numbers."""
+"""Processor time in seconds after which a case is split, for control signals and for bits of numbers."""
 
 _FEWER = 6
-"""A node is split only if its number of multiplexers, times this factor, is at least the largest such number."""
 
 _DECISIONS = 2
-"""Largest number of decisions at one level. If a level has more select nodes, they are bits of a number."""
+"""Largest number of control signals at one level. More select nodes at a level are bits of a number."""
 
 
 def never(
@@ -40,7 +37,7 @@ def never(
     """Decide by case split whether a literal of an AND graph is 0 for all inputs.
 
     The nodes in `free` may have any value in the first attempt. If the literal can be 1, a second attempt includes the
-    logic that drives these nodes. The counterexample omits inputs that do not affect the literal.
+    logic that drives these nodes.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)
@@ -121,11 +118,7 @@ def _clauses(graph: AndGraph, literal: Literal) -> Iterator[cadical.Clause]:
 def selecting(
     graph: AndGraph, literal: Literal, stands: Mapping[int, int], among: Collection[int]
 ) -> tuple[int | None, bool]:
-    """Return the node at which a case is split, and whether the node is a control signal.
-
-    Control signals come first, then the nodes in `among`, then other bits of numbers, and among equals the early
-    stages.
-    """
+    """Return the node at which a case is split, and whether the node is a control signal."""
     levels, selects, sums = _multiplexers(graph, literal)
     nodes = [node for node in selects if node in stands]
     if not nodes:
@@ -160,7 +153,6 @@ def _multiplexers(graph: AndGraph, literal: Literal) -> tuple[dict[int, int], di
 
 
 def _selects(graph: AndGraph, operands: Collection[Literal], inputs: Collection[int]) -> set[int]:
-    """Return the select nodes of a multiplexer, or an empty set if the AND nodes form no multiplexer."""
     if not operands or not all(operand & 1 and operand // 2 not in inputs for operand in operands):
         return set()
     one, other = (graph.literals(operand // 2) for operand in operands)

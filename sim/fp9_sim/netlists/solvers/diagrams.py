@@ -1,7 +1,7 @@
 """Proofs about additions of many terms, by ABC's binary decision diagrams.
 
-SAT solvers do not finish on sums of many terms, because sums in different orders share no internal nodes. The decision
-diagram of a sum stays small if the variables are in the order of bit weights.
+SAT solvers do not finish on such sums. The decision diagram of a sum stays small if the variables are in the order of
+bit weights.
 """
 
 from __future__ import annotations
@@ -25,10 +25,7 @@ _NODES = 50_000_000
 
 
 def by_diagrams(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation that decision diagrams decide if a SAT solver does not decide quickly.
-
-    The proof module's output `ok` must be 1 for all inputs, as in `solver.combinational`.
-    """
+    """Return a proof obligation that decision diagrams decide if a SAT solver does not decide quickly."""
     plain = combinational(unit, proof)
     return _ByDiagrams(plain.script, plain.files)
 
@@ -62,7 +59,7 @@ class _ByDiagrams(Obligation):
 
 
 def by_places(blif: str) -> str:
-    """Return a BLIF circuit after its inputs are sorted by bit index. Single bits come last."""
+    """Sort the inputs of a BLIF circuit by bit index. Single bits come last."""
     joined = blif.replace("\\\n", " ")
     found = re.search(r"^\.inputs (.*)$", joined, re.MULTILINE)
     if found is None:

@@ -1,16 +1,15 @@
 """Equivalence checking of a mutant and the original circuit, by several methods.
 
-Both circuits are in one netlist, and a select input chooses between them. These methods run in turn until one method
-decides:
+These methods run in turn until one method decides:
 
-1. A SAT solver decides most mutants within a short time. 2. ABC tries SAT for all inputs together, SAT for two sets of
-inputs, and merging of equal nodes. 3. Simulation finds the nets at which the effect of the mutation ends, and SAT
-proves that these nets are equal. 4. The proof is repeated on a smaller circuit, in which the nodes of a minimum cut
-become free inputs. 5. A case split decides the logic that depends on the mutated gate (module `cases`).
+1. A SAT solver decides most mutants within a short time.
+2. ABC tries SAT for all inputs together, SAT for two sets of inputs, and merging of equal nodes.
+3. Simulation finds the nets at which the effect of the mutation ends, and SAT proves that these nets are equal.
+4. The proof is repeated on a smaller circuit, in which the nodes of a minimum cut become free inputs.
+5. A case split decides the logic that depends on the mutated gate (module `cases`).
 
-The first set of inputs holds the special operands, for which a difference propagates far (module `reach`). Two circuits
-are equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof for all states
-fails, only reachable states are compared (module `sequential`).
+Two circuits are equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof for
+all states fails, only reachable states are compared (module `sequential`).
 """
 
 from __future__ import annotations
@@ -34,7 +33,6 @@ from fp9_sim.netlists.solvers.sequential import Sequences
 from fp9_sim.netlists.solvers.solver import State, Verdict
 
 _WHOLE_SECONDS = 5.0
-"""Time limit in seconds of the first proof, which compares only the outputs."""
 
 _BEHIND = 0.6
 
@@ -45,19 +43,15 @@ _ABC_PARTS = (0.1, 0.4, 0.5)
 """Fractions of ABC's time for SAT, SAT in two parts, and merging of internal nodes."""
 
 _CUT_AT = (0.5, 0.35)
-"""Highest levels allowed for a minimum cut, as fractions of the longest path."""
 
 _CUT_MOST = 120
 
 _BIT_SECONDS, _KEPT_SECONDS = 60.0, 600.0
-"""Time limits in seconds for proofs about a bit that affects nothing, and about don't-care registers."""
+"""Time limits in seconds for proofs about unobservable register bits and about don't-care registers."""
 
 
 class Comparison:
-    """Equivalence checks of mutants in one netlist. At the input `select`, value 0 chooses the original circuit.
-
-    `operations` maps each input port to a column of values, which the simulation applies first.
-    """
+    """Equivalence checks of mutants in one netlist. At the input `select`, value 0 chooses the original circuit."""
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
         self._pair = Pair(unit, netlist, select, operations)
@@ -66,9 +60,9 @@ class Comparison:
     def equal(self, number: int, timeout: float) -> Verdict:
         """Decide whether mutant `number` is equivalent to the original circuit.
 
-        `timeout` is the time limit in seconds for proofs about the whole circuits. A proof by case split may take up to
-        `timeout` seconds in addition. The proof excludes bias values that the unit does not accept. A counterexample
-        that starts from reset maps the inputs of each operation, such as `a@0`, to values.
+        A proof by case split may take up to `timeout` seconds in addition. The proof excludes bias values that the unit
+        does not accept. A counterexample that starts from reset maps the inputs of each operation, such as `a@0`, to
+        values.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)

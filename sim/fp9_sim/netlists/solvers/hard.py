@@ -1,7 +1,4 @@
-"""Proofs about combinational circuits that are too hard for Yosys' SAT solver.
-
-Yosys maps the circuit to gates, and CaDiCaL decides the clauses of the gates.
-"""
+"""Proofs about combinational circuits that are too hard for Yosys' SAT solver."""
 
 from __future__ import annotations
 
@@ -60,7 +57,7 @@ class _Hard(Obligation):
 
 
 def hard(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation for CaDiCaL. The proof module's output `ok` must be 1 for all inputs."""
+    """Return a proof obligation for CaDiCaL."""
     return _Hard(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 

@@ -1,7 +1,6 @@
 """Simulation and AND graph of two circuits in one netlist: the original and a mutant.
 
-A state register's current value becomes an input, and its next value becomes an output. Two circuits are equivalent if
-equal states give equal outputs and equal next states. Register bits that start at 0 and stay 0 are constants.
+The current value of a state register becomes an input, and its next value becomes an output.
 """
 
 from __future__ import annotations
@@ -20,12 +19,11 @@ from fp9_sim.netlists.graphs.registers import Register, as_wires, opened
 from fp9_sim.netlists.solvers.solver import TOP, State, Verdict, run
 
 STATE = "registers"
-"""In a counterexample, the name of the input that replaces the state registers."""
 KEPT, KEPT_BY_MUTANT = "kept", "kept_by_mutant"
-"""In a counterexample, the names of the inputs that replace don't-care register values of the two circuits."""
+"""Names of counterexample inputs for the don't-care register values of the two circuits."""
 
 _PATTERNS = 1 << 15
-"""Largest number of operations in the first simulation. The operations are a random sample."""
+"""Largest number of operations in the first simulation."""
 
 _DECIDE = """\
 read_verilog proof.v
@@ -40,9 +38,8 @@ sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
 class Pair:
     """A netlist that is the original circuit if the input `select` is 0, and otherwise a mutant.
 
-    `operations` maps input ports to columns of values, which become the first simulation patterns. `patterns` has a row
-    for each input bit and a bit for each simulation pattern. `right` maps each net of the original circuit to its
-    literal in the AND graph. `state` holds a pair of nets (D, Q) for every state register.
+    `patterns` has a row for each input bit and a bit for each simulation pattern. `right` maps each net of the original
+    circuit to its literal in the AND graph. `state` holds a pair of nets (D, Q) for every state register.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -54,7 +51,6 @@ class Pair:
         self.set_up([])
 
     def set_up(self, kept: list[Register]) -> None:
-        """Replace the registers in `kept` by wires, and every other state register by an input and an output."""
         netlist, operations = self.source
         gates, self.state = opened(netlist, kept)
         wires = as_wires(gates, kept, netlist.nets)
@@ -100,7 +96,7 @@ class Pair:
         return zero
 
     def differing(self, number: int) -> Planes:
-        """Return a bit plane for every net, whose 1 bits mark the patterns for which the two circuits differ."""
+        """Return a bit plane for every net. A 1 marks a pattern for which the two circuits differ."""
         differs: Planes = self.simulated(0, 0) ^ self.simulated(number, 1)
         return differs
 
@@ -145,10 +141,7 @@ class Pair:
         return value
 
     def ends(self, differs: Planes) -> list[int]:
-        """Return the nets at which the effect of the mutation ends.
-
-        The effect ends at a net if both circuits agree in the net, but disagree in an input of the net's gate.
-        """
+        """Return the nets that agree in both circuits, although an input of the net's gate differs."""
         unequal = np.bitwise_or.reduce(differs, axis=1) != 0
         return [row[4] for row in self.gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
 
@@ -183,7 +176,6 @@ class Pair:
 
 
 def _outside(ports: tuple[Port, ...]) -> str:
-    """Return a Verilog condition that is true if the value of a bias port is out of range."""
     low, high = HFP8_BIASES.start, HFP8_BIASES.stop - 1
     biases = [port.name for port in ports if port.name.endswith("_bias")]
     return " || ".join(["1'b0", *(f"$signed({name}) < {low} || $signed({name}) > {high}" for name in biases)])

@@ -1,7 +1,4 @@
-"""Equivalence checks of two AIGER circuits by ABC or CaDiCaL.
-
-CaDiCaL checks only circuits without registers.
-"""
+"""Equivalence checks of two AIGER circuits by ABC or, without registers, by CaDiCaL."""
 
 from __future__ import annotations
 
@@ -16,7 +13,6 @@ from fp9_sim.netlists.solvers import abc, cadical
 from fp9_sim.netlists.solvers.solver import State
 
 _CONTROLS = 8
-"""Largest number of controls, each with one inverted AND gate. The outputs may not depend on some gates."""
 
 
 @dataclass(frozen=True)
@@ -37,9 +33,8 @@ class Comparison:
 def compare(certified: Aiger, other: Aiger, timeout: float) -> Comparison:
     """Return whether two circuits have equal outputs for all input sequences from reset on.
 
-    Circuits with different ports are refuted. A check that takes longer than `timeout` seconds is unfinished, and so is
-    a check of registers without ABC. After a proof, the solver must also refute a control: the second circuit with one
-    inverted AND gate.
+    Circuits with different ports are refuted. After a proof, the solver must also refute a control: the second circuit
+    with one inverted AND gate.
     """
     started = time.perf_counter()
     tool = abc.version()["abc"] if abc.program() else cadical.PACKAGE
@@ -78,10 +73,6 @@ def _by_abc(one: Aiger, other: Aiger, timeout: float) -> State:
 
 
 def by_sat(one: Aiger, other: Aiger, timeout: float) -> State:
-    """Decide with CaDiCaL whether two circuits without registers agree on all inputs.
-
-    Raises MissingTool if CaDiCaL is not installed.
-    """
     try:
         found = cadical.model(list(_miter(one, other)), timeout)
     except TimeoutError:

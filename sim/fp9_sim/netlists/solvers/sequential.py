@@ -1,8 +1,7 @@
 """Equivalence checking of two circuits with state, for all input sequences from reset.
 
-Simulation finds the nets at which the effect of the mutation ends: both circuits agree in the net, but not in all
-inputs of the net's gate. ABC proves with inductive invariants that these nets are equal in every clock cycle, so all
-logic behind the nets is equal. A counterexample sequence is added to the stimulus of the simulation.
+Simulation finds the nets at which the effect of the mutation ends. ABC proves with inductive invariants that these nets
+are equal in every clock cycle, so all logic behind the nets is equal. A counterexample extends the stimulus.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |
@@ -33,9 +32,7 @@ _Sequences = dict[str, NDArray[Any]]
 class Sequences:
     """Equivalence checks of mutants for sequences of operations. All registers start at 0.
 
-    The value 0 at the input `select` chooses the original circuit. `operations` maps input ports to columns of values,
-    which are simulated in order. The second operation can be CLEAR, which restores the state after reset, so the proof
-    covers all sequences.
+    The second operation can be CLEAR, which restores the state after reset, so the proof covers all sequences.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
@@ -53,8 +50,7 @@ class Sequences:
     def equal(self, number: int, timeout: float) -> Verdict:
         """Decide whether mutant `number` gives the same outputs as the original circuit in every clock cycle.
 
-        A counterexample maps the inputs of consecutive operations, such as `a@0` and `b@0`, to values. The verdict is
-        unfinished if ABC is not installed.
+        A counterexample maps the inputs of consecutive operations, such as `a@0` and `b@0`, to values.
         """
         started, sequences = time.perf_counter(), self._sequences
         unequal = np.zeros(self._netlist.nets, dtype=np.bool_)
@@ -114,7 +110,6 @@ class Sequences:
         return abc.never_reached(graph, differ, following, timeout)
 
     def _beside(self, found: Mapping[str, int]) -> _Sequences:
-        """Return copies of a counterexample sequence with some inverted bits."""
         rng = np.random.default_rng(0)
         sequences = {}
         for name, width in self._widths.items():

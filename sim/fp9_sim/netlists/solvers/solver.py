@@ -17,7 +17,6 @@ TOP = "proof"
 """Name of an obligation's top module. Its output `ok` must be 1."""
 
 _AT_ONCE = 2.0
-"""Time limit in seconds of the first attempt, before methods with a long set-up."""
 
 _INDUCT = """\
 read_json unit.json
@@ -50,8 +49,6 @@ _REFUTED = "Called with -verify and proof did fail!"
 
 
 class State(Enum):
-    """The outcome of a proof obligation."""
-
     PROVEN = "proven"
     REFUTED = "refuted"
     UNFINISHED = "not finished"
@@ -59,10 +56,7 @@ class State(Enum):
 
 @dataclass(frozen=True)
 class Verdict:
-    """The outcome of a proof obligation and its time in seconds.
-
-    `counterexample` maps the ports of the top module to values.
-    """
+    """The outcome of a proof obligation, its time in seconds, and the port values of a counterexample."""
 
     state: State
     seconds: float
@@ -92,22 +86,22 @@ def combinational(unit: str, proof: str) -> Obligation:
 def by_induction(design: str, proof: str, steps: int, *, control: bool = False) -> Obligation:
     """Return the proof obligation that the proof module's output `ok` is 1 in every clock cycle after reset.
 
-    The proof is a temporal induction over `steps` clock cycles. `design` is Yosys JSON, and `proof` is Verilog. If
-    `control` is true, the solver only searches for a counterexample.
+    The proof is a temporal induction over `steps` clock cycles. If `control` is true, the solver only searches for a
+    counterexample.
     """
     script = _INDUCT.format(steps=steps, only=" -tempinduct-baseonly" * control)
     return Obligation(script, {"unit.json": design, "proof.v": proof})
 
 
 def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
-    """Try to decide the proof obligation of `combinational` within two seconds, before slower methods start."""
+    """Try to decide a combinational proof obligation within two seconds, before slower methods start."""
     return run(PREPARE + _DECIDE, files, min(timeout, _AT_ONCE))
 
 
 def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
     """Run a Yosys script that ends in `sat -verify`, and return the solver's verdict.
 
-    The script must write a counterexample to counterexample.json. Raises YosysError if Yosys fails without a verdict.
+    The script must write a counterexample to counterexample.json.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-proof-") as name:
         folder = Path(name)
