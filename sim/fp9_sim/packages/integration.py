@@ -18,7 +18,6 @@ make netlist LIBERTY=cells.lib   # synthesize to a cell library
 
 
 def integration_guide(unit: Unit) -> str:
-    """Return the integration guide of a unit as Markdown."""
     parts = [
         f"# Integration of {unit.name}",
         "## Ports",

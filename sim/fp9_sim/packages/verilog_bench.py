@@ -15,27 +15,24 @@ from fp9_sim.packages.numbers import verilog_functions, verilog_shown
 from fp9_sim.templates import filled, width
 
 MAX_SHOWN = 10
-"""Largest number of mismatches that a test bench prints."""
 
 STALLED = 4096
-"""Number of vectors that a test bench drives with stalls. More take minutes and cover nothing new."""
+"""Number of vectors that a test bench drives with stalls. More stalls take minutes and cover nothing new."""
 
 PATIENCE = 500
 """Number of idle clock cycles after which a test bench reports the unit as stuck."""
 
 
 LONGEST_RESET = 3
-"""Length of the longest reset in clock cycles."""
 
 
 def uncompared(vectors: VectorSet) -> dict[str, int]:
-    """Return the number of don't-care results at each output port that has any."""
+    """Return the number of don't-care results at each output port that has don't-care results."""
     counts = {name: int(np.count_nonzero(~care)) for name, care in vectors.care.items()}
     return {name: count for name, count in counts.items() if count}
 
 
 def connections(unit: Unit) -> str:
-    """Return the port connections of the unit's Verilog instance, with the enable tied to 1."""
     held = {unit.reset.port: "rst" if unit.reset.active else "!rst", "enable": "1'b1", "flush": "1'b0"}
     names = [port.name for port in (*unit.control_ports, *unit.inputs, *unit.outputs)]
     return ", ".join(f".{name}({held.get(name, name)})" for name in names)
@@ -79,7 +76,6 @@ def _words(vectors: VectorSet) -> dict[str, object]:
 
 
 def _if_covered(unit: Unit, call: str) -> str:
-    """Return a call of the unit's coverage package, for a simulation with +define+COVERAGE."""
     if not has_coverage(unit):
         return ""
     return f"`ifdef COVERAGE\n      {unit.name}_coverage::{call};\n`endif\n"
