@@ -41,7 +41,6 @@ from fp9_sim.proofs.specs.sums.step import step_cases, step_of, step_verilog
 from fp9_sim.proofs.specs.sums.sum import sum_cases
 
 Oblige = Callable[[str, Case, str], Obligation]
-"""A function that makes a proof obligation from Verilog, a case, and a specification or control."""
 
 HANDSHAKE, ORDER, SCALES = "handshake", "order", "scales"
 CLOCKED = (HANDSHAKE, ORDER, SCALES)
@@ -211,10 +210,7 @@ def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:
-    """Return the handshake claims of a unit whose result values cannot be proven.
-
-    Raises ValueError for a combinational unit.
-    """
+    """Return the handshake claims of a unit whose result values cannot be proven."""
     if not unit.stages:
         raise ValueError(f"{unit.name}: no values are proven of units with {without}; use a sweep, or set stages=1")
     return _handshake(unit)
@@ -241,10 +237,7 @@ def _values(
     by: Callable[[str, str], Obligation] = combinational,
     beside: str = "",
 ) -> Claim:
-    """Return the claim that a unit meets its specification, for the circuit without pipeline registers.
-
-    `beside` is Verilog with the modules that the specification instantiates.
-    """
+    """Return the claim that a unit meets its specification, for the circuit without pipeline registers."""
 
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:
         return by(function(unit, verilog) + beside, miter(unit, case, specification))

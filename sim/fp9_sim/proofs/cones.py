@@ -1,9 +1,7 @@
 """Proofs by cones of logic: lemmas about the logic between cut points of a netlist.
 
-A cut point is a net inside the circuit, written as `STEP.NET`, such as `place.product0_placed`. A lemma specifies some
-nets for all values of its inputs, which are ports and other nets. A lemma may read a net or assume a condition only if
-an earlier lemma proves the net's value or the condition. `Circuit.check` verifies that the lemmas together determine
-the circuit's outputs.
+A cut point is a net inside the circuit, such as `place.product0_placed`. A lemma may read a net or assume a condition
+only if an earlier lemma proves the net's value or the condition. Together, the lemmas determine the outputs.
 """
 
 from __future__ import annotations
@@ -61,8 +59,7 @@ _GATES = "gates"
 class ConeLemma(Lemma):
     """A lemma about a cone of logic.
 
-    If `at` is not empty, decision diagrams decide the lemma, and `at` gives the position of each net's first bit in the
-    variable order.
+    If `at` is not empty, decision diagrams decide the lemma, and `at` gives each net's position in the variable order.
     """
 
     at: Mapping[str, int] = field(default_factory=dict)
@@ -89,11 +86,7 @@ def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Cas
 
 @dataclass(frozen=True)
 class Circuit:
-    """The flattened gates of a unit. Bits are Yosys' net numbers.
-
-    `nets` maps the name of each input port and internal net (`step.name`) to its bits, and `outputs` maps each output
-    port.
-    """
+    """The flattened gates of a unit. Bits are Yosys' net numbers."""
 
     unit: Unit
     nets: Mapping[str, Bits]
@@ -105,10 +98,7 @@ class Circuit:
         return {bit: key for key, cell in self.cells.items() for bit in nets_of(cell, "output")}
 
     def check(self, lemmas: Sequence[ConeLemma]) -> None:
-        """Verify that the lemmas determine all outputs of the circuit.
-
-        Raises ValueError if an output is undetermined, or if a lemma uses anything but conclusions of earlier lemmas.
-        """
+        """Raise ValueError if an output is undetermined, or if a lemma uses anything but earlier conclusions."""
         said = {name for name in self.nets if name.endswith(_HELD)}
         given: set[str] = set()
         for lemma in lemmas:
@@ -181,10 +171,7 @@ class Circuit:
 
 
 def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bits]]:
-    """Return the nets to leave free, widest first, and the nets that consist of bits of free nets.
-
-    Raises ValueError if a net consists only partly of bits of a free net.
-    """
+    """Return the nets to leave free, and the nets that consist of bits of free nets."""
     free: dict[str, Bits] = {}
     known: dict[str, Bits] = {}
     found: set[int | str] = set("01x")
@@ -225,8 +212,7 @@ def _verilog(gates: str) -> str:
 def flattened(unit: Unit, verilog: str) -> Circuit:
     """Return the gates of a unit's Verilog, and the nets of each computation step.
 
-    Wires replace pipeline registers. If a register's next value depends on its current value, the current value becomes
-    an input.
+    Wires replace pipeline registers. The current value of a state register becomes an input.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
         folder = Path(name)
@@ -266,7 +252,6 @@ def _without_registers(
 
 
 def _named(registers: Mapping[str, tuple[Bits, Bits]], steps: Mapping[str, Bits]) -> dict[str, Bits]:
-    """Return the nets of registers by name. Raises ValueError for several registers outside the computation steps."""
     named: dict[str, Bits] = {}
     for cell, (held, taken) in registers.items():
         step = cell.split(".")[-2].removeprefix("\\u_")

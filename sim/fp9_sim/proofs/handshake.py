@@ -1,8 +1,7 @@
 """Proof of the handshake of pipelined units, for all input sequences after reset.
 
 The proof is by temporal induction. Its invariant is that a counter of the operations inside the unit equals the number
-of occupied pipeline stages. A unit may refuse an operation only when all its stages are occupied and no result leaves.
-A unit whose stages are all occupied must offer a result. An offered result must stay unchanged until it is taken.
+of occupied pipeline stages.
 """
 
 from __future__ import annotations
@@ -36,10 +35,6 @@ def handshake_cases(unit: Unit) -> tuple[Case, ...]:
 
 
 def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list[str], dict[str, str]]:
-    """Return the first Verilog lines of a proof module, and the signal for each port of the pipelined unit.
-
-    `inputs` and `outputs` are Verilog declarations of additional ports.
-    """
     control = {port.name for port in unit.control_ports}
     ports = [
         f"  input {name}"
@@ -82,7 +77,7 @@ def _properties(unit: Unit, most: int) -> str:
 
 
 def oblige_handshake(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation that the proof module's output `ok` is always 1, for every input sequence."""
+    """Return the proof obligation that the handshake holds for every input sequence."""
     shown = [f"[{port.width - 1}:0] {port.name}" for port in (*unit.control_outputs, *unit.outputs)]
     lines, connected = top(unit, (), shown)
     connected |= {port.name: port.name for port in unit.outputs} | {"occupied": "occupied"}

@@ -1,7 +1,6 @@
 """The journal of proofs: a file with one line of JSON for each verdict of a solver.
 
-An interrupted proof continues from its journal. The key of a verdict is a digest of the solver's exact input and the
-tool versions.
+The key of a verdict is a digest of the solver's exact input and the tool versions.
 """
 
 from __future__ import annotations
@@ -23,8 +22,6 @@ from fp9_sim.netlists.solvers.solver import Obligation, State, Verdict
 
 @dataclass(frozen=True)
 class Part:
-    """The question that a solver decides: a proof case of a claim, or its control."""
-
     claim: str
     case: str
     control: bool
@@ -32,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Kept:
-    """A verdict in the journal. The verdict's seconds cover all attempts, and `limit` is the longest time limit."""
+    """A verdict in the journal. Its seconds cover all attempts, and `limit` is the longest time limit."""
 
     part: Part
     verdict: Verdict
@@ -46,8 +43,7 @@ class Kept:
 class Journal:
     """The stored verdicts about one Verilog text.
 
-    Several processes and threads may write to a journal at the same time. `complaints` lists write errors, and damaged
-    lines that the journal ignored. Within `cache.recomputing` the journal is not read.
+    Several processes and threads may write to a journal at the same time. Within `cache.recomputing` it is not read.
     """
 
     def __init__(self, path: Path) -> None:
@@ -110,7 +106,6 @@ class Journal:
 
 
 def journal(unit: Unit, verilog: str) -> Journal:
-    """Return the cached journal of proofs about a unit's Verilog."""
     digest = hashlib.sha256(verilog.encode()).hexdigest()
     return Journal(cache.folder("proofs") / f"{unit.name}-{digest[:16]}.jsonl")
 

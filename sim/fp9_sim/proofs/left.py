@@ -15,15 +15,14 @@ from fp9_sim.proofs.claims import claims_of
 from fp9_sim.proofs.journal import journal
 
 _NAMES = re.compile(r"\w*\d\w*(\([^)]*\))?")
-"""Pattern of the words with a digit in the name of a case, such as the names of formats and lanes."""
 
 
 def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -> float | None:
     """Return an estimate of the time in seconds to decide the undecided proof cases of a unit, or None.
 
-    The estimate for a case is the mean solver time of similar cases, which belong to the same claim and whose names
-    differ only in formats and lanes, or else of all cases of the claim. `records` holds pairs: a kind of unit, and a
-    proof record of a unit of this kind. Raises ValueError for a unit without claims.
+    The estimate for a case is the mean solver time of similar cases of the same claim, whose names differ only in
+    formats and lanes. `records` holds pairs: a kind of unit, and a proof record. Raises ValueError for a unit without
+    claims.
     """
     ended = _ended(unit)
     known: dict[tuple[str, ...], list[float]] = defaultdict(list)

@@ -15,9 +15,8 @@ from fp9_sim.netlists.solvers.solver import TOP
 class Case:
     """A proof case: a specification that must hold for all values of the free input ports.
 
-    `specification` is Verilog code that sets the wire `ok` to 1 if the ports are right. `fixed` maps the input ports
-    with a constant value to their values. `control` is the specification with one deliberate error, which the solver
-    must refute.
+    `specification` is Verilog code that sets the wire `ok` to 1 if the ports are right. `fixed` holds constant input
+    ports. `control` is the specification with one deliberate error, which the solver must refute.
     """
 
     name: str
@@ -27,10 +26,7 @@ class Case:
 
 
 def miter(unit: Unit, case: Case, body: str) -> str:
-    """Return the Verilog of the module `proof`, which connects a unit to the specification `body`.
-
-    Logic of the unit that drives no output in `body` is removed from the proof.
-    """
+    """Return the Verilog of the module `proof`, which connects a unit to the specification `body`."""
     inputs = function_inputs(unit)
     free = [port for port in inputs if port.name not in case.fixed]
     read = [port for port in unit.outputs if re.search(rf"\b{port.name}\b", body)]
@@ -66,7 +62,7 @@ def _range(port: Port) -> str:
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
     """Return fixed port values and a Verilog condition, which make a select port choose the value `index`.
 
-    Port codes above the last value choose the last value, so the select port stays free for the last value.
+    Port codes above the last value also choose the last value.
     """
     if not width:
         return {}, "1'b1"

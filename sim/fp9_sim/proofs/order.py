@@ -1,8 +1,7 @@
 """Proof that a pipelined unit delivers results in order, by temporal induction over tags.
 
-A tag register with the same clock and enable replaces each data register of the pipeline. Each operation enters the
-pipeline with a tag, and the tags must leave the pipeline in the same order. A structural check shows that each register
-reads only data of the preceding stage, and that the outputs read only the last stage.
+A tag register replaces each data register of the pipeline, and the tags must leave the pipeline in order. A structural
+check shows that each register reads only data of the preceding stage, and that the outputs read only the last stage.
 """
 
 from __future__ import annotations
@@ -57,12 +56,11 @@ def _occupied(stages: Iterable[int]) -> str:
 
 
 def oblige_order(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation that the proof module's output `ok` is always 1, for every input sequence."""
+    """Return the proof obligation that results leave in order for every input sequence."""
     return oblige_tagged(unit, tagged_design(unit, verilog), specification)
 
 
 def oblige_tagged(unit: Unit, tagged: Tagged, specification: str) -> Obligation:
-    """Return the proof obligation that results leave in order, for a design in which tags replace the data."""
     names = [name for stage in tagged.stages for name in stage]
     wires = {port.name: 1 for port in unit.control_outputs} | {"occupied": unit.stages}
     wires |= {f"takes_{name}": 1 for name in names} | {f"tag_{name}": TAG_BITS for name in names}

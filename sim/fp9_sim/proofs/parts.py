@@ -1,11 +1,12 @@
 """Proofs in parts: each lemma specifies some computation steps of a unit's Verilog.
 
 A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that enter a group of steps
-become free inputs of the lemma. If all lemmas are proven, the unit computes the specifications of its steps one after
-the other. `Netlist.check` verifies that
+become free inputs of the lemma. `Netlist.check` verifies that
 
-- each step belongs to one group, - an earlier lemma determines each net that a group reads from another group, - an
-earlier lemma proves each assumption, and - the lemmas determine each output.
+- each step belongs to one group,
+- an earlier lemma determines each net that a group reads from another group,
+- an earlier lemma proves each assumption, and
+- the lemmas determine each output.
 """
 
 from __future__ import annotations
@@ -40,12 +41,9 @@ _HIERARCHY = "read_verilog -sv unit.v\nhierarchy -check -top {name}\nproc\nwrite
 class Lemma:
     """A statement about some computation steps that must hold for all inputs that satisfy `assumes`.
 
-    `lines` are Verilog lines that compute the wires used in the conditions. `says` maps each net that the lemma
-    determines to a Verilog condition. `gives` holds further conditions that later lemmas may assume. `control` is a
-    pair: a part of the specification, and the erroneous text that replaces it.
-
-    For a proof with decision diagrams, `adds` maps each term of a long sum to the net of the term's sign. If `alike` is
-    true, specification and circuit have the same internal nets, which a solver can merge.
+    `says` maps each net that the lemma determines to a Verilog condition. `gives` holds further conditions that later
+    lemmas may assume. `control` is a part of the specification, and the erroneous text that replaces it. For decision
+    diagrams, `adds` maps each term of a long sum to the net of the term's sign.
     """
 
     name: str
@@ -76,8 +74,6 @@ class Lemma:
 
 @dataclass(frozen=True)
 class PartCase(Case):
-    """A proof case that proves one lemma."""
-
     lemma: Lemma
 
 
@@ -88,10 +84,7 @@ def part_cases(lemmas: Iterable[Lemma], fixed: Mapping[str, int] = MappingProxyT
 def oblige_part(
     unit: Unit, lemmas: Sequence[Lemma], instead: Mapping[str, str], verilog: str, case: Case, specification: str
 ) -> Obligation:
-    """Return the proof obligation that a lemma holds for a unit's Verilog. Pipeline registers are read as wires.
-
-    Raises ValueError if the lemmas do not cover the circuit.
-    """
+    """Return the proof obligation that a lemma holds for a unit's Verilog. Pipeline registers are read as wires."""
     assert isinstance(case, PartCase)
     steps = dict.fromkeys(step for lemma in lemmas for step in lemma.steps if step not in (ENTER, LEAVE))
     verilog = function(unit, verilog, tuple(steps))
@@ -104,11 +97,7 @@ def oblige_part(
 
 @dataclass(frozen=True)
 class Netlist:
-    """The computation steps of a unit and their input and output nets. Bits are Yosys' net numbers.
-
-    `drives` maps each input port and each net (`step.field`) to its bits. `pins` and `gives` list the input and output
-    pins of each step. `modules` maps each step to its Verilog module.
-    """
+    """The computation steps of a unit and their input and output nets. Bits are Yosys' net numbers."""
 
     unit: Unit
     drives: Mapping[str, Bits]
@@ -121,7 +110,6 @@ class Netlist:
         return present(text, self.drives, instead)
 
     def check(self, lemmas: Sequence[Lemma]) -> None:
-        """Raise ValueError if the lemmas do not cover the circuit."""
         groups = list(dict.fromkeys(lemma.steps for lemma in lemmas))
         if sorted(step for group in groups for step in group) != sorted(self.modules):
             raise self._error(f"the steps of its Verilog are {', '.join(self.modules)}, not those of the lemmas")
@@ -141,10 +129,6 @@ class Netlist:
             raise self._error(f"no lemma determines {min(unsaid)}")
 
     def proof(self, steps: Sequence[str], text: str, adds: Mapping[str, str]) -> str:
-        """Return the Verilog of a proof module with the given computation steps and their specification `text`.
-
-        For a negative term in `adds`, the input of the proof module holds the term's ones' complement.
-        """
         shown = {name: bits for name, bits in self.drives.items() if name.split(".")[0] in steps}
         words = set(re.findall(r"(?<!')\b[\w.]+", text))
         outputs = {name: bits for name, bits in self.outputs.items() if name in words}
@@ -185,12 +169,10 @@ def present(text: str, nets: Container[str], instead: Mapping[str, str]) -> str:
 
 
 def in_words(text: str) -> str:
-    """Return Verilog text in which each net name such as `align.product0` becomes an identifier without dots."""
     return _FIELD.sub(lambda match: word(match[0]), text)
 
 
 def fields_of(text: str) -> set[str]:
-    """Return the names of the nets that occur in a Verilog text."""
     return {match[0] for match in _FIELD.finditer(text)}
 
 
@@ -203,7 +185,6 @@ def declared(name: str, bits: Bits) -> str:
 
 
 def concatenated(bits: Bits, spelled: Mapping[int | str, str]) -> str:
-    """Return bits as a Verilog concatenation, with 0 for undriven bits."""
     words = [spelled.get(bit, f"1'b{bit}") for bit in reversed(bits)]
     return f"{{{', '.join(words)}}}"
 

@@ -1,7 +1,7 @@
 """Run all proofs about a unit's Verilog and return their record.
 
-A proof case is proven, refuted with a counterexample, or unfinished at its time limit. A control is a proof case whose
-specification contains one deliberate error. If the solver does not refute a control, the claim is void.
+A control is a proof case whose specification contains one deliberate error. If the solver does not refute a control,
+the claim is void.
 """
 
 from __future__ import annotations
@@ -35,7 +35,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """The outcome of a proof case. `seconds` covers all attempts.
+    """The outcome of a proof case, with the seconds of all attempts.
 
     `control_refuted` is None for a proof case without a control.
     """
@@ -64,11 +64,7 @@ class ClaimRecord:
 
 @dataclass(frozen=True)
 class ProofRecord:
-    """All proofs about one Verilog text.
-
-    `circuit_sha256` is None for Verilog that fp9 did not generate. `complaints` lists damaged lines of the proof
-    journal.
-    """
+    """All proofs about one Verilog text. `circuit_sha256` is None for Verilog that fp9 did not generate."""
 
     unit: str
     spec: tuple[str, ...]
@@ -98,8 +94,8 @@ def prove(
 ) -> ProofRecord:
     """Decide every claim about a unit by proof, for the given Verilog or for fp9's own Verilog.
 
-    `timeout` is the time limit of a proof case in seconds. Proof cases that have not begun after `budget` seconds count
-    as unfinished. If `values_only` is true, claims about sequences of clock cycles are omitted. `jobs` is the number of
+    `timeout` is the time limit of a proof case in seconds. Proof cases that have not begun after `budget` seconds are
+    unfinished. If `values_only` is true, claims about sequences of clock cycles are omitted. `jobs` is the number of
     solvers that run in parallel. Cached verdicts are reused, except within the context `fp9.system.cache.recomputing`.
 
     Raises ValueError for a unit without claims and for unreadable Verilog. Raises MissingTool if Yosys is not

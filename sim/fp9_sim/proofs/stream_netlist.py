@@ -1,7 +1,4 @@
-"""The netlist of a streaming quantiser, divided into its block register and later stages.
-
-A streaming quantiser collects the numbers of a block in several operations.
-"""
+"""The netlist of a streaming quantiser, divided into its block register and later stages."""
 
 from __future__ import annotations
 
@@ -58,10 +55,7 @@ def behind_block(unit: Quantiser) -> BehindBlock:
 
 @functools.lru_cache(maxsize=4)
 def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
-    """Return a quantiser as flat Yosys JSON with the nets of the block register as outputs, and their widths.
-
-    Raises ValueError if a register is not recognised by its name.
-    """
+    """Return a quantiser as flat Yosys JSON with the nets of the block register as outputs, and their widths."""
     module = _flattened(unit, verilog, "")
     nets = _nets(unit, module)
     for name, bits in nets.items():

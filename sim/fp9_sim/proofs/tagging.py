@@ -15,10 +15,7 @@ from fp9_rtl.tools.yosys import run_yosys
 
 TAG_BITS = 4
 UNSTALLED = "unstalled"
-"""Name of a copy of the unit in which the input `full` replaces the valid registers.
-
-With every bit of `full` set to 1, the copy shows the next values of registers without stalls.
-"""
+"""Name of a copy of the unit that shows the next values of registers without stalls."""
 
 _FLATTEN = """\
 read_verilog unit.v
@@ -34,7 +31,6 @@ opt_clean
 opt_dff
 opt_clean
 """
-"""Yosys commands that remove constant registers. Each repetition removes the constant registers of one more stage."""
 
 _REGISTERS = ("$dff", "$dffe", "$sdff", "$sdffe", "$sdffce", "$adff", "$adffe")
 Cell = dict[str, Any]
@@ -44,10 +40,7 @@ Cell = dict[str, Any]
 class Tagged:
     """A unit whose data registers hold tags. `design` is the unit as Yosys JSON.
 
-    `stages` holds the names of the data registers by stage. `state` holds the registers whose next value depends on
-    their current value. For each register that depends on the handshake, `handshaken` holds the number of bits that
-    decide the next value.
-
+    `stages` holds the names of the data registers by stage, and `state` the registers that depend on their own value.
     For each data register NAME, the design outputs its tag (`tag_NAME`) and its enable (`takes_NAME`). The input `tag`
     is the tag of a new operation. The input `cut` (`cut_bits` bits) replaces the data registers' outputs.
     """
@@ -146,7 +139,6 @@ class Netlist:
         return found
 
     def _data_pins(self, cell: Cell) -> list[Any]:
-        """Return the bits that decide the next value of a register whose enable is 1."""
         pins = cell["connections"]
         chosen = cell["type"] == "$sdffce" or (cell["type"] == "$sdff" and not self._is_reset(pins["SRST"]))
         return [*pins["D"], *(pins["SRST"] if chosen else [])]
@@ -155,7 +147,6 @@ class Netlist:
         return self._sources(bits) - {"flush"} == {self.unit.reset.port}
 
     def _control(self) -> set[str]:
-        """Return the registers on which the handshake outputs depend, directly or through other registers."""
         ports = self.module["ports"]
         found: set[str] = set()
         shown = [bit for port in self.unit.control_outputs for bit in ports[port.name]["bits"]]
@@ -169,10 +160,7 @@ class Netlist:
         return found
 
     def stages(self) -> tuple[tuple[str, ...], ...]:
-        """Return the names of the data registers by stage.
-
-        Raises ValueError if a data register reads several stages, or state outside its own and the preceding stage.
-        """
+        """Return the names of the data registers by stage."""
         depths = self._control_depths()
         self._order_control(depths)
         for _ in self.data:
@@ -257,7 +245,6 @@ class Netlist:
         return self.module | {"ports": left | {"full": full}, "cells": kept, "attributes": attributes}
 
     def _tag(self, cell: Cell, entering: list[int], held: list[int]) -> Cell:
-        """Return a register for tags with the clock and the enable of a data register."""
         pins = cell["connections"]
         if cell["type"] == "$sdffe" and not self._is_reset(pins["SRST"]):
             raise ValueError(f"{self.unit.name}: a register of data is cleared by something else than the reset")

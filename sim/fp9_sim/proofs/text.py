@@ -1,8 +1,7 @@
 """Proof that generated Verilog is equivalent to its circuit for all input sequences.
 
 Yosys reads the generated Verilog as text, and also converts the Amaranth circuit directly. ABC compares combinational
-circuits with a SAT solver, and circuits with registers by induction over clock cycles. A control is the Verilog with
-one changed operator, which ABC must refute.
+circuits with a SAT solver, and circuits with registers by induction over clock cycles.
 """
 
 from __future__ import annotations
@@ -34,14 +33,13 @@ _TEXT = "read_verilog -sv {name}.v\nhierarchy -check -top {top}\nproc\nflatten\n
 _CHANGES = (("+", "-"), ("^", "&"), ("|", "&"), ("?", "== 1'b1 ? 1'b0 :"))
 
 _CONTROLS = 8
-"""Largest number of changes that a control tries. A change can be equivalent to the original."""
 
 
 @dataclass(frozen=True)
 class TextRecord:
     """The outcome of an equivalence check between a circuit and its Verilog, with the digests of both.
 
-    `control` is the outcome for deliberately changed Verilog. The digest of the Verilog ignores comments.
+    `control` is the outcome for deliberately changed Verilog.
     """
 
     unit: str

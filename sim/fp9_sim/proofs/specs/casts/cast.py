@@ -1,7 +1,4 @@
-"""Specification of casts: comparisons of the operand with the oracle's thresholds.
-
-`fp9.oracle.thresholds` computes the operand magnitudes at which a cast's result changes.
-"""
+"""Specification of casts: compare the operand with the thresholds of `fp9.oracle.thresholds`."""
 
 from __future__ import annotations
 
@@ -70,7 +67,6 @@ def table_of(source: FixedFormat, target: Format, policy: CastPolicy, negative: 
 
 
 def broken(table: Table) -> Table:
-    """Return a copy of a threshold table in which one threshold is one source ulp too high."""
     if isinstance(table, HybridTable):
         largest = len(table.numbers) - 2
         return dataclasses.replace(table, numbers=_later(table.numbers, largest))
@@ -91,8 +87,7 @@ def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
 def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> list[str]:
     """Return Verilog for a lane's wires `negative` (sign), `m` (magnitude times 2^scale) and `added` (random bits).
 
-    A scaled magnitude outside the source format's normal range becomes the source's largest number or smallest nonzero
-    number, which rounds to the same code in every target format.
+    A number that rounds to the same code replaces a scaled magnitude outside the source format's normal range.
     """
     p, width = source.fraction_bits, source.bits - 1
     x = ports["x"]
@@ -117,7 +112,7 @@ def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> 
 
 
 def expected(tables: Sequence[Table]) -> list[str]:
-    """Return Verilog for the wire `expected`: a cast's code and flags, from threshold tables for both signs."""
+    """Return Verilog for the wire `expected`: a cast's code and flags."""
     lines = []
     for name, table in zip(("positive", "negative"), tables, strict=True):
         lines += _hybrid(table, name) if isinstance(table, HybridTable) else _monotone(table, name)

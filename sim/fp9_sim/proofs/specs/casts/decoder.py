@@ -16,7 +16,6 @@ Row = tuple[int, ...]
 
 
 def decoder_cases(unit: Decoder) -> Iterator[Case]:
-    """Yield one proof case for each format and bias that the decoder reads."""
     widths = _widths(unit)
     for fmt, chosen, fixed, is_own in _selections(unit):
         rows = [decoded(fmt, code, widths["significand"]) for code in range(1 << fmt.bits)]
@@ -25,7 +24,6 @@ def decoder_cases(unit: Decoder) -> Iterator[Case]:
 
 
 def upcast_cases(unit: Upcast) -> Iterator[Case]:
-    """Yield one proof case for each format and bias that the upcast converts."""
     widths = _widths(unit)
     for fmt, chosen, fixed, is_own in _selections(unit):
         rows = [_converted(fmt, code, unit.result) for code in range(1 << fmt.bits)]

@@ -1,8 +1,8 @@
 """Specification of quantisers with a tensor scale: comparisons of products, no quotients.
 
 The block scale is at least S if the block's largest magnitude (amax) reaches the product of three factors: smallest
-quotient that rounds to S, divisor of the rule, tensor scale. A quantised element is at least E if the input number
-reaches the midpoint below E, times the block scale and the tensor scale. Both sides of a comparison are integers.
+quotient that rounds to S, divisor of the rule, tensor scale. An element is at least E if the input number reaches the
+midpoint below E, times the block scale and the tensor scale.
 """
 
 from __future__ import annotations
@@ -20,7 +20,6 @@ _T = f"{{1'b1, tensor[{TENSOR_SCALE.fraction_bits - 1}:0]}}"
 
 
 def limit_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield the proof cases of the block scales, and the proof cases of the elements at every scale."""
     for index, rule in enumerate(unit.rules):
         yield from _scale_cases(unit, index, rule)
     yield from _element_cases(unit)
@@ -30,10 +29,7 @@ def limit_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _element_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a proof case for each significand of the block scale, covering all exponents of the scale.
-
-    These cases prove the first element of a block. Further cases compare each other element with the first.
-    """
+    """Yield a proof case for each significand of the block scale, covering all exponents of the scale."""
     scale = unit.block.scale
     bits = scale.precision - 1
     for significand in range(1, 2 << bits):
@@ -74,10 +70,7 @@ def _element(unit: Quantiser, condition: str, significand: int, field: str, late
 
 
 def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[str]:
-    """Return Verilog for two integers to compare: `left` from a source magnitude, and `right` from the tensor scale.
-
-    Limiting the difference of the exponents does not change the result of any comparison.
-    """
+    """Return Verilog for two integers to compare: `left` from a source magnitude, and `right` from the tensor scale."""
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()
     total = above + below + source.precision
@@ -117,11 +110,7 @@ def _same(unit: Quantiser, x: str, name: str, change: str) -> str:
 
 
 def _scale_cases(unit: Quantiser, index: int, rule: ScaleRule) -> Iterator[Case]:
-    """Yield a proof case for each block scale: is the quotient of the first element large enough for this scale?
-
-    The proof cases assume that the first number of a block has the largest magnitude (amax). For one block scale,
-    further proof cases assume that another number has the largest magnitude.
-    """
+    """Yield a proof case for each block scale: is the largest magnitude large enough for this scale?"""
     width = next((port.width for port in unit.inputs if port.name == "rule"), 0)
     fixed, condition = selected("rule", len(unit.rules), index, width)
     scale = unit.block.scale

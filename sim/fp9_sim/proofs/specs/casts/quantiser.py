@@ -1,7 +1,6 @@
 """Specification of quantisers: scale from the largest magnitude, elements from thresholds.
 
-The proof of the scale has one case for each position of the block's largest magnitude (amax), so that the specification
-need not compute the maximum of all numbers.
+The proof has one case for each position of the largest magnitude, so the specification need not compute the maximum.
 """
 
 from __future__ import annotations
@@ -22,7 +21,6 @@ from fp9_sim.proofs.specs.casts.cast import broken, expected, magnitude, table_o
 
 
 def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield proof cases for each scale rule and each position of the largest magnitude, and for each element."""
     widths = {port.name: port.width for port in unit.inputs}
     for index, rule in enumerate(unit.rules):
         fixed, condition = selected("rule", len(unit.rules), index, widths.get("rule", 0))
@@ -34,14 +32,13 @@ def quantiser_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def element_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a proof case for each element of an operation, valid for every scale. The first case has a control."""
     for place, x in enumerate(unit.lane_names("x")):
         right, wrong = _element(unit, place)
         yield Case(f"element of {x}", {}, right, None if place else wrong)
 
 
 def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
-    """Return Verilog for `step`, the scale code for the largest magnitude `m`, and a wrong version of it."""
+    """Return Verilog for the scale code of the largest magnitude `m`, and a wrong version of the Verilog."""
     firsts = _first_magnitudes(unit, rule)
     return _step(unit, firsts), _step(unit, [*firsts[:-1], firsts[-1] + 1])
 

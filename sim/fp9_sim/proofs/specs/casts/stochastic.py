@@ -11,9 +11,8 @@ from fp9.oracle.casts import Exact, encode
 def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_bits: int, broken: bool) -> list[str]:
     """Return Verilog lines that compute the wire `expected`, the code and flags of a stochastic cast.
 
-    The Verilog lines read the magnitude `m`, the sign `negative` and the random bits `added`. The significand keeps
-    `random_bits` bits below the target's ulp. If `broken` is true, the specification wrongly adds 1 to the random bits.
-    Raises ValueError for target formats without fixed fields or without subnormals.
+    The Verilog lines read the magnitude `m`, the sign `negative` and the random bits `added`. If `broken` is true, the
+    specification wrongly adds 1 to the random bits.
     """
     if not isinstance(target, FixedFormat) or not target.subnormals:
         raise ValueError(f"{target.name}: no stochastic rounding into this format is proven")

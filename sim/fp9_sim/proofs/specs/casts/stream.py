@@ -1,8 +1,7 @@
 """Specification of quantisers whose blocks take several operations.
 
 Temporal induction proves the contents of the block registers for all input sequences after reset. The proof follows the
-numbers of one arbitrary operation through the block registers. The pipeline stages after the block registers have
-separate proofs (`stream_netlist`).
+numbers of one arbitrary operation through the block registers.
 """
 
 from __future__ import annotations
@@ -41,13 +40,11 @@ _TRACKED, _BEHIND = "block", "behind the block"
 
 
 def stream_handshake_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the proof case of a streaming quantiser's handshake, with a control that a second operation refutes."""
     most = unit.group + unit.stages - 1
     return (Case("handshake", {}, _handshake(unit, most), _handshake(unit, 1)),)
 
 
 def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
-    """Return the proof cases for the order of operations: block registers, and later stages if there are any."""
     block = Case(_TRACKED, {}, _tracked(unit, 0), _tracked(unit, 1))
     behind = [dataclasses.replace(case, name=_BEHIND) for case in order_cases()] if unit.stages > 1 else []
     return (block, *behind)
@@ -103,10 +100,7 @@ def _handshake(unit: Quantiser, most: int) -> str:
 
 
 def _block_wires(unit: Quantiser) -> list[str]:
-    """Return Verilog for `waiting`: how many operations of a complete block are still inside the unit.
-
-    The wire `in_order` is 1 if the next block has taken at most as many operations as the complete block has delivered.
-    """
+    """Return Verilog for `waiting`: how many operations of a complete block are still inside the unit."""
     count = unit.group
     return [
         "  wire [7:0] given = taken + lead;",
@@ -195,7 +189,7 @@ def _scale(unit: Quantiser, place: int, condition: str, steps: str) -> str:
 
 
 def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation that the proof module's output `ok` is always 1, for every input sequence."""
+    """Return the proof obligation of a streaming quantiser for every input sequence."""
     if case.name == _BEHIND:
         return oblige_order(behind_block(unit), behind(unit, verilog), case, specification)
     design, widths = exposed(unit, verilog)

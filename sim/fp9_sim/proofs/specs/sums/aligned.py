@@ -1,8 +1,7 @@
 """Lemmas that specify dot products whose addition window starts at the largest product.
 
-The circuit truncates the products and the addend to the addition window, as the accumulator model states. If all
-products are zero, the addend is not truncated. The sum of the products is normalised, then added exactly to the
-truncated addend, and rounded once. `fp9_rtl.sums.window.beside` generates the circuit.
+The products and the addend are truncated to the addition window. If all products are zero, the addend is not truncated.
+`fp9_rtl.sums.window.beside` generates the circuit.
 """
 
 from __future__ import annotations
@@ -24,11 +23,7 @@ _PRODUCTS, _SUM, _TOP = "align_products", "normalise_products.product", "align_p
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit.
-
-    The addition window must be aligned to the largest product and truncated toward zero. The formats must have no
-    subnormal numbers.
-    """
+    """Return whether the lemmas can prove the result values of a unit."""
     engine = unit.engine
     if (
         engine.window.width is None
@@ -43,7 +38,6 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order of dependence."""
     return (*map(cone, products_of(unit).lemmas()), _aligned(unit), _added(unit), _cut(unit), _rounded(unit))
 
 
@@ -127,14 +121,12 @@ def _exponents(unit: Dot) -> range:
 
 
 def _is_sum(unit: Dot) -> str:
-    """Return a Verilog condition: the products' sum is NaN, or 0, or normalised with an exponent in range."""
     within, number, net = _exponents(unit), f"$signed({_SUM}_exponent)", f"{_SUM}_significand"
     exponent = f"{number} >= {within[0]} && {number} <= {within[-1]}"
     return f"{_PRODUCTS}.nan || {net} == 0 || {net}[{_sum_bits(unit) - 1}] && {exponent}"
 
 
 def _is_addend(unit: Dot) -> str:
-    """Return a Verilog condition: the truncated addend is zero or normalised, and truncation added no 1 bits."""
     f = unit.engine.addend_format.fraction_bits
     own = f"(cut.c_significand[{f - 1}:0] & ~c[{f - 1}:0]) == 0"
     return f"cut.c_nan || cut.c_significand == 0 || cut.c_significand[{f}] && {own}"

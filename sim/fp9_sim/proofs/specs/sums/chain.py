@@ -1,7 +1,6 @@
-"""Proof, one computation step at a time, that an accumulator unit equals a simpler unit.
+"""Proof, one computation step at a time, that an accumulator unit equals a combinational unit.
 
-The simpler unit has the same specification, without pipeline stages and without an accumulator. ABC cannot prove the
-equality of two complete wide sums, but quickly proves the equality of two single steps.
+ABC cannot prove the equality of two complete wide sums, but quickly proves the equality of two single steps.
 """
 
 from __future__ import annotations
@@ -22,11 +21,7 @@ from fp9_sim.proofs.specs.sums.window import after, entering
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit.
-
-    The unit must have an accumulator that adds scaled blocks, no chunks, and at most two pipeline stages. At least one
-    operand format must have a code for infinity.
-    """
+    """Return whether the lemmas can prove the result values of a unit."""
     whole = unit.has_state and unit.engine.chunk.length is None and unit.stages <= 2
     infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))
     return whole and unit.scale is not None and infinities
@@ -41,10 +36,6 @@ def lemmas(unit: Dot) -> tuple[Lemma, ...]:
 
 
 def oblige_chain(unit: Dot, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation that a lemma holds for a unit's Verilog. Pipeline registers are read as wires.
-
-    Raises ValueError if the lemmas do not cover the circuit.
-    """
     assert isinstance(case, PartCase)
     steps = tuple(step for lemma in lemmas(unit) for step in lemma.steps if step not in (ENTER, LEAVE))
     text = function(unit, verilog, steps)

@@ -1,7 +1,6 @@
 """Lemmas that specify an accumulator with chunks: products, open chunk and total.
 
-By induction over operations, the registers hold the state of the accumulator model: the partial sum of the open chunk,
-the number of steps in the open chunk, and the total.
+The proof is by induction over operations.
 """
 
 from __future__ import annotations
@@ -33,18 +32,14 @@ ASSUMES = (
 )
 
 _STAGES = 3
-"""Largest number of pipeline stages. With more stages, a pipeline register would lie inside the product steps."""
+"""Largest number of pipeline stages without a register inside the product steps."""
 
 _CHUNK, _COUNT, _TOTAL = "chunk_payload_chunk", "chunk_state_filled", "total_payload_result"
 _HELD = "chunk.payload"
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit.
-
-    The unit must have chunks of at least two steps with one product each, and compute each sum exactly before rounding.
-    Its formats must have no subnormal numbers.
-    """
+    """Return whether the lemmas can prove the result values of a unit."""
     engine = unit.engine
     if not unit.has_state or unit.engine.steps_of_chunk < 2 or engine.step.products > 1 or unit.stages > _STAGES:
         return False
@@ -52,12 +47,10 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order of dependence."""
     return (*normal_products(unit), _summed(unit), _counted(unit), _joined(unit), _shown())
 
 
 def _operation(unit: Dot) -> Iterator[str]:
-    """Yield Verilog wires that decode an accumulator operation, and the wire `is_open` of a chunk with steps."""
     yield f"  wire opens = op == {int(MacOp.LOAD)}; wire adds = opens || op == {int(MacOp.ACCUMULATE)};"
     yield f"  wire holds = op == {int(MacOp.HOLD)}; wire clears = op == {int(MacOp.CLEAR)};"
     yield f"  wire folds = op >= {int(MacOp.FOLD)}; wire is_open = {_COUNT}.held != 0;"

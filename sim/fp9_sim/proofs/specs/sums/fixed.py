@@ -1,8 +1,7 @@
 """Lemmas that specify exact fixed-point sums: products, alignment, sum and rounding.
 
-Tables of exact operand values specify the products. Every product is shifted to its position in a fixed-point word, and
-the addend to its position in a window around the word (`fp9_rtl.sums.fixed.sum`). The shifted integers are added
-exactly, and the sum is rounded once.
+Every product is shifted to its position in a fixed-point word, and the addend to its position in a window around the
+word (`fp9_rtl.sums.fixed.sum`).
 """
 
 from __future__ import annotations
@@ -26,7 +25,7 @@ ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove a unit: an exact fixed-point sum without stages and scales."""
+    """Return whether the lemmas can prove the result values of a unit."""
     engine = unit.engine
     if unit.scale is not None or unit.stages or not is_fixed_point(unit):
         return False
@@ -39,7 +38,6 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order of dependence."""
     return (
         *_places(unit).lemmas(),
         _addend_placed(unit),
@@ -68,7 +66,6 @@ def _places(unit: Dot) -> Places:
 
 
 def _field(unit: Dot) -> int:
-    """Return the number of bits needed for the magnitude of the sum of all products."""
     window = window_of(unit)
     return window.top - window.ulp
 
@@ -135,7 +132,6 @@ def _leads(unit: Dot) -> str:
 
 
 def _is_addend(unit: Dot) -> str:
-    """Return a Verilog condition: the aligned addend has at most as many significant bits as its format."""
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     first = window.addend_highest - window.lowest
     low = f"place.cut && place.placed_addend >> {f} == 0"

@@ -1,8 +1,7 @@
 """Specification of an FPU: lemmas for FMA, single-purpose units for all other operations.
 
-For an FMA, the circuit's second product is zero. The specification's sum has as many bits as the circuit's window for
-two products, so that ABC finds equal internal nets. The proof compares the operation FMMA with a dot product unit, and
-casts with upcast and cast units.
+For an FMA, the circuit's second product is zero. The specification's sum is as wide as the circuit's sum of two
+products, so that ABC finds equal internal nets.
 """
 
 from __future__ import annotations
@@ -33,17 +32,15 @@ _ALONE = "!multiply.product1_nan && multiply.product1_zero && multiply.product1_
 
 
 def is_offered(unit: Fpu) -> bool:
-    """Return whether fp9 has proof cases for an FPU, which must be combinational and output flags."""
+    """Return whether the FPU is combinational and outputs flags."""
     return not unit.stages and unit.flags
 
 
 def cases(unit: Fpu) -> tuple[Case, ...]:
-    """Return a proof case for each FPU operation except FMA, and the lemmas about FMA."""
     return (*_like_others(unit), *part_cases(lemmas(unit), {"op": int(FpuOp.FMA)}))
 
 
 def oblige_fpu(unit: Fpu, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation that a case holds for the Verilog of an FPU."""
     if isinstance(case, PartCase):
         return oblige_cone(unit, lemmas(unit), verilog, case, specification)
     others = "".join(fp9_rtl.verilog(other) for other, _ in _others(unit).values())
@@ -80,10 +77,7 @@ def _like_others(unit: Fpu) -> Iterator[Case]:
 
 
 def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
-    """Return Verilog that compares the FPU's outputs with the outputs of a single-purpose unit.
-
-    If `broken` is true, one bit of the last operand is inverted, so a solver must find a difference.
-    """
+    """Return Verilog that compares the FPU's outputs with the outputs of a single-purpose unit."""
     names = [port.name for port in unit.outputs]
     last = next(name for name in reversed(pins) if name in ("c", "code", "x"))
     read = pins | ({last: f"{pins[last]} ^ 1'b1"} if broken else {})
@@ -101,7 +95,6 @@ def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
 
 
 def lemmas(unit: Fpu) -> tuple[ConeLemma, ...]:
-    """Return the lemmas about FMA in order of dependence."""
     return (_multiplied(unit), _added(unit))
 
 

@@ -24,11 +24,11 @@ ASSUMES = (
 )
 
 _STAGES = 4
-"""Largest number of pipeline stages. With more stages, a pipeline register would lie inside the product steps."""
+"""Largest number of pipeline stages without a register inside the product steps."""
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove a unit: an exact accumulator without subnormal results."""
+    """Return whether the lemmas can prove the result values of a unit."""
     engine = unit.engine
     if not unit.has_state or not engine.step.exact or unit.scale is not None or unit.bias_port or unit.gate_zeros:
         return False
@@ -43,7 +43,6 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order of dependence."""
     return (*_places(unit).lemmas(), _step(unit), _rounded(unit))
 
 

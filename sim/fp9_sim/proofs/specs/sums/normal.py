@@ -1,8 +1,6 @@
 """Verilog for sums of normalised numbers: products, codes, and the exact sum of two terms.
 
-The formats have no subnormal numbers, and have one code for NaN and infinity (DLFloat). `<name>_bits` holds a term's
-normalised significand, or 0. `<name>_place` is the biased exponent of the term's leading bit. `<name>_negative` is the
-term's sign.
+The formats have no subnormal numbers, and have one code for NaN and infinity (DLFloat).
 """
 
 from __future__ import annotations
@@ -19,10 +17,7 @@ from fp9_sim.proofs.specs.sums.round import EXPONENT
 
 
 def is_normal(unit: Dot) -> bool:
-    """Return whether the lemmas for formats without subnormal numbers apply to a unit.
-
-    The formats must have one code for NaN and infinity. Results must be rounded to nearest, ties away.
-    """
+    """Return whether the lemmas for formats without subnormal numbers apply to a unit."""
     engine = unit.engine
     fmt = engine.result.format
     merged = all(f.flushes and f.nan_is_inf for f in (fmt, *unit.a, *unit.b))
@@ -60,7 +55,6 @@ def normal_products(unit: Dot) -> Iterator[ConeLemma]:
 
 
 def is_product(unit: Dot, product: str) -> tuple[str, ...]:
-    """Return Verilog conditions: each product is zero, or normalised with an exponent in range."""
     net, of = f"multiply.{product}", products_of(unit)
     exponents = [exponent + of.bias for exponent in sum_facts(unit).products]
     within = f"{net}_exponent >= {exponents[0]} && {net}_exponent <= {exponents[-1]}"
@@ -78,7 +72,6 @@ def product_term(unit: Dot, product: str) -> Iterator[str]:
 
 
 def code_term(fmt: FixedFormat, name: str, code: str) -> Iterator[str]:
-    """Yield Verilog wires that decode a code into sign, significand and bit position of a term."""
     p, f, top = fmt.precision, fmt.fraction_bits, fmt.bits - 2
     yield f"  wire {name}_zero = {code}[{top}:0] == 0; wire {name}_negative = {code}[{top + 1}] && !{name}_zero;"
     yield f"  wire [{p - 1}:0] {name}_bits = {name}_zero ? 0 : {{1'b1, {code}[{f - 1}:0]}};"
@@ -95,8 +88,8 @@ def is_nan(fmt: FixedFormat, code: str) -> str:
 def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[str]:
     """Yield Verilog for the exact sum of two terms with significands of `bits` bits.
 
-    `bits` must be at least the precision of the result format. If one term is far below the other, the Verilog moves
-    the lower term up, but keeps it below all bits that affect rounding, so the rounding does not change.
+    `bits` must be at least the precision of the result format. A term far below the other is moved up, but stays below
+    all bits that affect rounding.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1
@@ -121,8 +114,7 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
 def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negative: str) -> Iterator[str]:
     """Yield Verilog that rounds a number to nearest, ties away.
 
-    The expression `significand` and the wire `exponent` hold the number. The Verilog drives the wires `ended` (the code
-    without its sign), `value` (the code) and `raised` (the flags). If the wire `nan` is 1, the result is NaN.
+    The Verilog drives the wires `ended` (the code without its sign), `value` (the code) and `raised` (the flags).
     """
     f = fmt.fraction_bits
     yield f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, {significand}}}) - {1 << f}"

@@ -1,8 +1,7 @@
 """Lemmas that specify the exact sum of two products and an addend.
 
-`fp9_rtl.sums.pair` generates the circuit. The products and the addend are aligned to the largest exponent. The bits of
-a term below the addition window become one sticky bit. Lemmas about integers, without the circuit, show that the sum in
-the addition window rounds like the exact sum.
+`fp9_rtl.sums.pair` generates the circuit. Lemmas about integers, without the circuit, show that the sum in the addition
+window rounds like the exact sum.
 """
 
 from __future__ import annotations
@@ -34,15 +33,11 @@ ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit.
-
-    The unit must be an exact combinational sum of two products, with formats without subnormal numbers.
-    """
+    """Return whether the lemmas can prove the result values of a unit."""
     return not unit.stages and unit.engine.chunk.length is None and is_pair(unit) and is_normal(unit)
 
 
 def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
-    """Return the lemmas in order of dependence."""
     return (*normal_products(unit), _aligned(unit), _added(unit), _normalised(unit), _rounded(unit), *_exact(unit))
 
 
@@ -56,8 +51,7 @@ def _is_nan(unit: Dot) -> str:
 def _terms(unit: Dot) -> Iterator[str]:
     """Yield Verilog that orders the two products and the addend by exponent.
 
-    `first` has the largest exponent, `low` is the smaller product, and `second` is the remaining term. A zero has the
-    exponent 0, which is below the exponent of every nonzero product.
+    `first` has the largest exponent, `low` is the smaller product, and `second` is the remaining term.
     """
     fmt = unit.engine.result.format
     for name in products_of(unit).names:
@@ -76,7 +70,6 @@ def _terms(unit: Dot) -> Iterator[str]:
 
 
 def _cut(unit: Dot) -> Iterator[str]:
-    """Yield Verilog that truncates the terms `second` and `low` to the addition window, each with a sticky bit."""
     window, p = window_bits(unit.engine.result.format), unit.engine.result.format.precision
     for name in ("second", "low"):
         yield f"  wire {EXPONENT} {name}_distance = first_place - {name}_place;"

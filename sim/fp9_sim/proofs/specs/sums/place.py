@@ -17,8 +17,8 @@ from fp9_sim.proofs.specs.sums.round import EXPONENT
 class Places:
     """The products of a unit, each shifted to its position in a fixed-point word of `bits` bits.
 
-    The last bit of a fixed-point word is worth one ulp of the smallest product. A word is inverted if the product's
-    sign differs from the Verilog expression `sign`. `zeros` says whether the circuit has nets that mark zero products.
+    The last bit of a word is worth one ulp of the smallest product. A word is inverted if the product's sign differs
+    from the Verilog expression `sign`. `zeros` says whether the circuit has nets that mark zero products.
     """
 
     unit: Dot
@@ -28,7 +28,6 @@ class Places:
 
     @property
     def longest(self) -> int:
-        """Return the number of bits that hold the magnitude of any product after the shift."""
         products = product_range(self.unit.a, self.unit.b)
         return floor_log2(products.largest) - products.ulp + 1
 
@@ -40,16 +39,13 @@ class Places:
         return f"(multiply.{product}_sign ^ {self.sign})"
 
     def row(self, product: str) -> str:
-        """Return a Verilog expression for the fixed-point word of a product before any inversion."""
         return f"(place.{product}_placed ^ {{{self.bits}{{{self.negative(product)}}}}})"
 
     def fact(self, product: str) -> str:
-        """Return a Verilog condition: only the low `longest` bits of a product's fixed-point word can be 1."""
         net = f"multiply.{product}"
         return f"{net}_inf || {net}_nan || {self.row(product)} >> {self.longest} == 0"
 
     def lemmas(self) -> Iterator[ConeLemma]:
-        """Yield two lemmas for each product: one about its value, and one about its bit position."""
         of = self.products
         for lemma, product in zip(of.lemmas(), of.names, strict=True):
             yield cone(lemma, gives=(*lemma.gives, *self._facts(product)))
@@ -61,7 +57,6 @@ class Places:
         return product_bias(self.unit) + product_range(self.unit.a, self.unit.b).ulp + self.products.bits - 1
 
     def _facts(self, product: str) -> tuple[str, str]:
-        """Return two Verilog conditions: a product fits into the low `longest` bits of its word, and loses no 1 bit."""
         net, of = f"multiply.{product}", self.products
         number = of.number(f"{net}_exponent")
         special = f"{of.zero(product)} || {net}_inf || {net}_nan"

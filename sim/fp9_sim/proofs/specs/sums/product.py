@@ -1,7 +1,7 @@
 """Lemmas that specify exact products, with tables of the fields of each operand code.
 
-The fields of an operand are sign, exponent, significand and class. A significand is an integer whose leading bit may be
-0. The exponent of a subnormal operand is the lowest exponent of the operand's format.
+A significand is an integer whose leading bit may be 0. The exponent of a subnormal operand is the lowest exponent of
+the operand's format.
 """
 
 from __future__ import annotations
@@ -38,7 +38,6 @@ class Products:
 
     @property
     def bits(self) -> int:
-        """Return the number of bits in a product's significand."""
         return significand_bits(self.unit.a) + significand_bits(self.unit.b)
 
     @property
@@ -49,22 +48,18 @@ class Products:
         return range(sum(map(min, sides)) + first, sum(map(max, sides)) + first + 1)
 
     def number(self, net: str) -> str:
-        """Return a Verilog expression for the number in an exponent net."""
         return f"$signed({net})" if self.exponents.start < 1 else f"$signed({{1'b0, {net}}})"
 
     def zero(self, product: str) -> str:
-        """Return a Verilog condition: the value of a product is 0."""
         return f"multiply.{product}_zero" if self.zeros else f"multiply.{product}_significand == 0"
 
     def facts(self, product: str) -> tuple[str, str]:
-        """Return two Verilog conditions: zero products have significand 0, and product exponents are in range."""
         net, zero = f"multiply.{product}", self.zero(product)
         number, special = self.number(f"{net}_exponent"), f"{zero} || {net}_inf || {net}_nan"
         within = f"{number} >= {self.exponents.start} && {number} <= {self.exponents[-1]}"
         return f"!({zero}) || {net}_significand == 0", f"{special} || {within}"
 
     def significand(self, product: str) -> str:
-        """Return a Verilog expression for the significand of a product, extended to `bits` bits."""
         net = f"multiply.{product}_significand"
         return f"({{{self.bits}'d0, {net}}} << ({self.bits} - $bits({net})))"
 
@@ -115,7 +110,6 @@ def _exponent(fmt: Format, magnitude: Fraction) -> int:
 
 @functools.lru_cache(maxsize=64)
 def _operand(name: str, select: str, formats: tuple[Format, ...]) -> tuple[str, ...]:
-    """Return Verilog that looks up the fields of an operand code in a table."""
     bits = significand_bits(formats)
     index = f"({select} >= {len(formats) - 1} ? {len(formats) - 1} : {select})" if len(formats) > 1 else "0"
     kinds = ", ".join(f"{name}_{kind}" for kind in ("zero", "inf", "nan"))

@@ -7,7 +7,6 @@ from fp9.formats.policy import CastPolicy
 from fp9.formats.rounding import Rounding
 
 EXPONENT = "signed [15:0]"
-"""Verilog type of exponents and bit positions."""
 
 ROUNDS_UP = {
     Rounding.RNE: "guard && (rest || kept[0])",
@@ -26,8 +25,8 @@ Sources: IEEE 754-2019, 4.3; for rounding to odd, Boldo and Melquiond 2008.
 def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: str) -> tuple[str, ...]:
     """Return Verilog for the wires `finite` (the code of a finite sum), `inexact`, `tiny` and `over`.
 
-    The exact sum is the integer `magnitude` of `width` bits, times 2^`place`. The wire `tiny` is 1 if the sum, rounded
-    with unbounded exponent, is below the normal range. The result format must have subnormal numbers.
+    The exact sum is the integer `magnitude` times 2^`place`. The wire `tiny` is 1 if the sum, rounded with unbounded
+    exponent, is below the normal range. The result format must have subnormal numbers.
     """
     fmt, policy = engine.result.format, CastPolicy(engine.result.rounding, engine.result.overflow)
     f, up = fmt.fraction_bits, ROUNDS_UP[engine.result.rounding]

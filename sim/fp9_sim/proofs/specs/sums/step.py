@@ -20,10 +20,7 @@ def step_verilog(unit: Dot) -> str:
 
 
 def step_cases(unit: Dot) -> tuple[Case, ...]:
-    """Return the proof case that compares a unit with the combinational unit for one step.
-
-    In the control, which the solver must refute, HOLD clears the accumulator or one bit of the addend is wrong.
-    """
+    """Return the proof case that compares a unit with the combinational unit for one step."""
     return (Case("every operation", {}, _same(unit, broken=False), _same(unit, broken=True)),)
 
 

@@ -1,10 +1,9 @@
-"""Specification of a multiply-add: one exact product, a wide integer sum, one rounding.
+"""Specification of a multiply-add in FP32: one exact product, a wide integer sum, one rounding.
 
 If product and addend are far apart, the smaller of the two only affects the sticky bit, so the distance is limited.
 Zeros, infinities and NaN have a separate proof case, which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
 
-The result is FP32, rounded to nearest even. A sum of an 8-bit product and an FP32 addend does not overflow. Sums below
-the normal range of FP32 are exact.
+A sum of an 8-bit product and an FP32 addend does not overflow. Sums below the normal range of FP32 are exact.
 """
 
 from __future__ import annotations
@@ -21,7 +20,6 @@ from fp9_sim.proofs.specs.casts.decoder import decoded
 from fp9_sim.proofs.specs.sums.round import ROUNDS_UP
 
 NARROW_EXPONENT = "signed [11:0]"
-"""Verilog type of the exponents of 8-bit operands, their products and an FP32 addend."""
 PRODUCT_BITS = 8
 
 
@@ -62,10 +60,7 @@ def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
 
 
 def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: bool) -> str:
-    """Return the specification of a multiply-add for zeros, infinities and NaN.
-
-    If `broken` is true, the specification wrongly makes a sum of two zeros negative if either zero is negative.
-    """
+    """Return the specification of a multiply-add for zeros, infinities and NaN."""
     p, bits = result.fraction_bits, result.bits
     e = NARROW_EXPONENT
     nan, infinity = result.nan_code(False), result.inf_code(False)
@@ -91,10 +86,7 @@ def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: boo
 
 
 def _specification(a: Format, b: Format, result: FixedFormat, condition: str, broken: bool) -> str:
-    """Return the specification of a multiply-add for finite nonzero operands: add exactly, then round.
-
-    If `broken` is true, the specification wrongly rounds ties away from zero.
-    """
+    """Return the specification of a multiply-add for finite nonzero operands: add exactly, then round."""
     p, bits = result.fraction_bits, result.bits
     below, above = 2 * p + 4, PRODUCT_BITS + 4
     width = p + 1 + PRODUCT_BITS + below + above + 2
@@ -134,7 +126,6 @@ def _specification(a: Format, b: Format, result: FixedFormat, condition: str, br
 
 @functools.lru_cache(maxsize=64)
 def operand_by_table(name: str, fmt: Format) -> tuple[str, ...]:
-    """Return Verilog that looks up the fields of an operand code in a table."""
     if significand_bits((fmt,)) > OPERAND_SIGNIFICAND_BITS:
         raise ValueError(f"no proof is available for sums of {fmt.name} products; run fp9 sweep")
     rows = [decoded(fmt, code, OPERAND_SIGNIFICAND_BITS) for code in range(1 << fmt.bits)]

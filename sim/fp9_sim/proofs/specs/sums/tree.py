@@ -3,9 +3,6 @@
 A negative term is stored as its ones' complement, so each stored term equals the signed term modulo 2^width - 1. One
 lemma proves that a carry-save adder preserves the sum of any three numbers modulo 2^width - 1. That the tree therefore
 preserves the sum of all terms is a mathematical argument, which no solver checks.
-
-Another lemma proves magnitude and sign of the final addition, if the sum is below half the modulus. The last lemma
-compares the circuit's adders with the same adders in the specification, one by one.
 """
 
 from __future__ import annotations
@@ -20,8 +17,7 @@ _CARRIES = "x & y | z & (x | y)"
 def tree_lemmas(steps: tuple[str, ...], terms: Mapping[str, str], bits: int, inf: str, minus: str) -> Iterator[Lemma]:
     """Yield lemmas that specify the sum of all terms: the net `add.sum` of `bits` bits, and the sign `add.sign`.
 
-    `terms` maps the net of each term to the net of its sign. If the condition `inf` holds, the sign of the sum is
-    `minus`.
+    `terms` maps the net of each term to the net of its sign.
     """
     width = bits + 1
     found = f"whole[{width - 1}:0] + whole[{width}]"

@@ -1,8 +1,6 @@
 """Lemmas that specify dot products with an addition window of limited width.
 
-Tables of exact operand values specify the products. The addition window starts at the largest exponent of all nonzero
-terms, as the accumulator model states. The truncated terms are integers, which are added exactly. The sum is rounded
-once.
+The addition window starts at the largest exponent of all nonzero terms. Each term is truncated to the window.
 """
 
 from __future__ import annotations
@@ -28,18 +26,13 @@ PROVES = (
 _ALIGN, _ADD, _ROUND = ("align",), ("add",), ("normalise", "round")
 _NONE = -(1 << 14)
 _LOWEST_ADDEND = 2
-"""Biased exponent of an addend in the lowest binade, plus one."""
 _MOST_BY_DIAGRAMS = 9
 """Largest number of terms for which a decision diagram of the sum takes less than two minutes."""
 _NO_NUMBER = "!align.invalid || align.nan"
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit.
-
-    The addition window must contain all terms and all bits on which rounding depends, and truncate toward zero. No
-    pipeline register may lie inside a computation step.
-    """
+    """Return whether the lemmas can prove the result values of a unit."""
     engine = unit.engine
     plain = (
         engine.window.width is not None
@@ -64,7 +57,6 @@ def is_offered(unit: Dot) -> bool:
 
 
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:
-    """Return the lemmas in the order of the circuit's computation steps."""
     return (*entering(unit), *_products(unit).lemmas(), *_aligned(unit), *_added(unit), _rounded(unit))
 
 
@@ -159,7 +151,6 @@ def _of_term(unit: Dot, term: str) -> str:
 
 
 def _of_sum(unit: Dot) -> str:
-    """Return a Verilog condition: if the addition window lies above all products, the sum fits the addend's bits."""
     return f"{_SPECIAL} || {_is_below(unit)} || add.sum >> {_window_bits(unit) - 1} == 0"
 
 
@@ -204,7 +195,6 @@ def _zero(unit: Dot) -> int:
 
 
 def _cut(unit: Dot, term: str, name: str) -> Iterator[str]:
-    """Yield Verilog that truncates a term to the addition window. The wire `lost` marks lost bits."""
     bits = _window_bits(unit)
     # A product has one bit above the weight of its exponent. The addend has no such bit.
     value = f"{{1'b0, {term}_value}}" if term == "addend" else f"{term}_value"
