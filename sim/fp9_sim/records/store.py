@@ -13,23 +13,19 @@ from jsonschema import Draft202012Validator
 from fp9.system.files import write_whole
 
 HOME = Path("records")
-"""Path of the records' folder in the repository."""
 ELSEWHERE = Path("build/records")
-"""Path of the records' folder outside the repository."""
 PLACE = f"{HOME}, where the current folder has it, else {ELSEWHERE}"
 
 SWEEP, PROOF, AREA, ENERGY, STUDY = "sweep", "proof", "area", "energy", "study"
 RECIPES = "recipes"
 """Subfolder of the training runs and experiments that `fp9 recipes` measures."""
 MUTATION = {kind: f"mutation/{kind}" for kind in ("netlist", "held-out", "mapped")}
-"""Names of the mutation testing claims, by kind of mutants."""
 OF_FUNCTION = (SWEEP, PROOF)
 """Claims about the function of a circuit. All other claims are about its form."""
 
 NO_RECORD, EARLIER_CIRCUIT, EARLIER_SUITE = "no record", "earlier circuit", "earlier suite"
 
 Fields = dict[str, Any]
-"""The fields of a record."""
 
 _COMMON = ("unit", "spec", "circuit_sha256", "seconds", "provenance")
 
