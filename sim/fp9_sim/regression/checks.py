@@ -16,8 +16,6 @@ from fp9_sim.regression.run import Regression
 
 
 class State(StrEnum):
-    """The result of a check."""
-
     PASSED = "passed"
     FAILED = "failed"
     NOT_RUN = "not run"
@@ -51,7 +49,6 @@ _PROTOCOL: tuple[tuple[str, Callable[[Plan], bool]], ...] = (
     ("resets of one clock", lambda plan: plan.reset_clocks == 1),
     ("resets of two to four clocks", lambda plan: plan.reset_clocks > 1),
 )
-"""Handshake properties, each with a function that selects the passes that exercise the property."""
 
 
 def checks_of(unit: Unit, run: Regression) -> list[Check]:

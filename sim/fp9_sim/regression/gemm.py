@@ -96,8 +96,8 @@ def check_tile(
 ) -> TileCheck:
     """Simulate random matrix products on a tile and compare every row with the golden model.
 
-    Raises ValueError for fewer than one product and for an unknown simulator. Raises MissingTool if the simulator is
-    not installed. Raises SimulatorError if the simulator rejects the tile or gives no result.
+    Raises MissingTool if the simulator is not installed, and SimulatorError if the simulator rejects the tile or gives
+    no result.
     """
     if products < 1:
         raise ValueError(f"{products} products given; a run that checks nothing would prove nothing")

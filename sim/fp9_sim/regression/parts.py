@@ -10,10 +10,9 @@ NEIGHBOURS = 8
 
 
 def neighbourhood(vectors: VectorSet, index: int, count: int | None = None) -> VectorSet:
-    """Return operation `index` of a vector set with eight operations before and after it.
+    """Return operation `index` of a vector set with its neighbours, or `count` operations from `index` on.
 
-    With `count`, return `count` operations from `index` on. Preceding operations that the results depend on are
-    included. Blocks are never divided. Raises ValueError if `index` is beyond the last operation.
+    Preceding operations that the results depend on are included. Blocks are never divided.
     """
     unit, size = vectors.unit, len(vectors)
     if index >= size:

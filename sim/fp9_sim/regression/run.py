@@ -107,9 +107,10 @@ def regress(
 
     `vectors` is a vector set or the path of a vector file. `seed` selects the random stalls and resets of a unit with
     stages. With `stalls=False`, the unit runs at full rate. `waves` is the path of a waveform file, which ends in .vcd
-    or .fst. `verilog` replaces the generated Verilog by a module with the same name and ports. `latency` is the latency
-    of `verilog` in clock cycles, by default the number of the unit's stages. If `elastic` is true, the module may take
-    any number of clock cycles for an operation. `coverage` is the path of an XML file for functional coverage.
+    or .fst. Builds in the folder `build_dir` are reused. `verilog` replaces the generated Verilog by a module with the
+    same name and ports. `latency` is the latency of `verilog` in clock cycles, by default the number of the unit's
+    stages. If `elastic` is true, the module may take any number of clock cycles for an operation. `coverage` is the
+    path of an XML file for functional coverage.
 
     Raises ValueError if there are no vectors, if the vectors belong to another unit, or for an unknown simulator or
     waveform format. Raises MissingTool if the simulator is not installed. Raises SimulatorError if the simulator
@@ -148,7 +149,7 @@ def regress(
 
 
 def waves_kind(waves: Path | str | None) -> str | None:
-    """Return the waveform format that the suffix of a file name selects, or None without a file.
+    """Return the waveform format of a file name, or None without a file.
 
     Raises ValueError for another suffix than .vcd and .fst.
     """
@@ -208,10 +209,7 @@ def _run(
 
 
 def _outcome(built: Build, order: Order, folder: Path, status: int) -> Outcome:
-    """Return the outcome that the test bench wrote to `folder`.
-
-    Raises SimulatorError if the outcome is missing or contradicts cocotb's result file.
-    """
+    """Return the outcome that the test bench wrote to `folder`."""
     where = f"the log is {folder / 'run.log'}"
     try:
         outcome = Outcome.read(folder)
