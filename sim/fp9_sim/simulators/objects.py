@@ -26,10 +26,7 @@ _AHEAD = 3600.0
 
 
 def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
-    """Return the cache folder `name` for the given options. Call `make` to fill a new folder.
-
-    Raises OSError if the cache cannot be written.
-    """
+    """Return the cache folder `name` for the given options. Call `make` to fill a new folder."""
     final = _place(name, options)
     if not final.is_dir():
         with _alone(final):
@@ -41,10 +38,7 @@ def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
 
 @contextlib.contextmanager
 def library(options: list[str], working: Path) -> Iterator[None]:
-    """Copy cached object files into the build folder `working`, and cache new object files after the build.
-
-    The object files depend on `options`: Verilator's version and the compiler options.
-    """
+    """Copy cached object files into the build folder `working`, and cache new object files after the build."""
     final = _place("verilator-library", options)
     with contextlib.ExitStack() as until_made:
         if not final.is_dir():
