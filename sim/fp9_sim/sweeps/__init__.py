@@ -1,7 +1,4 @@
-"""Compare a unit's Verilog with the golden model, for every input or a stratified sample.
-
-A sweep is such a comparison, divided into shards.
-"""
+"""Compare a unit's Verilog with the golden model, for every input or a stratified sample."""
 
 from fp9_sim.sweeps import executors
 from fp9_sim.sweeps.plan import Plan, parse_range

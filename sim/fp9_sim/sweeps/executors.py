@@ -16,7 +16,6 @@ from typing import Any, TypeVar
 from fp9.system.missing import install_hint
 
 AHEAD = 64
-"""Default number of tasks that wait in addition to the running tasks."""
 
 CONNECT_SECONDS = 20.0
 
@@ -30,9 +29,8 @@ def run(
 ) -> Iterator[R]:
     """Call a function with each task in parallel, and yield the results in the order of completion.
 
-    `scheduler` is the address of a Dask scheduler whose workers have fp9 installed. Without it, the tasks run in
-    `workers` local processes. At most `ahead` tasks wait in the queue. Raises ValueError if the scheduler does not
-    answer or a worker process is killed.
+    The tasks run on the Dask scheduler at the address `scheduler`, or in `workers` local processes. At most `ahead`
+    tasks wait in the queue. Raises ValueError if the scheduler does not answer or a worker process is killed.
     """
     if scheduler:
         return on_dask(function, tasks, scheduler, ahead)

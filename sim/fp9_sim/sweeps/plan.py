@@ -22,22 +22,19 @@ EXHAUSTIVE_LIMIT = 1 << 38
 """Largest number of operations that a sweep enumerates. Such a sweep takes some hours on one machine."""
 
 SHARD = 1 << 24
-"""Number of operations in an enumerated shard. A shard takes some seconds."""
 
 DRAWN_SHARD = 1 << 20
 """Largest number of operations in a stratified shard, which is held in memory."""
 
 BLOCK = 1 << 18
-"""Number of enumerated operations that are evaluated together and fit into the processor's caches."""
+"""Number of operations that are evaluated together, because they fit into the processor's caches."""
 
 STREAMS = 1024
-"""Number of sequences of operations that a pipelined unit runs in parallel."""
 
 _STREAMED = 1 << 24
-"""Smallest number of operations for which parallel sequences save more time than their set-up takes."""
+"""Smallest number of operations for which parallel sequences are worth their set-up time."""
 
 STRATIFIED_COUNT = 1 << 26
-"""Default number of operations in a stratified sweep."""
 
 
 @dataclass(frozen=True)
@@ -80,7 +77,6 @@ class Plan:
 
     @property
     def operations(self) -> int:
-        """Return the approximate number of operations in all shards."""
         return self.space if self.exhaustive else self.count
 
     @property
@@ -107,7 +103,6 @@ class Plan:
         yield {port.name: columns[port.name].astype(port_dtype(port)) for port in self.unit.inputs}
 
     def _enumerated(self, first: int, stop: int) -> Columns:
-        """Return the operations `first` to `stop` - 1 of an exhaustive sweep."""
         columns: Columns = {}
         period = 1
         for port, values in reversed(self.axes):

@@ -12,7 +12,6 @@ from fp9_sim.bench.scoreboard import Answers, mismatches
 from fp9_sim.sweeps.plan import Plan
 
 KEPT = 3
-"""Largest number of failing operations that are stored for a shard."""
 
 
 @dataclass(frozen=True)

@@ -20,10 +20,7 @@ _PROVENANCE = ("date", "command", "revision", "fp9", "yosys", "python", "verilat
 
 
 def add(folder: Path, unit: str, run: Run) -> Path:
-    """Add a sweep run to a unit's record, and return the record's path.
-
-    The new run replaces an earlier run with the same identifier.
-    """
+    """Add a sweep run to a unit's record, in place of an earlier run with the same identifier."""
     with _locked(folder / SWEEP):
         kept = read(folder, SWEEP, unit)
         others = [one for one in kept["runs"] if one["run"] != run["run"]] if kept else []
@@ -31,7 +28,7 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 
 
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
-    """Return the record of a unit's sweep runs. Circuit and provenance are copied from the last run."""
+    """Return the record of a unit's sweep runs. The last run gives its circuit and provenance."""
     last = runs[-1]
     return {
         "unit": unit,
@@ -57,12 +54,11 @@ class Swept:
 
     @property
     def enumerated(self) -> int:
-        """Return the number of different inputs that the unit's recorded exhaustive runs simulated."""
+        """Return the number of different inputs that the recorded exhaustive runs simulated."""
         return sum(_union([run for run in self.runs if run["kind"] == "exhaustive"], self.plan))
 
     @property
     def sampled(self) -> int:
-        """Return the number of operations in the longest stratified run."""
         return max((run["count"] for run in self.runs if run["kind"] == "stratified"), default=0)
 
     @property
@@ -85,7 +81,6 @@ def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
 
 
 def _union(runs: list[Run], plan: Plan) -> list[int]:
-    """Return the number of enumerated inputs that each run adds to earlier runs."""
     spans = sorted((run["first"] * run["shard_size"], run["stop"] * run["shard_size"]) for run in runs)
     lengths, reached = [], 0
     for start, stop in spans:

@@ -29,8 +29,8 @@ Progress = Callable[[str, int, int], None]
 class Sweep:
     """The result of a sweep. `record` is the run that was added to the record file `path`.
 
-    `simplest` is a simplified sequence of operations from reset whose last operation fails, or empty. `rate` is the
-    number of operations per second.
+    `simplest` is a sequence of operations from reset whose last operation fails, or empty. `rate` is in operations per
+    second.
     """
 
     unit: Unit
