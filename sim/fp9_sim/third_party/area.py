@@ -1,7 +1,7 @@
 """Measure area and delay of third-party RTL and of fp9's unit with the same synthesis flow.
 
-For the measurement, fp9's unit gets the same ports as the DUT. Other inputs are tied to constants, and other outputs
-are unconnected, so that synthesis removes the logic behind them.
+For the measurement, fp9's unit gets the ports of the DUT. Its other inputs are constants, and its other outputs are
+unconnected, so that synthesis removes their logic.
 """
 
 from __future__ import annotations
@@ -22,7 +22,6 @@ from fp9_sim.third_party.mapping import Design
 from fp9_sim.third_party.wrapper import wrapped
 
 RECORD = "areas.json"
-"""File name of the area record, which lies in the folder of the mappings."""
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> 
 
     Raises ValueError if the mapping has a [result] table, because no fp9 unit rounds a sum to a narrower format. Raises
     ValueError for a clocked DUT without `out_ready`, because the wrapper's result queue would add to the area. Raises
-    ValueError for source files that Yosys cannot read, and MissingTool if Yosys or a library is missing.
+    MissingTool if Yosys or a library is missing.
     """
     if design.operands is not design.spec:
         raise ValueError(f"{design.path}: an area comparison needs the unit itself; leave out [result]")
@@ -97,7 +96,6 @@ def _plain(text: str, top: str) -> str:
 
 
 def _held(design: Design) -> str:
-    """Return Verilog of fp9's unit with the same ports as the wrapper of the DUT."""
     spec = design.spec
     given = (*spec.control_ports, *spec.inputs, *spec.outputs)
     outputs = {port.name for port in (*spec.outputs, *spec.control_outputs)}
@@ -122,7 +120,7 @@ def _pin(design: Design, name: str, width: int) -> str:
 
 
 def keep(found: Sequence[Area], record: Path) -> None:
-    """Add measured areas to a record file. Raises OSError if the file cannot be written.
+    """Add measured areas to a record file.
 
     If the Verilog of a DUT or of fp9's unit has changed, all older areas of the DUT are removed.
     """

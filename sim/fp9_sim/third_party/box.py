@@ -23,8 +23,7 @@ def box(path: Path) -> Box:
 
     All scale operands are 1. Operands use the first format of their port, unless the mapping's [held] table selects
     another. A multiply-accumulate unit receives only LOAD operations, so that no sum depends on an earlier operation.
-    Raises ValueError for an invalid mapping, for a unit that computes no sum of products, and for a DUT without a
-    result. Raises MissingTool if Verilator is missing, and SimulatorError if Verilator rejects the source files.
+    Raises ValueError for a unit that computes no sum of products, and for a DUT without a result.
     """
     design = load(path)
     spec = sum_of(design.spec)

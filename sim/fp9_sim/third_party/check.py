@@ -39,9 +39,9 @@ NOTHING = Explained((), 0, 0)
 class Verdict:
     """Result of a check of third-party RTL: the number of operations, the mismatches, and their explanations.
 
-    `mismatches` holds the first unexplained mismatches, or the first mismatches if all are explained. `latency` is the
-    number of clock cycles from operands to result, or None if only the handshake tells when a result comes. `protocol`
-    is the result of a second simulation with stalls and resets, or None.
+    `mismatches` holds the first mismatches, if possible unexplained ones. `latency` is the number of clock cycles from
+    operands to result, or None if only the handshake tells when a result comes. `protocol` is the result of a second
+    simulation with stalls and resets, or None.
     """
 
     top: str
@@ -110,7 +110,6 @@ def check_rtl(
 def _differences(
     design: Design, made: VectorSet, answers: Answers, *, sound: bool
 ) -> tuple[list[Mismatch], int, Explained]:
-    """Return the first mismatches, the number of mismatches, and their explanation."""
     accepted = _accepted(design, made, answers)
     first, total = mismatches(made, accepted, SHOWN)
     if not total or not sound:
@@ -175,15 +174,12 @@ def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
 
 
 _FEW = 1 << 8
-"""Number of 8-bit codes. Up to this number, every simulator runs all operations of a unit without state."""
+"""Number of operations up to which every simulator runs all operations of a unit without state."""
 _PROBED = 2_000
 
 
 def _found_latency(design: Design, made: VectorSet) -> int:
-    """Return the latency in clock cycles at which most results of the DUT are right.
-
-    Raises ValueError if too few results are right, or if results appear in the same clock cycle as their operands.
-    """
+    """Return the latency in clock cycles at which most results of the DUT are right."""
     rng = np.random.default_rng(0)
     chosen = rng.choice(len(made), min(_PROBED, len(made)), replace=False)
     inputs = {name: column[chosen] for name, column in made.inputs.items()}

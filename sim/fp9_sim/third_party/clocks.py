@@ -7,17 +7,15 @@ from pathlib import Path
 from typing import Any
 
 MOST_CLOCKS = 64
-"""Largest latency in clock cycles that can be checked."""
 
 HELD = ("start", "done")
-"""Handshake keys of a unit that runs one operation at a time. The operands are held from `start` to `done`."""
+"""Handshake keys of a unit that runs one operation at a time, with stable operands from `start` to `done`."""
 
 
 def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
     """Return the latency of the DUT in clock cycles, or None if the latency is unknown.
 
-    Return 0 for a DUT without clock, and `MOST_CLOCKS` if only a handshake output marks the results. Raises ValueError
-    if the latency is out of range or contradicts another clock setting.
+    Return 0 for a DUT without clock, and `MOST_CLOCKS` if only a handshake output marks the results.
     """
     latency = said.get("latency")
     handshake = said.get("handshake", {})
@@ -35,7 +33,7 @@ def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
 
 
 def check_handshake(path: Path, handshake: Mapping[str, Any], latency: int | None, enabled: bool) -> None:
-    """Raise ValueError if a mapping's handshake keys contradict each other, or contradict `latency` or `enable`."""
+    """Raise ValueError if a mapping's handshake keys contradict each other, the latency or the enable."""
     if handshake and latency == 0:
         raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
     if held := [name for name in HELD if name in handshake]:

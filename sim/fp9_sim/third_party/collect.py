@@ -32,7 +32,7 @@ def collect(given: Sequence[Path | str]) -> Collected:
     """Return the source files that the given paths name, as absolute paths.
 
     A folder stands for all source files in the folder and its subfolders. Packages are placed before the files that use
-    them. Raises ValueError for a missing file, a folder without sources, or an invalid entry in a file list.
+    them.
     """
     found = Collected()
     for one in given:

@@ -36,7 +36,6 @@ _HANDSHAKE = {
     "start": ("INPUT", re.compile(r"(?:i_)?(?:start|go)(?:_i)?", re.IGNORECASE)),
     "done": ("OUTPUT", re.compile(r"(?:o_)?done(?:_o)?", re.IGNORECASE)),
 }
-"""Direction and usual port names of each handshake signal, by key of the mapping."""
 
 
 def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = Given()) -> str:
@@ -44,9 +43,9 @@ def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = 
 
     A source is a Verilog or VHDL file, a folder, a file list (.f) or a FuseSoC core. Without `top`, the draft takes the
     only Verilog module that no other module instantiates, or the last VHDL entity. Clock, reset and handshake ports are
-    recognised by their names. All other inputs are listed in comments. File paths are absolute, so the user can save
-    the mapping in any folder. Raises ValueError if there is no top module or more than one candidate. Raises
-    SimulatorError if Verilator rejects the source files.
+    recognised by their names. File paths are absolute, so the user can save the mapping in any folder. Raises
+    ValueError if there is no top module or more than one candidate. Raises SimulatorError if Verilator rejects the
+    source files.
     """
     found = collect(sources)
     found.include += [folder.resolve() for folder in given.include]

@@ -10,31 +10,27 @@ from typing import Any
 _IDENTIFIER = re.compile(r"[A-Za-z_][A-Za-z0-9_$]*")
 
 Value = int | str
-"""Value of a constant or parameter: a number, or Verilog text."""
 
 
 def parameter_text(parameters: Mapping[str, Value]) -> str:
-    """Return the Verilog parameter list of a module instance. Without parameters, the text is empty."""
+    """Return the Verilog parameter list of a module instance."""
     text = ", ".join(f".{name}({value})" for name, value in parameters.items())
     return f"#({text})" if text else ""
 
 
 def check_known(path: Path, field: str, given: Any, known: Any) -> None:
-    """Raise ValueError if `given` contains a name that is not in `known`."""
     unknown = [name for name in given if name not in known]
     if unknown:
         raise ValueError(f"{path}: {field} names {unknown[0]!r}; the unit has {', '.join(known)}")
 
 
 def identifier(path: Path, field: str, value: object) -> str:
-    """Return `value` if it is a plain Verilog name. Otherwise raise ValueError."""
     if not isinstance(value, str) or not _IDENTIFIER.fullmatch(value):
         raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name")
     return value
 
 
 def text(path: Path, field: str, value: object) -> str:
-    """Return `value` if it is a non-empty text, such as a port name. Otherwise raise ValueError."""
     if not isinstance(value, str) or not value:
         raise ValueError(f"{path}: {field} {value!r} given; give a Verilog name, or a part of a port")
     return value
@@ -73,7 +69,6 @@ def _value(path: Path, field: str, value: object) -> Value:
 
 
 def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str:
-    """Return `value` if it is one of the accepted words. Otherwise raise ValueError."""
     if value not in known:
         raise ValueError(f"{path}: {field} {value!r} given; give {' or '.join(known)}")
     return str(value)
@@ -82,7 +77,7 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """Return a port name from a table of the mapping, and whether the table's `word` is the second value in `known`.
+    """Return a port name from a table of the mapping, and whether the table's `word` has the second value in `known`.
 
     For example, the second value is True for a reset port whose key "active" is "low".
     """

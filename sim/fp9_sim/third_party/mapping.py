@@ -50,7 +50,6 @@ FIELDS: dict[str, Any] = {
     "handshake": dict,
     "share": bool,
 }
-"""Keys of a mapping file, and the Python types of their values."""
 
 _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not Flags.DIVIDE_BY_ZERO)
 
@@ -170,10 +169,7 @@ def load(path: Path | str) -> Design:
 
 
 def spec_of(path: Path) -> Unit:
-    """Return the unit specification in a mapping file, without reading the DUT's source files.
-
-    Raises ValueError and OSError as `load` does.
-    """
+    """Return the unit specification in a mapping file, without reading the DUT's source files."""
     return _spec(path, _read(path))
 
 

@@ -29,8 +29,6 @@ class Bits:
 
 @dataclass(frozen=True)
 class Packed:
-    """A packed array of elements."""
-
     left: int
     right: int
     element: Type
@@ -53,8 +51,6 @@ class Struct:
 
 @dataclass(frozen=True)
 class Unpacked:
-    """An unpacked array of elements."""
-
     left: int
     right: int
     element: Type
@@ -115,10 +111,7 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)(?::(\d+))?\]")
 
 
 def place(ports: Mapping[str, TheirPort], path: str, where: str) -> Place:
-    """Return the bits of a DUT port that a path such as `bus.op[1][7:0]` names.
-
-    Raises ValueError if the path names no bits of the DUT. The error message begins with `where`.
-    """
+    """Return the bits of a DUT port that a path such as `bus.op[1][7:0]` names."""
     found = _PATH.fullmatch(path)
     if found is None:
         raise ValueError(f"{where} = {path!r} given; give a port, with [i], [high:low] or .member for a part of it")
@@ -166,11 +159,7 @@ def _offset(left: int, right: int, index: int) -> int:
 
 
 def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, TheirPort]:
-    """Elaborate module `top` with Verilator and return its ports by name.
-
-    `parameters` is the Verilog parameter list of the instance. Raises SimulatorError if Verilator rejects the source,
-    and MissingTool if Verilator is not installed.
-    """
+    """Elaborate module `top` with Verilator and return its ports by name."""
     probe = f"\nmodule fp9_probe;\n  {top} {parameters} unit();\nendmodule\n"
     tree = _tree(f"{verilog}\n`line 1 {json.dumps(where)} 0{probe}", top, "--top-module", "fp9_probe")
     nodes = list(_nodes(tree))
@@ -187,8 +176,7 @@ def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, 
 def tops(verilog: str, where: str) -> list[str]:
     """Return the names of the modules that no other module instantiates.
 
-    Raises ValueError if the source instantiates a module that the source does not define. Raises SimulatorError if
-    Verilator rejects the source, and MissingTool if Verilator is not installed.
+    Raises ValueError if the source instantiates a module that the source does not define.
     """
     try:
         tree = _tree(verilog, where)
@@ -203,7 +191,7 @@ _MISSING = re.compile(r"MODMISSING.*module: '(\w+)'")
 
 
 def _tree(verilog: str, name: str, *words: str) -> Any:
-    """Return Verilator's syntax tree of a Verilog source. Raises SimulatorError if Verilator rejects the source."""
+    """Return Verilator's syntax tree of a Verilog source."""
     simulator = verilator()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "probe.sv"

@@ -1,7 +1,6 @@
 """Simulate a clocked third-party unit with stalls and resets.
 
-The unit must give the same results as at full rate. The simulator is Icarus, because Icarus simulates x values, or
-Verilator with random initial registers if Icarus rejects the design.
+The unit must give the same results as at full rate. Icarus is preferred, because it simulates x values.
 """
 
 from __future__ import annotations
@@ -22,10 +21,7 @@ from fp9_sim.simulators.style import any_style
 from fp9_sim.third_party.mapping import Design
 
 OPERATIONS = 1024
-"""Largest number of operations to simulate with stalls and resets.
-
-Handshake faults show within a few hundred operations.
-"""
+"""Largest number of operations with stalls and resets, which show handshake faults early."""
 
 
 @dataclass(frozen=True)
@@ -41,10 +37,7 @@ class Protocol:
 def protocol(
     design: Design, text: str, latency: int, made: VectorSet, answers: Answers, seed: int, build_dir: Path
 ) -> Protocol:
-    """Simulate some operations with stalls and resets, and compare the results with a simulation at full rate.
-
-    Raises SimulatorError if no simulator accepts the design or if the simulation ends without a result.
-    """
+    """Simulate some operations with stalls and resets, and compare the results with a simulation at full rate."""
     some = _some(made, answers)
     simulator = _simulator(design, text, build_dir)
     run = regress(

@@ -1,7 +1,4 @@
-"""Combine the user's source files into one Verilog text with line markers.
-
-Include files are inserted into the text. GHDL converts VHDL files to Verilog.
-"""
+"""Combine the user's source files into one Verilog text with line markers."""
 
 from __future__ import annotations
 
@@ -20,10 +17,10 @@ VHDL = (".vhd", ".vhdl")
 
 
 def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], defines: Mapping[str, object]) -> str:
-    """Return the text of all source files of a mapping.
+    """Return the text of all source files of a mapping. GHDL converts VHDL files to Verilog.
 
     File paths are relative to the folder of the mapping file `path`. A file name with * or ? stands for all matching
-    files, in alphabetical order. Raises ValueError for missing files, and MissingTool if a VHDL file needs GHDL.
+    files, in alphabetical order.
     """
     found = [file for name in files for file in _matching(path, name)]
     vhdl = [file for file in found if file.suffix.lower() in VHDL]

@@ -27,13 +27,10 @@ _WORDS = {
     "fpu": ("fpu",),
     "multi_fpu": ("fpu", "alu"),
 }
-"""Words in the name of a module, for each kind of unit."""
 
 
 @dataclass(frozen=True)
 class Signature:
-    """Widths of a unit's data ports in bits."""
-
     operands: tuple[int, ...]
     results: tuple[int, ...]
     selects: tuple[int, ...] = ()
@@ -41,10 +38,7 @@ class Signature:
 
 
 def suggest(module: str, ports: Iterable[TheirPort]) -> list[str]:
-    """Return the names of catalogue units whose operands and results fit a module's data ports, nearest first.
-
-    `ports` holds the ports without clock, reset and handshake.
-    """
+    """Return the names of catalogue units whose operands and results fit a module's data ports, nearest first."""
     ports = list(ports)
     inputs, outputs = (
         Counter(width for port in ports if port.direction == way for width in _widths(port))

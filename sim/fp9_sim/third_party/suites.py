@@ -20,8 +20,7 @@ def operations(design: Design, suite: str, count: int, seed: int, few: int) -> V
     """Return the test operations for a DUT, with the expected results.
 
     If the unit has no state and its inputs have at most `few` combinations, return all combinations. For any other
-    unit, return a suite of the specification and `count` random operations. Flags that the DUT lacks are expected to be
-    0.
+    unit, return a suite of the specification and `count` random operations.
     """
     free = _free(design)
     bits = sum(port.width for port in design.spec.inputs if port.name in free)

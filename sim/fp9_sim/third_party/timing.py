@@ -1,9 +1,8 @@
 """Add back-pressure to a third-party unit.
 
-A pipeline of fixed latency without an enable cannot stall, so the wrapper stores results in a queue, and accepts an
-operation only if the queue has space for its result. A DUT with an enable input is stopped while a result waits. A DUT
-with a ready input for results is connected directly. If the DUT runs one operation at a time, the wrapper holds the
-operands until the result comes.
+A pipeline of fixed latency without an enable cannot stall, so the wrapper stores results in a queue. A DUT with an
+enable input is stopped while a result waits. A DUT with a ready input for results is connected directly. If the DUT
+runs one operation at a time, the wrapper holds the operands until the result comes.
 """
 
 from __future__ import annotations
@@ -13,7 +12,6 @@ from fp9_sim.third_party.mapping import Design
 
 
 def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
-    """Return the Verilog lines of the wrapper's handshake logic."""
     named = design.handshake
     if design.holds_operands:
         return _one_at_a_time(design, kept)
