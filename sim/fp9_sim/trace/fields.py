@@ -52,8 +52,7 @@ def traced(
     """Trace the last operation of a sequence that follows a reset.
 
     `verilog` is another circuit of the same unit, to compare with the generated circuit. `waves` is a file for the
-    waveforms. Raises ValueError for a unit that computes blocks of several operations, and the same errors as
-    `signals`.
+    waveforms. Raises ValueError for a unit that computes blocks of several operations.
     """
     if unit.group > 1:
         raise ValueError(

@@ -31,8 +31,8 @@ class Signals:
 def signals(unit: Unit, verilog: str, operations: Sequence[Mapping[str, int]], waves: Path | None = None) -> Signals:
     """Run the operations on Icarus and return the signals of the last operation.
 
-    `waves` is a VCD file for the waveforms. Raises MissingTool if Icarus is not installed. Raises SimulatorError if
-    Icarus rejects the design or if no result comes.
+    Raises MissingTool if Icarus is not installed. Raises SimulatorError if Icarus rejects the design or if no result
+    comes.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-trace-") as name:
         folder = Path(name)

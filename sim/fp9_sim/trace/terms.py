@@ -18,10 +18,7 @@ Term = tuple[str, str]
 
 
 def exact_terms(unit: Unit, inputs: Columns, expected: Mapping[str, Any]) -> list[Term]:
-    """Return pairs of name and value for the exact terms of the last operation.
-
-    `expected` holds the golden results of all operations.
-    """
+    """Return pairs of name and value for the exact terms of the last operation."""
     codes = {port.name: int(inputs[port.name][-1]) for port in unit.inputs}
     terms = []
     for port in unit.inputs:
