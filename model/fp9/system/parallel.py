@@ -121,7 +121,7 @@ class Rates:
     The measured rates decide how many threads a call uses.
     """
 
-    # Fixed costs would distort shorter measurements.
+    # Fixed costs distort shorter measurements, which may only lower a rate.
     SMALLEST = 1 << 17
 
     def __init__(self) -> None:
@@ -137,14 +137,17 @@ class Rates:
 
         A faster call lowers the measured rate at once. Slower calls raise it slowly.
         """
+        # The first call may compile or load its kernel. Its rate splits later calls into short parts, which must be
+        # able to lower the rate.
 
         def timed(rows: slice) -> None:
             begun = time.thread_time()
             work(rows)
             products = (rows.stop - rows.start) * products_per_row
-            if products >= self.SMALLEST:
-                rate = (time.thread_time() - begun) / products
-                self._rates[kind] = min(rate, 1.2 * self._rates.get(kind, rate))
+            rate = (time.thread_time() - begun) / products
+            known = self._rates.get(kind, 0.0)
+            if products >= self.SMALLEST or rate < known:
+                self._rates[kind] = min(rate, 1.2 * known or rate)
 
         return timed
 

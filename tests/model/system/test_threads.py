@@ -70,6 +70,15 @@ def test_work_is_worth_a_thread_by_its_measured_rate() -> None:
     assert 100 < rates.worth("work", 100) < fast
 
 
+def test_a_slow_first_call_does_not_split_later_calls() -> None:
+    """The first call compiles its kernel. Its rate splits the second call into parts that are short, but fast."""
+    rates = parallel.Rates()
+    rates.measured("work", lambda rows: sum(range(10**6)) and None, parallel.Rates.SMALLEST)(slice(0, 1))
+    slow = rates.worth("work", 100)
+    rates.measured("work", lambda rows: None, parallel.Rates.SMALLEST // 8)(slice(0, 1))
+    assert rates.worth("work", 100) > 10 * slow
+
+
 def test_results_do_not_depend_on_threads() -> None:
     random = np.random.default_rng(1)
     a, b = random.integers(0, 256, (2, 200, 200), dtype=np.uint8)
