@@ -68,7 +68,7 @@ class ChunkSum(ElasticStage):
 
 
 class Total(ElasticStage):
-    """Register that adds the outputs of `ChunkSum` to the total, and outputs the total after every operation."""
+    """Register that adds the sums of complete chunks to the total, and outputs the total after every operation."""
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:
         self._steps = join_steps(unit.engine)
