@@ -43,7 +43,7 @@ class Mutant:
 
 @dataclass(frozen=True)
 class MutantSet:
-    """The mutants with the same level and seed, all in one netlist."""
+    """The mutants of one level and one random seed, all in one netlist."""
 
     mutants: tuple[Mutant, ...]
     netlist: GateNetlist

@@ -101,9 +101,9 @@ def score(
 ) -> MutationScore:
     """Return the mutation scores of a unit's suites, measured with `drawn` mutants for each seed.
 
-    The levels of the kind share the mutants of a seed equally. A mutant that occurs for several seeds counts once.
-    `timeout` is the time limit in seconds for the equivalence check of one mutant. A proof by case split may take up to
-    `timeout` more seconds. Mutants in `proven` count as equivalent without a check.
+    The mutants of a seed are divided equally among the levels, such as operators and gates. A mutant that occurs for
+    several seeds counts once. `timeout` is the time limit in seconds for the equivalence check of one mutant. A proof
+    by case split may take up to `timeout` more seconds. Mutants in `proven` count as equivalent without a check.
 
     Raises ValueError if the unmutated circuit fails a vector, or if the number of mutants per level is not in 1 to 255.
     """
@@ -142,8 +142,6 @@ def score(
 
 @dataclass
 class _Scored:
-    """The state of a mutation run."""
-
     kind: Kind
     timeout: float
     proven: frozenset[Mutant]
@@ -219,6 +217,5 @@ def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _care_planes(made: VectorSet, output: str, width: int) -> Planes:
-    """Return bit planes whose 0 bits mark the don't-care bits of an output."""
     matters: NDArray[np.bool_] = made.care.get(output, np.ones(len(made), dtype=np.bool_))
     return np.repeat(bit_planes(matters, 1), width, axis=0)
