@@ -51,7 +51,7 @@ SIMPLE_GATES = {name: _gate(name, function) for name, function in _GATES.items()
 
 @dataclass(frozen=True)
 class Placed:
-    """An instance of a library cell. `bit` is the net of a register's stored bit, and -1 for any other cell."""
+    """An instance of a library cell. `bit` is the net of a register's stored bit, or -1 for other cells."""
 
     name: str
     cell: Cell
@@ -114,7 +114,7 @@ class CellNetlist:
         return history
 
     def rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return an array of cell outputs and an array of registers for the simulation kernels.
+        """Return arrays of cell outputs and of registers for the simulation kernels.
 
         A row holds the cell's truth table, number of inputs, output net and input nets.
         """

@@ -44,8 +44,8 @@ Planes = NDArray[np.uint64]
 class GateNetlist:
     """A netlist of gates in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
 
-    `gates` has rows (opcode, A, B, S, Y), and `registers` has rows (D, Q). Ports list their nets, least significant bit
-    first.
+    `gates` has rows (opcode, A, B, S, Y), and `registers` has rows (D, Q). `inputs` and `outputs` map each port to its
+    nets, least significant bit first.
     """
 
     gates: NDArray[np.int64]
@@ -113,10 +113,9 @@ class GateNetlist:
         care: Mapping[str, NDArray[np.bool_]],
         latency: int,
     ) -> NDArray[np.bool_]:
-        """Return a Boolean array that marks the circuits with a wrong output, starting from reset.
+        """Return a Boolean array that marks the circuits with a wrong output after reset.
 
-        One operation enters in each clock cycle. Each bit of the planes in `circuits` selects one variant of the
-        circuit.
+        One operation enters in each clock cycle. Each bit position in `circuits` selects one variant of the circuit.
         """
         words = next(iter(circuits.values())).shape[1]
         values = np.zeros((self.nets, words), dtype=np.uint64)

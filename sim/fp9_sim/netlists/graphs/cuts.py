@@ -16,7 +16,7 @@ _FIRST, _LAST = -1, -2
 
 
 def levels(operands: Operands, root: int) -> dict[int, int]:
-    """Return the length of the longest path from an input, for `root` and each node in its cone."""
+    """Return the logic level of the node `root` and of each node in its cone."""
     found: dict[int, int] = {}
     stack = [root]
     while stack:

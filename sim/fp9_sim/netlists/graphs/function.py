@@ -21,7 +21,6 @@ ACCUMULATOR = "accumulator"
 
 
 def function_inputs(unit: Unit) -> tuple[Port, ...]:
-    """Return the input ports of a unit, and its accumulator register if any."""
     kept = _accumulator(unit)
     if kept is None:
         return unit.inputs
@@ -60,7 +59,6 @@ write_verilog -noattr function.v
 _KEPT = "setattr -mod -set keep_hierarchy 1 {modules}\n"
 
 _ALL_BUT_SHOWN = "t:$dff o:{output} %ci2:+$dff[Q] t:$dff %i %d"
-"""Yosys selection of all registers except the accumulator."""
 
 _WIRES = """\
 (* techmap_celltype = "$dff" *)

@@ -52,7 +52,7 @@ class Implied:
         return []
 
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
-        """Replace known nodes by constants. Return the graph, the literal to prove, and a map from new to old nodes."""
+        """Replace known nodes by constants. Return the new graph, the literal to prove, and a map to the old nodes."""
         graph, image = AndGraph(), dict(known)
         agree: Literal = 1
         for node in self._nodes:

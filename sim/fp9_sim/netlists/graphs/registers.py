@@ -1,7 +1,7 @@
 """Registers in a netlist: pipeline registers, state, and registers with don't-care values.
 
 A register can hold don't-care values if it either loads the inputs or keeps its old value, as in operand gating. A wire
-replaces such a register, and a free input stands for its old value.
+replaces a register with don't-care values, and a free input stands for the old value.
 
     D = new or X     Q = D     X: anything
 """
@@ -32,7 +32,7 @@ class Kept:
 
 
 def opened(netlist: GateNetlist, kept: list[Register]) -> tuple[list[Row], list[Register]]:
-    """Replace pipeline registers by wires. Return the gates and the state registers (D, Q)."""
+    """Replace pipeline registers by wires, and return the gates and the state registers (D, Q)."""
     gates: list[Row] = [(op, a, b, s, y) for op, a, b, s, y in netlist.gates.tolist()]
     registers: list[Register] = [(d, q) for d, q in netlist.registers.tolist() if (d, q) not in kept]
     wires: list[Row] = [(AND, d, d, 0, q) for d, q in registers]

@@ -66,8 +66,8 @@ def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal,
     """Decide with ABC whether a literal is 0 in every clock cycle of every input sequence.
 
     `following` maps the literal of each register to the literal of its next value. All registers start at 0. The proof
-    uses property-directed reachability (Bradley 2011). The counterexample maps inputs in clock cycles, such as
-    `name@0`.
+    uses property-directed reachability (Bradley 2011). The counterexample gives the value of each input in each clock
+    cycle, such as `name@0`.
     """
     started = time.perf_counter()
     following = _needed(graph, literal, following)

@@ -2,7 +2,7 @@
 
 A proof case assumes fixed values for some nodes, and unit propagation turns the consequences into constants. With a
 fixed shift distance, for example, a shifter consists of wires. A case that takes too long is split at a multiplexer's
-select node. Control signals are split before bits of numbers.
+select node. The proof splits at control signals before it splits at bits of numbers.
 """
 
 from __future__ import annotations
@@ -37,7 +37,7 @@ def never(
     """Decide by case split whether a literal of an AND graph is 0 for all inputs.
 
     The nodes in `free` may have any value in the first attempt. If the literal can be 1, a second attempt includes the
-    logic that drives these nodes.
+    logic that drives the nodes in `free`.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)

@@ -1,7 +1,7 @@
 """Proofs about additions of many terms, by ABC's binary decision diagrams.
 
-SAT solvers do not finish on such sums. The decision diagram of a sum stays small if the variables are in the order of
-bit weights.
+SAT solvers do not finish on sums of many terms. The decision diagram of a sum stays small if the variables are in the
+order of bit weights.
 """
 
 from __future__ import annotations

@@ -79,7 +79,6 @@ class Pair:
 
     @property
     def takes_biases(self) -> bool:
-        """Return whether the unit has a bias port, which accepts only some bias values."""
         return any(port.name.endswith("_bias") for port in self.unit.inputs)
 
     def _never_set(self) -> set[int]:
@@ -154,7 +153,6 @@ class Pair:
         return graph.both(differs, self._changed(wrong))
 
     def _changed(self, wrong: Mapping[int, Literal]) -> Literal:
-        """Return a literal that is 1 if the mutated gate has correct inputs but a wrong output."""
         changed, right = 0, self.right
         for *_, a, b, s, y in self.gates:
             taken = [(right.get(net, 0), wrong.get(net, 0)) for net in (a, b, s)]

@@ -1,7 +1,7 @@
 """Equivalence checking of two circuits with state, for all input sequences from reset.
 
-Simulation finds the nets at which the effect of the mutation ends. ABC proves with inductive invariants that these nets
-are equal in every clock cycle, so all logic behind the nets is equal. A counterexample extends the stimulus.
+Simulation finds the nets at which the effect of the mutation ends. ABC proves with inductive invariants that the nets
+found by simulation are equal in every clock cycle. A counterexample extends the stimulus of the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |

@@ -99,10 +99,7 @@ def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
 
 
 def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
-    """Run a Yosys script that ends in `sat -verify`, and return the solver's verdict.
-
-    The script must write a counterexample to counterexample.json.
-    """
+    """Run a Yosys script that ends in `sat -verify`, and return the solver's verdict."""
     with tempfile.TemporaryDirectory(prefix="fp9-proof-") as name:
         folder = Path(name)
         for file, text in files.items():
@@ -143,5 +140,5 @@ def _counterexample(folder: Path) -> dict[str, int]:
 
 
 def finished(log: str) -> bool:
-    """Return whether Yosys' log contains a verdict. Yosys prints none if an induction needs more steps."""
+    """Return whether Yosys' log contains a verdict, which is missing if an induction needs more steps."""
     return "Reached maximum number of time steps" not in log
