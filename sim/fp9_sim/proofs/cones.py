@@ -47,7 +47,7 @@ write_verilog -noattr gates.v
 HELD, NEXT = "register.held", "register.next"
 """Names of a register's current and next value, if only one register depends on itself.
 
-With several such registers, the names contain the net: `chunk_count.held` is the value of `chunk.count`.
+If several registers depend on themselves, the names contain the net: `chunk_count.held` is the value of `chunk.count`.
 """
 
 _HELD, _NEXT = ".held", ".next"
@@ -171,7 +171,6 @@ class Circuit:
 
 
 def _told_apart(nets: Mapping[str, Bits]) -> tuple[dict[str, Bits], dict[str, Bits]]:
-    """Return the nets to leave free, and the nets that consist of bits of free nets."""
     free: dict[str, Bits] = {}
     known: dict[str, Bits] = {}
     found: set[int | str] = set("01x")

@@ -1,6 +1,6 @@
 """Proof of the handshake of pipelined units, for all input sequences after reset.
 
-The proof is by temporal induction. Its invariant is that a counter of the operations inside the unit equals the number
+The proof is by temporal induction. The invariant is that a counter of the operations inside the unit equals the number
 of occupied pipeline stages.
 """
 

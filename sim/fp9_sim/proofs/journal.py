@@ -29,7 +29,7 @@ class Part:
 
 @dataclass(frozen=True)
 class Kept:
-    """A verdict in the journal. Its seconds cover all attempts, and `limit` is the longest time limit."""
+    """A verdict in the journal, with the seconds of all attempts and the longest time limit."""
 
     part: Part
     verdict: Verdict
@@ -43,7 +43,8 @@ class Kept:
 class Journal:
     """The stored verdicts about one Verilog text.
 
-    Several processes and threads may write to a journal at the same time. Within `cache.recomputing` it is not read.
+    Several processes and threads may write to a journal at the same time. Within `cache.recomputing`, the journal is
+    not read.
     """
 
     def __init__(self, path: Path) -> None:

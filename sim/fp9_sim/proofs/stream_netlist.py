@@ -98,7 +98,6 @@ def _flattened(unit: Quantiser, verilog: str, kept: str) -> dict[str, Any]:
 
 @functools.lru_cache(maxsize=4)
 def behind(unit: Quantiser, verilog: str) -> str:
-    """Return the Verilog of the quantiser's stages after the block register."""
     kept = f"setattr -mod -set keep_hierarchy 1 {unit.name}_block"
     module = _flattened(unit, verilog, kept)
     ((key, block),) = [(k, c) for k, c in module["cells"].items() if c["type"] == f"{unit.name}_block"]

@@ -51,7 +51,7 @@ def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
 
 
 def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a proof case for the stored maximum (amax), and one for each scale rule and source of the maximum."""
+    """Yield the proof cases of the stored maximum, and of the scale under each rule."""
     yield Case("amax", {}, _kept(unit, ""), _kept(unit, " ^ 1'b1"))
     widths = {port.name: port.width for port in unit.inputs}
     for index, rule in enumerate(unit.rules):

@@ -51,10 +51,10 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 def _rounds_as_exact(unit: Dot) -> bool:
     """Return whether the addition window is wide enough for the window's sum to round like the exact sum.
 
-    An addend above the window is moved down to the window's first position, where the sum of the products (below 2^top)
-    is at most a quarter ulp, so the sum crosses no rounding boundary. Below the window, an addend loses less than half
-    an ulp of the products. If the sum is not the addend alone, its leading bit is at least half an ulp of the products.
-    The window contains the significand and the guard bit of the sum.
+    An addend above the window is moved down to the window's first position. There, the sum of the products (below
+    2^top) is at most a quarter ulp, so the sum crosses no rounding boundary. Below the window, an addend loses less
+    than half an ulp of the products. If the sum is not the addend alone, its leading bit is at least half an ulp of the
+    products.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2
@@ -232,7 +232,6 @@ def _finite(unit: Dot) -> str:
 
 
 def _keeps_addend(unit: Dot) -> str:
-    """Return a Verilog condition: with an addend in the first position, the sum does not overflow."""
     kept = unit.engine.result.format.precision + 1
     bits = window_of(unit).bits
     return f"{_SPECIAL} || !{_leads(unit)} || add.sum >> {bits - kept} < {(1 << kept) - 1}"

@@ -18,7 +18,7 @@ class Places:
     """The products of a unit, each shifted to its position in a fixed-point word of `bits` bits.
 
     The last bit of a word is worth one ulp of the smallest product. A word is inverted if the product's sign differs
-    from the Verilog expression `sign`. `zeros` says whether the circuit has nets that mark zero products.
+    from the Verilog expression `sign`.
     """
 
     unit: Dot

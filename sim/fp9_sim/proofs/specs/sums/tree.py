@@ -1,8 +1,8 @@
 """Lemmas that specify a sum of many terms, computed by a tree of carry-save adders.
 
 A negative term is stored as its ones' complement, so each stored term equals the signed term modulo 2^width - 1. One
-lemma proves that a carry-save adder preserves the sum of any three numbers modulo 2^width - 1. That the tree therefore
-preserves the sum of all terms is a mathematical argument, which no solver checks.
+lemma proves that a carry-save adder preserves the sum of any three numbers modulo 2^width - 1. A mathematical argument,
+which no solver checks, extends the lemma to the sum of all terms.
 """
 
 from __future__ import annotations
