@@ -92,8 +92,8 @@ def certify(unit: Unit, folder: Path) -> Path | None:
 def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
     """Check a unit's present circuit for equivalence with the certified circuit, and record a proven equivalence.
 
-    Return None if no certified circuit exists or the class already has the circuit. Raises ValueError for files that
-    are not valid records.
+    Return None if no certified circuit exists, or if the circuit is already known to be equivalent. Raises ValueError
+    for files that are not valid records.
     """
     circuit, known = circuit_of(unit, folder), _read(folder, unit.name)
     if known is None or known["spec"] != unit.describe() or circuit.joined in (Join.MEMBER, Join.PROOF):
