@@ -31,8 +31,9 @@ def regress_once(
 ) -> dict[str, Any]:
     """Simulate a unit's Verilog with golden vectors, or return the cached outcome of the same simulation.
 
-    The dictionary has the keys `checked`, `mismatches`, `violations`, `seconds` and `kept`: the digest of a cached
-    simulation, or an empty text. Failed simulations are never cached. Raises the errors of `regress`.
+    The dictionary has the keys `checked`, `mismatches`, `violations`, `seconds` and `kept`. The value of `kept` is the
+    digest of a cached simulation, or an empty text. Failed simulations are never cached. Raises the errors of
+    `regress`.
     """
     request = _request(unit, made, simulator, seed)
     place = folder or cache.folder("regressions")
