@@ -2,7 +2,7 @@
 
 
 class Failed(Exception):
-    """Replacement for the exception in pytest that has the same name; fp9 never raises it."""
+    """Stand-in for pytest's exception `Failed`, which fp9 never raises."""
 
 
 class raises:
