@@ -37,7 +37,6 @@ class Checkpoint:
             self.done[result.shard] = result
 
     def remove(self) -> None:
-        """Remove the checkpoint file, after the sweep's record has been written."""
         self.path.unlink()
 
     def _append(self, line: dict[str, Any]) -> None:

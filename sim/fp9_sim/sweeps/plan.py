@@ -118,7 +118,6 @@ class Plan:
 
 
 def _turns(port: Port, values: NDArray[Any], first: int, count: int) -> NDArray[Any]:
-    """Return `count` consecutive values of a port, starting at index `first` and cyclically repeated."""
     dtype = np.dtype(np.uint32 if first + count <= 1 << 32 else np.uint64)
     places: NDArray[Any] = np.arange(first, first + count, dtype=dtype)
     if len(values):

@@ -28,7 +28,7 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 
 
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
-    """Return the record of a unit's sweep runs. The last run gives its circuit and provenance."""
+    """Return the record of a unit's sweep runs. The last run gives the record's circuit and provenance."""
     last = runs[-1]
     return {
         "unit": unit,

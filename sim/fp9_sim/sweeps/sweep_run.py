@@ -98,7 +98,7 @@ def _run(
 
 
 def _key(plan: Plan, shards: range, verilog: str) -> str:
-    """Return a digest of a sweep's plan, circuit and model, for which stored shards are valid."""
+    """Return a digest of everything that stored shards depend on: plan, circuit and model."""
     parts = [*plan.unit.describe(), plan.kind, plan.shards, plan.shard_size, shards.start, shards.stop]
     return hashlib.sha256(json.dumps([*parts, verilog, model_digest()]).encode()).hexdigest()[:16]
 
