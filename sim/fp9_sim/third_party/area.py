@@ -1,7 +1,7 @@
 """Measure area and delay of third-party RTL and of fp9's unit with the same synthesis flow.
 
-For the measurement, fp9's unit gets the ports of the DUT. Its other inputs are constants, and its other outputs are
-unconnected, so that synthesis removes their logic.
+For the measurement, fp9's unit gets the ports of the DUT. Inputs that the DUT lacks are constants. Outputs that the DUT
+lacks are unconnected, so that synthesis removes the logic behind them.
 """
 
 from __future__ import annotations
@@ -87,7 +87,6 @@ def _measured(design: Design, theirs: str, ours: str, library: str | Library) ->
 
 
 def _plain(text: str, top: str) -> str:
-    """Return the module `top` of a SystemVerilog source as one flat module in plain Verilog."""
     with tempfile.TemporaryDirectory() as folder:
         (Path(folder) / "unit.sv").write_text(text)
         read = f"read_slang --threads 1 --relax-enum-conversions --top {top} unit.sv"

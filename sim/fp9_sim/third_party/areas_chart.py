@@ -12,7 +12,6 @@ _OFFSETS = (-0.15, 0.15)
 
 
 def chart(areas: Sequence[Area]) -> str:
-    """Return an SVG chart of area ratios with one row per third-party unit."""
     from matplotlib.figure import Figure  # slow to load
 
     designs = sorted({area.peer for area in areas}, key=lambda peer: min(a.ratio for a in areas if a.peer == peer))

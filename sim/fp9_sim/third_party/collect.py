@@ -31,8 +31,8 @@ class Collected:
 def collect(given: Sequence[Path | str]) -> Collected:
     """Return the source files that the given paths name, as absolute paths.
 
-    A folder stands for all source files in the folder and its subfolders. Packages are placed before the files that use
-    them.
+    A folder stands for all source files in the folder and its subfolders. Packages come before the files that use the
+    packages.
     """
     found = Collected()
     for one in given:
@@ -113,7 +113,7 @@ def _after(path: Path, word: str, words: Iterator[str]) -> str:
 
 
 def defined(text: str) -> tuple[str, int | str | bool]:
-    """Return the name and the value of a macro from a text NAME=VALUE. The text NAME stands for the value True."""
+    """Return the name and the value of a macro. A text without a value, such as NAME, gives the value True."""
     name, equals, value = text.partition("=")
     if not equals:
         return name, True

@@ -13,7 +13,6 @@ Value = int | str
 
 
 def parameter_text(parameters: Mapping[str, Value]) -> str:
-    """Return the Verilog parameter list of a module instance."""
     text = ", ".join(f".{name}({value})" for name, value in parameters.items())
     return f"#({text})" if text else ""
 
@@ -77,10 +76,7 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """Return a port name from a table of the mapping, and whether the table's `word` has the second value in `known`.
-
-    For example, the second value is True for a reset port whose key "active" is "low".
-    """
+    """Return the port name and the polarity in a table of the mapping, such as True for an active-low reset."""
     if said is None:
         return None
     check_known(path, field, said, ("port", word))

@@ -191,7 +191,6 @@ _MISSING = re.compile(r"MODMISSING.*module: '(\w+)'")
 
 
 def _tree(verilog: str, name: str, *words: str) -> Any:
-    """Return Verilator's syntax tree of a Verilog source."""
     simulator = verilator()
     with tempfile.TemporaryDirectory() as folder:
         source = Path(folder) / "probe.sv"

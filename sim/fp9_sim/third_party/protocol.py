@@ -1,6 +1,6 @@
 """Simulate a clocked third-party unit with stalls and resets.
 
-The unit must give the same results as at full rate. Icarus is preferred, because it simulates x values.
+The unit must give the same results as at full rate. Icarus is preferred, because Icarus simulates x values.
 """
 
 from __future__ import annotations
@@ -26,8 +26,6 @@ OPERATIONS = 1024
 
 @dataclass(frozen=True)
 class Protocol:
-    """The result of the simulation of a third-party unit with stalls and resets."""
-
     simulator: str
     operations: int
     violations: tuple[str, ...]

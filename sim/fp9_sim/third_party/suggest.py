@@ -98,7 +98,6 @@ def _cost(signature: Signature, inputs: Counter[int], outputs: Counter[int]) -> 
 
 
 def _unnamed(unit: Unit, module: str, names: str) -> int:
-    """Return a cost that is lower if the unit's name, kind or formats occur in the module's names."""
     if unit.name in module:
         return -20 - len(unit.name)
     kind = any(word in module for word in _WORDS.get(unit.kind, ()))

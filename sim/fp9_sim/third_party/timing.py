@@ -30,7 +30,6 @@ def timing(design: Design, latency: int, kept: list[Port]) -> list[str]:
 
 
 def unclocked(kept: list[Port]) -> list[str]:
-    """Return the Verilog lines of a wrapper whose DUT always runs and always delivers its result."""
     return [
         "  wire go = 1'b1;",
         "  wire give_valid = in_valid;",
