@@ -101,7 +101,6 @@ def _value(fmt: Format, code: int) -> Fraction | None:
 
 
 def number_text(fmt: Format, code: int) -> str:
-    """Return a code's format, and its number or special value, as text."""
     code &= (1 << fmt.bits) - 1
     value = _value(fmt, code)
     sign = "-" if fmt.is_negative(code) else ""
