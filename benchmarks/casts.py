@@ -122,7 +122,7 @@ def _doubles() -> list[Result]:
 
 
 def _counting() -> list[Result]:
-    """Measure casts of every format that count events, beside the same cast without counts."""
+    """Measure casts of every format with event counts, beside the same casts without counts."""
     x, results = sources()["N(0,1)"], []
     own = [(fmt, fmt.default_rounding) for fmt in (*NAMED.values(), *(family() for family in FAMILIES.values()))]
     for fmt, rounding in [*own, (NAMED["e4m3"], Rounding.RTZ), (NAMED["hif8"], Rounding.HYBRID)]:
