@@ -1,4 +1,4 @@
-"""Build designs with a program around them by Verilator, as a user does."""
+"""Build a design and its C++ program by Verilator, as a user does."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from fp9_sim.simulators.find import Simulator, verilator
 
 
 def simulator() -> Simulator:
-    """Return Verilator from the Python environment. Skips the test if it is not installed."""
+    """Return Verilator from the Python environment. Skips the test if Verilator is not installed."""
     try:
         return verilator()
     except MissingTool as missing:

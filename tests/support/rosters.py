@@ -1,6 +1,6 @@
 """Parameters of tests, derived from the catalogues, so that a new catalogue row is tested automatically.
 
-A specification decides which formats it accepts, so that a lifted limit extends the tests.
+Accepted formats are found by trial, so that a lifted limit of a specification extends the tests.
 """
 
 from __future__ import annotations
@@ -169,7 +169,7 @@ def one_of_each_kind(stages: bool) -> list[Unit]:
 def together(*rosters: Iterable[object], times: int = 1) -> list[tuple[object, ...]]:
     """Return combinations of rows, in which every row of each roster occurs at least `times` times.
 
-    The combinations are a sample of the product, which would take too long.
+    All combinations of the rosters would take too long.
     """
     columns = [tuple(roster) for roster in rosters]
     longest = max(len(column) for column in columns)
@@ -183,12 +183,12 @@ def together(*rosters: Iterable[object], times: int = 1) -> list[tuple[object, .
 
 
 def thinned(rows: Iterable[object], every: int = 3) -> list[ParameterSet]:
-    """Return rows as test parameters. Only every third row, or every `every`-th row, is not marked as long."""
+    """Return rows as test parameters. All rows but one in `every` rows are marked as long tests."""
     return [_parameters(row, place % every == 0) for place, row in enumerate(rows)]
 
 
 def each_kind(rows: Iterable[Unit]) -> list[ParameterSet]:
-    """Return units as test parameters. All but the first of each kind, with and without stages, are long."""
+    """Return units as test parameters. All but the first of each kind, with and without stages, are marked long."""
     chosen = list(rows)
     first = _firsts(chosen)
     return [_parameters(unit, unit in first) for unit in chosen]
@@ -197,7 +197,7 @@ def each_kind(rows: Iterable[Unit]) -> list[ParameterSet]:
 def every_circuit() -> list[ParameterSet]:
     """Return the catalogue's units as parameters of a test that builds their circuits.
 
-    All but the first of each kind, with and without stages, are slow, because a circuit takes seconds.
+    All units but the first of each kind, with and without stages, are marked slow, because a circuit takes seconds.
     """
     first = _firsts(CATALOGUE.values())
     return [
