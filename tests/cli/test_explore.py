@@ -21,6 +21,7 @@ from tests.support.browser import answers_of, overflowing
 from tests.support.rosters import EVERY_FORMAT
 
 import fp9
+from fp9 import blocks
 from fp9.cmodel import webassembly
 from fp9.engines import ENGINES
 from fp9.formats import TABLE_BITS, every_format
@@ -177,6 +178,64 @@ def test_what_a_window_drops_is_shown(answers: dict[str, Any]) -> None:
     assert [(term["kept"], term["lost"]) for term in step["terms"][:2]] == [("448", ""), ("0", "0.0078125")]
 
 
+_BLOCKS = "return given.map((choice) => model.block(choice));"
+
+
+def _block_choices() -> list[dict[str, str]]:
+    """Numbers of up to three blocks, for every block format, scale rule and choice of a tensor scale."""
+    chosen = []
+    for block in fp9.block_formats():
+        random = np.random.default_rng(block.length)
+        count = min(2 * block.length + 3, explorer.MOST_NUMBERS)
+        near = random.normal(size=count) * 10.0 ** np.repeat([0, -3, 5], block.length)[:count]
+        far = random.normal(size=count) * 2.0 ** random.integers(-140, 127, count)
+        few = [0.0, -0.0, 1e-45, -3.3]
+        with_infinity = [*near[: block.length], np.inf, *near[block.length + 1 :]]
+        given = [near, far, few, [0.0] * 3, with_infinity, [1.0, np.nan], [3.4e38, -1e39]]
+        chosen += [
+            {"block": block.name, "rule": rule, "numbers": ", ".join(map(repr, map(float, x))), "tensor": tensor}
+            for rule in block.rules
+            for x in given
+            for tensor in (["own", "none"] if block.tensor else ["own"])
+        ]
+    return chosen
+
+
+def test_blocks_are_those_of_quantise(answers: dict[str, Any]) -> None:
+    for choice, found in zip(_block_choices(), answers["blocks"], strict=True):
+        _is_block_of_the_model(choice, found)
+
+
+def _is_block_of_the_model(choice: dict[str, str], found: dict[str, Any]) -> None:
+    block, rule = blocks.block_format(choice["block"]), choice["rule"]
+    with np.errstate(over="ignore"):
+        x = np.float32([float(text) for text in choice["numbers"].split(",")])
+    own = block.tensor and choice["tensor"] == "own"
+    scaled = {"tensor_scale": blocks.tensor_scale(x, block, rule)} if own else {}
+    if block.tensor:
+        assert int(found["tensor"]["code"], 16) == np.float32(scaled.get("tensor_scale", 1)).view(np.uint32), choice
+    codes = blocks.quantise(x, block, rule=rule, **scaled)
+    decoded = blocks.dequantise(*codes, block, **scaled)
+    shown = [e for each in found["blocks"] for e in each["elements"]]
+    assert [int(each["scale"]["all"], 16) for each in found["blocks"]] == codes.scales.tolist(), choice
+    assert [int(e["code"], 16) for e in shown] == codes.elements.tolist(), choice
+    assert np.array_equal([float(e["value"]) for e in shown], decoded, equal_nan=True), choice
+    assert np.array_equal([float(e["x"]) for e in shown], x, equal_nan=True)
+    exact = [e["off"] for e in shown if e["off"] is not None]
+    assert np.allclose(exact, (decoded - x)[np.isfinite(decoded) & np.isfinite(x)], rtol=1e-9, atol=0)
+    rest = {other["name"]: other["error"] for other in found["formats"]}
+    assert list(rest) == [other.name for other in fp9.block_formats()] and rest[block.name] == found["error"]
+    if found["error"]:
+        wide = x.astype(np.float64)
+        assert found["error"] == pytest.approx(np.sqrt(((decoded - wide) ** 2).sum() / (wide**2).sum()))
+
+
+def test_random_numbers_repeat_by_seed(answers: dict[str, Any]) -> None:
+    first, again, other = answers["random"]
+    assert first == again != other
+    assert abs(np.mean(first + other)) < 0.1 and np.std(first + other) == pytest.approx(1, abs=0.1)
+
+
 _REFUSED = """
 return given.map(([what, choice]) => {
   try { model[what](choice); return ""; } catch (error) { return error.message; }
@@ -193,6 +252,11 @@ _WRONG = [
     ("sum", _E4M3 | {"a": "1", "b": "1", "engine": "hoper"}),
     ("sum", _E4M3 | {"a": "1 " * 99, "b": "1 " * 99}),
     ("sum", _E4M3 | {"a": "1", "b": "1", "format_a": "fp32"}),
+    ("block", {"block": "mxfp5", "numbers": "1"}),
+    ("block", {"block": "hif4", "numbers": "1", "rule": "floor"}),
+    ("block", {"block": "hif4", "numbers": "1 one"}),
+    ("block", {"block": "hif4", "numbers": " "}),
+    ("block", {"block": "hif4", "numbers": "1 " * (explorer.MOST_NUMBERS + 1)}),
 ]
 
 
@@ -211,6 +275,8 @@ def answers(tmp_path_factory: pytest.TempPathFactory) -> dict[str, Any]:
         "hybrid": (_CASTS, [("16", "hybrid", "saturate", "0")]),
         "sums": (_SUMS, _sums()),
         "window": (_SUMS, [window]),
+        "blocks": (_BLOCKS, _block_choices()),
+        "random": ("return given.map((seed) => randomNumbers(seed, 500));", [1, 1, 2]),
         "refused": (_REFUSED, _WRONG),
     }
     return answers_of(explorer.page(), scripts, tmp_path_factory.mktemp("page"))
@@ -278,6 +344,7 @@ _TIME = """
   for (let i = 0; i < 20; ++i) {
     model.number({ x: "0.3" });
     model.sum({ a: "448 1 0.5", b: "1 1 1", format_a: "e4m3", format_b: "e4m3" });
+    model.block({ block: "hif4", numbers: randomNumbers(i, 64).join(" ") });
   }
   return (performance.now() - begun) / 20;
 })()
@@ -301,8 +368,9 @@ def test_the_page_shows_links_and_steps_by_keyboard(address: str, browser: Any, 
     page.locator("tr[data-format=hif8] button").press("Enter")
     page.wait_for_function("document.querySelector('#decision p').textContent.startsWith('hif8:')")
     assert "x=22" in page.url and "engine=ada" in page.url and "format" not in page.url  # hif8 is where one begins
-    assert 0 < page.evaluate(_TIME) < 50, "milliseconds for a number and a sum"
+    assert 0 < page.evaluate(_TIME) < 50, "milliseconds for a number, a sum and a block"
     _a_table_sorts(page)
+    _a_block_changes(page)
     _a_unit_changes(page)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert _unnamed(page) == []
@@ -316,6 +384,24 @@ def _a_table_sorts(page: Any) -> None:
     errors = [text for text in page.locator("#codes td:nth-child(5)").all_inner_texts() if text]
     assert errors == sorted(errors, key=lambda text: float(text.removesuffix(" %"))) and len(set(errors)) > 5
     assert page.locator("th[aria-sort=ascending]").count() == 1
+
+
+def _a_block_changes(page: Any) -> None:
+    """The catalogue gives the choices; pasted numbers change the address and the tables; random ones fill a block."""
+    assert page.locator("#block option").all_inner_texts() == [block.name for block in fp9.block_formats()]
+    page.select_option("#block", "mxint8")
+    assert page.locator("#rule option").all_inner_texts() == list(blocks.block_format("mxint8").rules)
+    assert page.locator("#elements tr").count() == 32 and not page.is_visible("#tensor")
+    page.select_option("#rule", "ceil")
+    page.fill("#numbers", "1 -0.5\n0.3")
+    assert page.locator("#elements td:nth-child(2)").all_inner_texts() == ["1", "-0.5", "0.3"]
+    assert "block=mxint8&rule=ceil" in page.url and "3 of 32 numbers" in page.inner_text("#scales")
+    page.fill("#numbers", "")
+    assert "0 numbers given" in page.inner_text("#problem-block")
+    page.locator("#draw").press("Enter")
+    page.locator("#blocks button:has-text('hif4')").press("Enter")
+    assert page.locator("#elements tr").count() == 64 and "group of 4: " in page.inner_text("#scales")
+    assert "numbers" not in page.url and "seed=2" in page.url and page.inner_text("#problem-block") == ""
 
 
 def _a_unit_changes(page: Any) -> None:

@@ -137,16 +137,9 @@ def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | N
         raise ValueError(f"{found.name} has no scale of the whole array; nvfp4 has one")
     chosen, sizes = found.rule(rule), np.abs(_numbers(x))
     amax = float(np.max(sizes, initial=0.0, where=np.isfinite(sizes)))
-    top = _ROOM_FOR_TRIES if chosen.tries else found.scale.max
     tiny = float(np.finfo(np.float32).tiny)
-    return np.float32(max(amax / (float(found.largest) * top), tiny) if amax else 1.0)
+    return np.float32(max(amax / float(found.tensor_divisor(chosen)), tiny) if amax else 1.0)
 
-
-_ROOM_FOR_TRIES = 256.0
-"""Largest block scale in the first try of the scale rule 4over6 (arXiv 2512.02010).
-
-The second try multiplies the block scale by 1.5, and 1.5 * 256 is below 448, the largest E4M3 number.
-"""
 
 # --- arguments ------------------------------------------------------------------------------------------------------
 

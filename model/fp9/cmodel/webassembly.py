@@ -12,6 +12,7 @@ from collections.abc import Iterable, Sequence
 from importlib.util import find_spec
 from pathlib import Path
 
+from fp9.cmodel.blocks import BlockText, block_text, tensor_scale_text
 from fp9.cmodel.dot_products import EngineText, engine_text, function_name
 from fp9.cmodel.headers import shared
 from fp9.cmodel.library import operand_formats
@@ -19,7 +20,9 @@ from fp9.cmodel.steps import CUTS
 from fp9.cmodel.text import filled, identifier, part
 from fp9.engines import Engine
 from fp9.formats import TABLE_BITS, Format
-from fp9.studies.explorer.page import ENGINE_LIST, FORMAT_LIST, MODULE, MOST
+from fp9.formats.blocks import BlockFormat
+from fp9.studies.explorer.page import BLOCK_LIST, ENGINE_LIST, FORMAT_LIST, MODULE, MOST
+from fp9.units import TENSOR_SCALE
 
 _OPTIONS = ("-Oz", "-std=c99", "-Wall", "-Wextra", "-ffreestanding", "-fno-builtin", "-nostdlib")
 _LINKED = ("-Wl,--no-entry", "-Wl,--strip-all")
@@ -28,20 +31,30 @@ _HEAD = "#define FP9_NO_FLOAT\n#define FP9_FN static __attribute__((noinline, un
 
 def source() -> str:
     operands = [fmt for fmt in operand_formats(FORMAT_LIST) if fmt.bits <= TABLE_BITS]
-    made = [engine_text(engine, operands, [], "observe") for engine in ENGINE_LIST]
+    made: list[EngineText | BlockText] = [engine_text(engine, operands, [], "observe") for engine in ENGINE_LIST]
+    made += [block_text(b, [b.rule(name) for name in b.rules], b.name, TENSOR_SCALE) for b in BLOCK_LIST]
     formats = [*FORMAT_LIST, *(fmt for text in made for fmt in text.formats)]
     records = filled(part("record", ".c"), _sizes(ENGINE_LIST) | {"windows": "\n".join(map(_window, ENGINE_LIST))})
     cases = {
         "most": MOST,
+        "longest": max(MOST, *(block.length for block in BLOCK_LIST)),
         "decodes": _switch(f"return fp9_{identifier(fmt)}_decode(code)" for fmt in FORMAT_LIST),
         "encodes": _switch(f"return fp9_{identifier(fmt)}_encode(x, p, &raised)" for fmt in FORMAT_LIST),
         "sums": _switch(_sum(engine, operands) for engine in ENGINE_LIST),
+        "blocks": _switch(f"return {block.name}_block(x, whole, rule, element)" for block in BLOCK_LIST),
+        "tensors": _switch(map(_tensor_scale, BLOCK_LIST)),
     }
-    texts = [_HEAD, shared(formats, _parts(made)), records, *(text.functions for text in made)]
+    functions = [text.functions for text in made]
+    functions += [tensor_scale_text(block, block.name) for block in BLOCK_LIST if block.tensor]
+    texts = [_HEAD, shared(formats, _parts(made)), records, *functions]
     return "\n".join([*texts, filled(part("module", ".c"), cases)])
 
 
-def _parts(made: Sequence[EngineText]) -> set[str]:
+def _tensor_scale(block: BlockFormat) -> str:
+    return f"return {block.name}_tensor_scale(amax, rule)" if block.tensor else "return 0"
+
+
+def _parts(made: Sequence[EngineText | BlockText]) -> set[str]:
     return {name for text in made for name in text.parts}
 
 

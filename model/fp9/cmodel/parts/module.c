@@ -1,7 +1,8 @@
 /* Exports of the explorer's WebAssembly module. The page reads results from `result` and `record`. */
 #define EXPORT(name) __attribute__((export_name(#name), used)) name
 
-static fp9_number operand[2][@{most}], result;
+static fp9_number operand[2][@{longest}], result;
+static uint8_t element[@{longest}];
 static uint32_t raised;
 
 /* Compilers call these two functions for structs. */
@@ -95,4 +96,27 @@ const step_record *EXPORT(step)(int index)
 int EXPORT(record_bytes)(void)
 {
     return (int)sizeof(step_record);
+}
+
+/* The code of the scale of a block, which `set` has given as the first operands. Fills `element`. */
+uint32_t EXPORT(quantise)(int block, int rule, uint32_t tensor)
+{
+    const fp9_number *x = operand[0], whole = fp9_fp32_decode(tensor);
+    switch (block) {
+@{blocks}
+    }
+}
+
+const uint8_t *EXPORT(elements)(void)
+{
+    return element;
+}
+
+/* The FP32 code of the scale of a whole tensor with a largest magnitude. */
+uint32_t EXPORT(tensor_scale)(int block, int rule, uint32_t largest)
+{
+    const fp9_number amax = fp9_fp32_decode(largest);
+    switch (block) {
+@{tensors}
+    }
 }

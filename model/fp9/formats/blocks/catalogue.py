@@ -58,6 +58,10 @@ class BlockFormat:
         """Return the number by which a scale rule divides a block's largest magnitude (amax)."""
         return self.power if rule.divisor is Divisor.POWER else self.largest
 
+    def tensor_divisor(self, rule: ScaleRule) -> Fraction:
+        """Return the number by which `fp9.blocks.tensor_scale` divides a tensor's largest magnitude (amax)."""
+        return self.largest * (self.scale.max_magnitude if rule.largest_scale is None else Fraction(rule.largest_scale))
+
     def rule(self, name: str | None) -> ScaleRule:
         """Return the scale rule of a name. None selects the default. Raises ValueError for an unsupported rule."""
         chosen = name or self.rules[0]

@@ -29,6 +29,8 @@ class ScaleRule:
       number of the element format. The scale rule selects the divisor with the smallest sum of squared errors. If two
       divisors have equal sums, the scale rule selects the first of the two.
     - `reciprocals`: whether scales and elements are computed by multiplication with a reciprocal in bfloat16.
+    - `largest_scale`: the block scale that the largest magnitude of a whole tensor gets from `tensor_scale`. None
+      means the largest number of the scale format.
     """
 
     name: str
@@ -38,6 +40,7 @@ class ScaleRule:
     amax_first: bool = False
     tries: tuple[float, ...] = ()
     reciprocals: bool = False
+    largest_scale: float | None = None
 
     @property
     def powers_alone(self) -> bool:
@@ -58,7 +61,14 @@ RULES = {
             "rceil", Divisor.LARGEST, Rounding.RUP, "cuBLAS, 1D block scaling; torchao, ScaleCalculationMode.RCEIL"
         ),
         ScaleRule("rne", Divisor.LARGEST, Rounding.RNE, "NVFP4: arXiv 2509.25149, section 2"),
-        ScaleRule("4over6", Divisor.LARGEST, Rounding.RNE, "Four Over Six: arXiv 2512.02010", tries=(6.0, 4.0)),
+        ScaleRule(  # the try with 4 multiplies the scale by 1.5, and 1.5 * 256 is below 448, the largest E4M3 number
+            "4over6",
+            Divisor.LARGEST,
+            Rounding.RNE,
+            "Four Over Six: arXiv 2512.02010",
+            tries=(6.0, 4.0),
+            largest_scale=256.0,
+        ),
         ScaleRule("hif4", Divisor.LARGEST, Rounding.RNE, "HiF4: arXiv 2602.11287", reciprocals=True),
     )
 }

@@ -46,6 +46,7 @@ class Model {
     this.formats = tables.formats;
     this.byName = new Map(tables.formats.map((f, number) => [f.name, number]));
     this.engines = new Map(tables.engines.map((e, number) => [e.name, { ...e, number }]));
+    this.blocks = new BlockModel(this);
   }
 
   // --- numbers ------------------------------------------------------------------------------------------------------
@@ -157,6 +158,10 @@ class Model {
     let at = 0;
     return Object.entries(widths).filter(([, width]) => width)
       .map(([name, width]) => ({ name, bits: text.slice(at, (at += width)) }));
+  }
+
+  block(choice) {
+    return this.blocks.cast(choice);
   }
 
   // --- sums ---------------------------------------------------------------------------------------------------------

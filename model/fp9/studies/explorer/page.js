@@ -2,7 +2,7 @@
 // The address stores what one looks at. The model answers in this page; `fp9 explore` answers questions about units.
 const DEFAULTS = { x: "0.3", rounding: "own", overflow: "saturate", random: "32768", format: "hif8",
   show: "e4m3,e5m2,hif8", a: "448 1 0.5 0.0078125", b: "1 1 1 1", format_a: "e4m3", format_b: "e4m3", c: "0",
-  engine: "hopper", unit: "fma_fp32_ocp", set: "" };
+  engine: "hopper", block: "nvfp4", rule: "", tensor: "own", seed: "1", numbers: "", unit: "fma_fp32_ocp", set: "" };
 const NUMBER = ["x", "rounding", "overflow", "random"];
 const SUM = ["a", "b", "format_a", "format_b", "c", "engine"];
 const UNIT = ["unit", "set"];
@@ -42,10 +42,10 @@ async function ask(what, keys) {
   return answer.ok ? found : null;
 }
 
-function computed(what) {
+function computed(what, choice = state) {
   try {
     at("problem-" + what).textContent = "";
-    return model[what](state);
+    return model[what](choice);
   } catch (error) {
     at("problem-" + what).textContent = error.message;
     return null;
@@ -75,15 +75,17 @@ function showNumber() {
 }
 
 function row(cast) {
-  const bits = cast.fields.map((f) => element("span", { class: f.name, title: f.name }, f.bits));
-  const cells = ["0x" + cast.code, element("span", { class: "bits" }, ...bits), cast.value, percent(cast.relative),
+  const cells = ["0x" + cast.code, bitsShown(cast.fields), cast.value, percent(cast.relative),
     roundingShown(cast.rounding), cast.flags.join(" ")];
   const choose = element("button", { type: "button", onclick: () => { set("format", cast.name); } }, cast.name);
   return element("tr", { "aria-current": cast.name === state.format, "data-format": cast.name },
     element("td", {}, choose), ...cells.map((c, i) => element("td", i === 2 || i === 3 ? { class: "n" } : {}, c)));
 }
 
-const percent = (error) => error === null ? "" : error === 0 ? "0" : (100 * error).toPrecision(3) + " %";
+function percent(error) {
+  if (!error) return error === null ? "" : "0";
+  return (Math.abs(error) < 1e-5 ? (100 * error).toExponential(1) : (100 * error).toPrecision(3)) + " %";
+}
 
 // Drawings have a unit a pixel, so that their text is as large as the page's.
 const width = (id) => Math.min(1100, Math.max(320, at(id).clientWidth));
@@ -234,9 +236,10 @@ async function begin() {
   at("x").addEventListener("keydown", (event) => {
     if (event.key === "ArrowUp" || event.key === "ArrowDown") { event.preventDefault(); step(event.key === "ArrowUp"); }
   });
-  addEventListener("resize", showNumber);
-  addEventListener("hashchange", () => { readAddress(); fill(); showNumber(); showSum(); showUnit(); });
+  addEventListener("resize", () => { showNumber(); showBlock(); });
+  addEventListener("hashchange", () => { readAddress(); fill(); showNumber(); showBlock(); showSum(); showUnit(); });
   showNumber();
+  beginBlock();
   showSum();
   document.body.dataset.ready = "yes";
   await findUnits();

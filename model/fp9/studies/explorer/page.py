@@ -21,6 +21,7 @@ from fp9.formats import (
     every_format,
     floor_log2,
 )
+from fp9.formats.blocks import BlockFormat, block_formats
 from fp9.formats.rounding import Flags, Overflow, Rounding
 from fp9.studies.explorer import shared_text
 
@@ -28,10 +29,15 @@ Record = dict[str, Any]
 
 MOST = 32
 
+MOST_NUMBERS = 128
+
 # The index of an engine is its number in the WebAssembly module.
 ENGINE_LIST: list[Engine] = list(ENGINES.values())
 
 SHOWN: list[Format] = list(every_format())
+
+# The index of a block format is its number in the WebAssembly module.
+BLOCK_LIST: list[BlockFormat] = list(block_formats())
 
 _RESULTS = [fmt for used in ENGINE_LIST for fmt in (used.addend_format, used.output, used.result.format)]
 # The index of a format is its number in the WebAssembly module.
@@ -56,10 +62,12 @@ def page() -> str:
 def tables() -> Record:
     return {
         "most": MOST,
+        "numbers": MOST_NUMBERS,
         "widest": TABLE_BITS,
         "shown": len(SHOWN),
         "formats": [_format(fmt) for fmt in FORMAT_LIST],
         "engines": [_engine(engine) for engine in ENGINE_LIST],
+        "blocks": [_block(block) for block in BLOCK_LIST],
         "roundings": {mode.value: _rounding(mode) for mode in Rounding},
         "overflow": [policy.value for policy in Overflow],
         "flags": {flag.name.lower(): flag.value for flag in Flags if flag.name},
@@ -110,6 +118,20 @@ def _engine(engine: Engine) -> Record:
         "width": engine.window.width,
         "group": engine.step.group,
         "operands": [number for number, fmt in enumerate(FORMAT_LIST) if _takes(engine, fmt)],
+    }
+
+
+def _block(block: BlockFormat) -> Record:
+    return {
+        "name": block.name,
+        "element": FORMAT_LIST.index(block.element),
+        "scale": FORMAT_LIST.index(block.scale),
+        "length": block.length,
+        "levels": block.levels,
+        "tensor": block.tensor,
+        "bits": float(block.bits),
+        "rules": [{"name": name, "source": block.rule(name).source} for name in block.rules],
+        "source": block.source,
     }
 
 
