@@ -14,12 +14,10 @@ _LOAD, _CLEAR, _FOLD = int(MacOp.LOAD), int(MacOp.CLEAR), int(MacOp.FOLD)
 
 @kernel
 def accumulate(result, output, s, op, terms, c, c_codes, limbs, codes, flags):
-    """Run the operations `op` (n,) on an accumulator that starts at +0.
+    """Run a sequence of operations on an accumulator, and write its code and flags after each operation.
 
-    After each operation, write the code and flags of the accumulator to the arrays `codes` and `flags`. Steps are
-    rounded to the format of `result`, and totals to the format of `output`; both are `fused.Result`. Each operation has
-    `s.products` operands in the flat arrays of `terms`. `c` (n,) holds the addends as float64 numbers, and `c_codes`
-    (n,) holds the addends' codes. `limbs` is work space for exact sums.
+    Steps are rounded to the format of `result`, and totals to the format of `output` (both `fused.Result`). Each
+    operation has `s.products` operands in the flat arrays of `terms`. `limbs` is work space for exact sums.
     """
     binades, order, t, mode, table = output
     chunk, filled = 0.0, 0

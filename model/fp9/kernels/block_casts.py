@@ -1,9 +1,7 @@
 """Numba kernels for block casts.
 
-Each kernel computes a block's amax, scale and elements while the block is in the cache. All kernels take float32 bit
-patterns as uint32 arrays of shape (blocks, length). The bit patterns of magnitudes, read as integers, are in the order
-of the numbers, then infinity, then NaN. A block contains an infinity or NaN if its largest bit pattern is an infinity
-or NaN.
+All kernels take float32 bit patterns as uint32 arrays of shape (blocks, length). The patterns of magnitudes, compared
+as integers, have the order of the numbers, then infinity, then NaN.
 """
 
 from __future__ import annotations
@@ -25,11 +23,10 @@ _LIFT = 24
 
 
 class Steps(NamedTuple):
-    """Constants for computing a block's scale code. The largest magnitude of the block is amax = 2^e (1 + f / 2^23).
+    """Constants for computing the scale code of a block with amax = 2^e (1 + f / 2^23). All fields are int64.
 
-    All fields are int64. If the exponent of amax is e, the scale code is at first e + 127 + `offset`. An even code is
-    increased by 1 if the fraction field of amax is at least `from_even`. An odd code is increased by 1 if the fraction
-    field of amax is at least `from_odd`. The result is clamped to 0..`largest`. `nan` is the code of NaN.
+    The scale code is e + 127 + `offset`, increased by 1 if f is at least `from_even` (even codes) or `from_odd` (odd
+    codes). The scale code is clamped to 0..`largest`. `nan` is the code of NaN.
     """
 
     offset: int
@@ -51,18 +48,14 @@ class Grid(NamedTuple):
 
 
 _TILE = 1 << 14
-"""Number of patterns in a tile. Amax, scales and elements of a tile are computed in three vectorised loops."""
+"""Number of patterns in a tile. A tile stays in the cache while its scales and elements are computed."""
 
 _ROW = 16
 
 
 @called
 def _tops(lanes, half, tops):
-    """Write each block's largest magnitude to `tops`. The length of a block is a power of two.
-
-    `lanes` (n,) holds the patterns of all blocks one after another. Neighbouring patterns are compared in pairs until
-    each block has a single maximum. `half` (n / 2,) is work space.
-    """
+    # Compare neighbouring patterns in pairs until each block has a single maximum: LLVM vectorises these loops.
     count = lanes.size // 2
     for i in range(count):
         half[i] = max(U(lanes[2 * i] & _MAGNITUDE), U(lanes[2 * i + 1] & _MAGNITUDE))
@@ -112,7 +105,7 @@ def _shared(tops, s, scales, reciprocals):
 
 @called
 def _nearest_even(blocks, reciprocals, g, out):
-    """Multiply rows of 16 numbers in blocks (n, rows, 16) by reciprocal scales, and round to nearest even.
+    """Multiply rows of 16 numbers by reciprocal scales, and round them to nearest even.
 
     The element format must have subnormals.
     """
@@ -133,7 +126,7 @@ def _nearest_even(blocks, reciprocals, g, out):
 def scaled_floats(patterns, s, g, scales, codes):
     """Cast blocks to floating-point elements with power-of-two scales.
 
-    The length of a block is a power of two and at least 16.
+    The length of a block must be a power of two, and at least 16.
     """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)
@@ -162,8 +155,7 @@ def _integers(blocks, reciprocals, unit, largest, out):
 def scaled_integers(patterns, s, unit, largest, scales, codes):
     """Cast blocks to two's complement integers with power-of-two scales.
 
-    The integer n stands for the element n / unit, and is between -largest and largest. The length of a block is a power
-    of two and at least 16.
+    The integer n stands for the element n / `unit`. The length of a block must be a power of two, and at least 16.
     """
     blocks, length = patterns.shape
     tile = max(1, _TILE // length)
@@ -207,10 +199,7 @@ def _rounded(tops, divisor, g, scales):
 
 @called
 def _counted(lanes, scales, limits, out):
-    """Encode rows of 16 patterns by binary search. The row's scale code selects the limits.
-
-    The search uses select instructions instead of branches, so that LLVM vectorises the loop.
-    """
+    # Binary search with select instructions instead of branches, so that LLVM vectorises the loop.
     for row in range(lanes.shape[0]):
         of_scale = limits[scales[row]]
         l1, l2, l3, l4 = of_scale[0], of_scale[1], of_scale[2], of_scale[3]
@@ -229,11 +218,10 @@ def _counted(lanes, scales, limits, out):
 
 @kernel
 def counted(patterns, g, divisor, limits, scales, codes):
-    """Cast blocks to FP4 elements, which have seven nonzero magnitudes.
+    """Cast blocks to FP4 elements. The scale of a block is amax / `divisor`, rounded once.
 
-    The scale of a block is amax / `divisor`, rounded once. The length of a block is a power of two and at least 16. For
-    each scale code, `limits` (scales, 7), int32, holds the lowest patterns that become magnitude codes 1 to 7. In a
-    block with an infinity or NaN, all elements become 0.
+    For each scale code, `limits` (scales, 7), int32, holds the lowest patterns of the magnitude codes 1 to 7. The
+    length of a block must be a power of two, and at least 16.
     """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)

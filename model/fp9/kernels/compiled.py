@@ -1,7 +1,7 @@
 """Compilation of kernels and their cache on disk.
 
-Numba reuses cached machine code until the source file of the kernel changes. A kernel's machine code may also contain
-functions and constants from other source files. If any source file of the kernels changes, fp9 recompiles all kernels.
+The machine code of a kernel may contain functions and constants from other source files. Therefore, fp9 recompiles all
+kernels if any of these files changes.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ _LOG = logging.getLogger("fp9")
 
 
 class _Announced(event.Listener):
-    """Listener that announces once that kernels are being compiled, so the first call is slow."""
+    """Listener that logs once that Numba compiles kernels, because the first call is slow."""
 
     def on_start(self, _: event.Event) -> None:
         if not self._said:
@@ -45,8 +45,7 @@ class _Announced(event.Listener):
 class _Undisturbed(event.Listener):
     """Listener that delays Ctrl-C until the compilation ends.
 
-    LLVM calls back into Python. Without the listener, an interrupt during an LLVM callback would be lost and would
-    break the compilation.
+    LLVM calls back into Python, and an interrupt in such a callback would break the compilation.
     """
 
     def __init__(self) -> None:
@@ -91,10 +90,7 @@ def _stamp() -> str:
 
 
 class _Stored(CompileResultCacheImpl):
-    """Cached machine code of a kernel.
-
-    The cache is valid until the kernel's file or a file of `_SOURCES` changes.
-    """
+    """Cached machine code of a kernel, valid until a source file of the kernels changes."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -117,7 +113,8 @@ def called(function: Callable[..., Any]) -> Any:
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Decorate a kernel. Kernels are compiled at their first call, are cached on disk, and release the GIL.
+    """Decorate a kernel. Numba compiles a kernel at its first call, caches the machine code on disk, and releases the
+    GIL.
 
     In a kernel, division by zero gives infinity instead of an error.
     """

@@ -1,7 +1,6 @@
 """Numba kernels that count zeros, overflows and underflows of a cast.
 
-The loops have no branches, so that LLVM can vectorise them. A counter is as wide as an array element, so a vector
-register holds as many counters as elements. Arrays are processed in blocks that fit into the first-level cache.
+The loops have no branches, so that LLVM can vectorise them. A block of elements fits into the first-level cache.
 """
 
 from __future__ import annotations
@@ -14,7 +13,6 @@ from fp9.kernels.compiled import inlined, kernel
 from fp9.kernels.round32 import U, code_of, narrowing, nearest_even
 
 BLOCK = 4096
-"""Number of elements in a block."""
 
 _ZERO, _ONE, _SHORT = U(0), U(1), np.uint16
 
@@ -22,7 +20,7 @@ _ZERO, _ONE, _SHORT = U(0), U(1), np.uint16
 class Limits(NamedTuple):
     """Thresholds for counting zeros, overflows and underflows, as bit patterns.
 
-    `source_mask` and the overflow thresholds apply to source patterns. All other fields are for target codes.
+    `source_mask` and the overflow thresholds apply to source patterns. All other fields apply to target codes.
     """
 
     source_mask: Any  # takes the sign off a pattern
@@ -34,10 +32,8 @@ class Limits(NamedTuple):
 
 
 Found = tuple[int, int, int, int, Any]
-"""Counts of zero sources, overflowing sources, zero codes, and zero or subnormal codes. The last item is the
-largest magnitude.
-
-The largest magnitude is a source pattern, which may be a NaN.
+"""Counts of zero sources, overflowing sources, zero codes, and zero or subnormal codes. The last item is the largest
+source magnitude, which may be a NaN.
 """
 
 
@@ -73,7 +69,7 @@ def _look(patterns, codes, limits):
 
 @kernel
 def count_all(patterns, codes, limits):
-    """Count zeros, overflows and underflows, from source patterns (n,) and their codes (n,). Return `Found`."""
+    """Count zeros, overflows and underflows of a cast, from the source patterns and the result codes."""
     zeros, large, vanished, small, top = 0, 0, 0, 0, patterns.dtype.type(0)
     for start in range(0, patterns.size, BLOCK):
         found = _look(patterns[start : start + BLOCK], codes[start : start + BLOCK], limits)
@@ -84,11 +80,7 @@ def count_all(patterns, codes, limits):
 
 @inlined
 def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overflows):
-    """Encode one block, and count zeros, overflows and underflows in the same loop.
-
-    If `overflows` is false, the first loop does not count overflows. The second loop counts overflows, and runs only
-    for a block that has any.
-    """
+    # The second loop counts overflows. It runs only for a block that has any, unless `overflows` is true.
     shift, lowest, magic_number = narrowing(grid, magic)
     nonzero, normal = U(limits.nonzero), U(limits.normal)
     zeros, large, vanished, small, top = _ZERO, _ZERO, _ZERO, _ZERO, _ZERO
@@ -110,11 +102,7 @@ def _encode_and_look(patterns, magic, offset, grid, edges, codes, limits, overfl
 
 @kernel
 def encode_nearest_even_counted(patterns, magic, offset, grid, edges, codes, limits):
-    """Encode float32 patterns like `encode_nearest_even`, and return the counts `Found`.
-
-    With rounding to nearest, overflow depends only on the magnitude, not on the sign. The first loop over a block
-    counts overflows only after a block with overflows.
-    """
+    # The first loop over a block counts overflows only after a block with overflows.
     zeros, large, vanished, small, top = 0, 0, 0, 0, _ZERO
     overflows = False
     for start in range(0, patterns.size, BLOCK):

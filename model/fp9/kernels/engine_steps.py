@@ -1,8 +1,7 @@
 """Numba kernels that compute dot products row by row, for every accumulator model.
 
-Operands and accumulators are float64 numbers, which represent every code exactly. The last bit of an alignment window
-is a power of two, so scaling by its inverse is exact in float64. A sum that float64 cannot represent is rounded to odd
-(see `fused`).
+Operands and accumulators are float64 numbers, which represent every code exactly. A sum that float64 cannot represent
+is rounded to odd (see `fused`).
 """
 
 from __future__ import annotations
@@ -68,13 +67,11 @@ def power(x, lowest):
 
 @inlined
 def as_addend(c, floor):
-    """Return `c`, or a zero with the sign of `c` if |c| < `floor`."""
     return math.copysign(0.0, c) if abs(c) < floor else c
 
 
 @inlined
 def _is_operand_nan(x):
-    """Return whether `x` is NaN because of a NaN operand, and not because infinity met a zero scale."""
     return x != x and float64_bits(x) != _INVALID_NAN
 
 
@@ -144,7 +141,7 @@ def _largest(s, a, b, power_a, power_b, start, stop, stride):
 
 @inlined
 def cut(s, x):
-    """Return `x` truncated to an integer by the accumulator model's truncation rule. |x| is far below 2^52."""
+    """Truncate `x` to an integer by the accumulator model's truncation rule. |x| must be far below 2^52."""
     if s.truncation == _FLOOR:
         return np.floor(x)
     kept = np.trunc(x)
@@ -194,11 +191,6 @@ def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
 
 @called
 def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
-    """Return the same results as `_window_sum`, but for an accumulator that adds even and odd products separately.
-
-    The even sum and the odd sum are added, and the result is rounded down. The addend `c` is added last, and the sum is
-    rounded down again.
-    """
     top_even, _, special_even, quiet_even = _largest(s, a, b, power_a, power_b, start, stop, 2)
     top_odd, _, special_odd, quiet_odd = _largest(s, a, b, power_a, power_b, start + 1, stop, 2)
     special, quiet = special_even + special_odd, quiet_even or quiet_odd or c != c
@@ -247,10 +239,7 @@ def join_halves(s, top_even, top_odd, even, odd, c):
 
 @called
 def finish_aligned(t, bits, dropped, code, value, flags):
-    """Return a rounded sum's code and flags, corrected for bits that alignment dropped.
-
-    A zero sum gets the code of +0. Dropped bits raise the inexact flag, and also the underflow flag if the sum is tiny.
-    """
+    """Return a rounded sum's code, and its flags with the flags of bits that the alignment dropped."""
     if value == 0.0:
         code = np.uint32(0)
     if dropped:
@@ -319,10 +308,10 @@ def _sum_row(result, output, s, terms, c, scales, randoms, width, limbs):
 def sum_rows(result, output, s, terms, c, scales, random_bits, limbs, codes, flags):
     """Compute the dot product of each pair of rows, and write its code and flags.
 
-    Steps are rounded to the format of `result`, and totals to the format of `output` (both `fused.Result`). The arrays
-    in `terms` have the shapes (m or 1, k) for `a`, and (m, k) for `b`. `c` (m,) holds the addends as float64 numbers.
-    `scales` (m or 1, chunks) holds the factors that multiply the sums of chunks. `random_bits` holds random integers (m
-    or 1, roundings or 1), and their width in bits. `limbs` is work space for exact sums.
+    Steps are rounded to the format of `result`, and totals to the format of `output` (both `fused.Result`). In `terms`,
+    `a` has the shape (m or 1, k), and `b` has the shape (m, k). `scales` (m or 1, chunks) multiplies the sums of
+    chunks. `random_bits` holds random integers (m or 1, roundings or 1), and their width in bits. `limbs` is work space
+    for exact sums.
     """
     randoms, width = random_bits
     a, b, power_a, power_b = terms

@@ -17,8 +17,7 @@ from fp9.kernels.compiled import inlined
 class Rounder(NamedTuple):
     """Constants for rounding a float32 or float64 number to fewer bits.
 
-    Rounding adds `bias` to the number's bit pattern, and clears the dropped bits with `mask`. All constants have as
-    many bits as the number.
+    Rounding adds `bias` to the number's bit pattern, and clears the dropped bits with `mask`.
     """
 
     drop: Any  # fraction bits that the format does not have
@@ -86,7 +85,6 @@ def round64(x, t):
 
 
 def rounded(x: Any, t: Any) -> Any:
-    """Return `x` rounded by `round32` if `x` is float32, else by `round64`."""
     raise NotImplementedError("a part of kernels")
 
 
@@ -120,19 +118,15 @@ def _number_of(_context: Any, bits: Any, like: Any) -> Any:
 
 
 masked: Any = intrinsic(_masked)
-"""Return a number with its bit pattern ANDed with an integer mask."""
 magnitude_bits: Any = intrinsic(_magnitude_bits)
-"""Return the bit pattern of |x|. Compared as integers, the patterns have the order of the numbers, with NaN last."""
+"""Return the bit pattern of |x|. Patterns, compared as integers, have the order of the numbers, with NaN last."""
 number_of: Any = intrinsic(_number_of)
 """Return the number that has a given bit pattern. The number has the type of the second argument."""
 
 
 @inlined
 def largest(x):
-    """Return the largest magnitude in an array. NaN is larger than all numbers.
-
-    Magnitudes are compared as integers, because LLVM vectorises integer comparisons.
-    """
+    # LLVM vectorises integer comparisons, so magnitudes are compared as integers. NaN is the largest.
     found = magnitude_bits(x[0])
     for j in range(x.size):
         found = max(found, magnitude_bits(x[j]))
@@ -141,7 +135,6 @@ def largest(x):
 
 @inlined
 def rounded_sum(x, y, t):
-    """Return round(x + y). Infinities, NaN and zeros give the same results as in plain addition."""
     plain = x + y
     total = odd_sum(x, y)
     return round64(total if abs(plain) < np.inf else plain, t)
@@ -153,10 +146,9 @@ def _narrowed_sum(x, y, t):
 
 
 def joined(x: Any, y: Any, t: Any) -> Any:
-    """Return round(x + y). If `t` is float32 instead of a `Rounder`, the sum is rounded to nearest even in float32.
+    """Return round(x + y). If `t` is float32 instead of a `Rounder`, round to nearest even in float32.
 
-    If `t` is float32, the sum is first rounded to float64. The double rounding is harmless, since float64's 53 bits are
-    more than twice float32's 24 bits (Figueroa, 1995).
+    The double rounding over float64 is harmless, since 53 bits are more than twice 24 bits (Figueroa, 1995).
     """
     raise NotImplementedError("a part of kernels")
 
@@ -178,7 +170,6 @@ def odd_sum_of_three(x, y, z):
 
 @inlined
 def rounded_sum_of_three(x, y, z, t):
-    """Return round(x + y + z). Infinities, NaN and zeros give the same results as in `rounded_sum`."""
     total = odd_sum_of_three(x, y, z)
     plain = (x + y) + z
     return round64(total if abs(plain) < np.inf and total != 0.0 else plain, t)

@@ -1,9 +1,8 @@
 """Numba kernels for fused multiply-adds: an exact sum is rounded once.
 
-The exact sum is stored as a float64 number, *rounded to odd*: if the sum is inexact, the last bit is set. The kernel
-then rounds this float64 number to the result format. Results of at most 24 bits are correct: an inexact sum never looks
-like a tie or a number of the result format. Source: Boldo and Melquiond, "Emulation of a FMA and correctly rounded
-sums", IEEE ToC 2008.
+The exact sum is stored as a float64 number *rounded to odd*: if the sum is inexact, the last bit is set. A second
+rounding to at most 24 bits then gives the correctly rounded sum. Source: Boldo and Melquiond, "Emulation of a FMA and
+correctly rounded sums", IEEE ToC 2008.
 """
 
 from __future__ import annotations
@@ -63,10 +62,7 @@ def finish(binades, order, t, mode, bits, random, width, quiet):
 
 @inlined
 def fused(binades, order, t, mode, p, c, quiet):
-    """Return the code and flags of round(p + c).
-
-    If an operand was NaN, `quiet` is true, so that the NaN result does not raise the invalid flag.
-    """
+    """Return the code and flags of round(p + c). `quiet` must be true if an operand was NaN."""
     return finish(binades, order, t, mode, sum_to_odd(p, c, mode), 0, 1, quiet)
 
 
@@ -80,7 +76,7 @@ def fma_array(binades, order, t, mode, a, b, c, codes, flags):
 
 @inlined
 def code_value(table, t, code):
-    """Return the float64 number of a result code. For formats of at most 16 bits, a table holds all numbers."""
+    # For formats of at most 16 bits, a table holds all numbers.
     return table[code] if table.size > 1 else _value_of_fields(t, code)
 
 
@@ -104,7 +100,7 @@ def _value_of_fields(t, code):
 def mac_array(result, op, a, b, c, codes, flags):
     """Run the operations `op` (`engines.MacOp`) on an accumulator that starts at +0.
 
-    After each operation, write the accumulator's code and flags. All arrays have shape (n,).
+    Write the accumulator's code and flags after each operation. All arrays have shape (n,).
     """
     binades, order, t, mode, table = result
     accumulator = np.uint32(0)

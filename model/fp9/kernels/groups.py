@@ -1,6 +1,6 @@
 """Numba kernels for dot products whose products share scales in groups (NVFP4).
 
-In each group, the integer products are added exactly. The sum of each group is then scaled and aligned.
+The integer products of a group are added exactly. The sum of the group is then scaled and aligned.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ from fp9.kernels.round64 import INF_BITS
 
 
 class Groups(NamedTuple):
-    """Operands of group sums: integer factors, scales of the groups, and the scales' powers of two for alignment."""
+    """Integer factors, scales of the groups, and the scales' powers of two for alignment."""
 
     a: Any
     b: Any
@@ -46,7 +46,7 @@ def _at(row, group):
 
 @called
 def _step(s, group, unit, mode, groups, start, stop, c, terms):
-    """Return the aligned sum of all groups and `c`, and two bools: bits were dropped, and a term was not finite.
+    """Return the aligned sum of all groups and `c`, and two bools: bits were dropped, a term was not finite.
 
     The sum is a float64 pattern rounded to odd.
     """
@@ -89,9 +89,8 @@ def _step(s, group, unit, mode, groups, start, stop, c, terms):
 def grouped_rows(result, s, group, unit, groups, c, random_bits, codes, flags):
     """Compute the dot products of rows a (m or 1, k) and b (m, k), and write codes and flags.
 
-    A group has `group` products. `groups` holds int32 operands. If integers stand for numbers, the product of two
-    integers times `unit` is the product of the numbers. The arrays of scales and powers in `groups` have the shape (m
-    or 1, groups or 1). `c` (m,) holds the initial accumulators. `result` and `random_bits` are as in
+    A group has `group` products. `groups` holds int32 operands, and the product of two integers stands for that product
+    times `unit`. Scales and powers have the shape (m or 1, groups or 1). `result` and `random_bits` are as in
     `engine_steps.sum_rows`.
     """
     binades, order, t, mode, table = result
@@ -121,10 +120,7 @@ def grouped_rows(result, s, group, unit, groups, c, random_bits, codes, flags):
 
 @inlined
 def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, t):
-    """Add scaled group sums to a row of accumulators, and round the accumulators. Each term is truncated toward zero.
-
-    Accumulators may be infinite or NaN. All other numbers are finite.
-    """
+    # Accumulators may be infinite or NaN. All other numbers are finite.
     for j in range(row.size):
         c = row[j]
         top = max(bits_float64(float64_bits(c) & INF_BITS), s.lowest_power) if c != 0.0 else s.zero_power
@@ -143,9 +139,8 @@ def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, p
 def grouped_columns(s, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, acc, t):
     """Do one step of `grouped_rows` for all accumulators `acc` (m, n), in float64.
 
-    `sums` (groups, m, n) holds the sums of the products in each group. `magnitudes` holds, for each group, the sum of
-    the magnitudes of its products. The arrays of factors and powers have the shape (m or 1, groups) for `a`, and
-    (groups, n) for `b`.
+    `sums` (groups, m, n) holds the sum of each group's products, and `magnitudes` holds the sum of their magnitudes.
+    Factors and powers have the shape (m or 1, groups) for `a`, and (groups, n) for `b`.
     """
     unit = math.ldexp(1.0, s.window)
     for i in range(acc.shape[0]):

@@ -23,7 +23,7 @@ _INF_CODE = U(HiFloat8.INF)
 
 
 class HybridEdges(NamedTuple):
-    """Constants for hybrid rounding: the overflow thresholds and the codes of special values. All fields are uint32."""
+    """Overflow thresholds and codes of special values for hybrid rounding. All fields are uint32."""
 
     strict: np.uint32  # 1 for F > T
     certain: np.uint32  # pattern from which overflow does not depend on T
@@ -36,7 +36,6 @@ def encode_hybrid(patterns, edges, codes):
     """Convert float32 patterns (uint32, shape (n,)) to hif8 codes, with hybrid rounding.
 
     A number with exponent E has 3 fraction bits if |E| < 4, 2 fraction bits if |E| < 8, and 1 fraction bit otherwise.
-    For a number with exponent E, `mirrored` is the float32 pattern with exponent field 127 + |E| instead of 127 + E.
     """
     for i in range(patterns.size):
         pattern = patterns[i]

@@ -18,7 +18,6 @@ _ACCUMULATE, _LOAD, _CLEAR = int(MacOp.ACCUMULATE), int(MacOp.LOAD), int(MacOp.C
 
 @called
 def _wrap(limbs, bits):
-    """Reduce the fixed-point number `limbs` modulo 2^`bits`, in two's complement."""
     carry(limbs)
     top, place = (bits - 1) // LIMB_BITS, (bits - 1) % LIMB_BITS
     kept = limbs[top] & ((np.int64(1) << (place + 1)) - 1)
@@ -30,9 +29,8 @@ def _wrap(limbs, bits):
 def kulisch_array(rounding, lowest, bits, op, a, b, codes, flags):
     """Run the operations `op` (n,) on a fixed-point accumulator that starts at 0.
 
-    The accumulator has `bits` bits. Its lowest bit has the weight 2^`lowest`. The operands `a` and `b` (n, products)
-    are float64 numbers. `codes` and `flags` (n,) receive the rounded sum after each operation. `rounding` is a result
-    of `sums.general.rounding_of`.
+    The accumulator has `bits` bits, and its lowest bit has the weight 2^`lowest`. The operands `a` and `b` (n,
+    products) are float64 numbers. `codes` and `flags` (n,) receive the rounded sum after each operation.
     """
     binades, order, t, mode = rounding
     limbs = np.zeros(bits // LIMB_BITS + 4, dtype=np.int64)

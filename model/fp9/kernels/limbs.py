@@ -1,7 +1,6 @@
 """Numba kernels for exact sums in fixed point.
 
-A fixed-point number is an array of 32-bit limbs. Limbs are stored in int64, so that each limb has spare bits for
-carries.
+A fixed-point number is an array of 32-bit limbs. An int64 holds each limb, and its spare bits hold carries.
 """
 
 from __future__ import annotations

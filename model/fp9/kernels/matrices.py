@@ -1,8 +1,7 @@
 """Numba kernels for matrix products, vectorised over columns. `fast` selects the kernel.
 
-All kernels take factors a (m, k) and b (k, n), in the type of the accumulators. The products with indices begin..end-1
-are added to the accumulators `acc` (m, n). The loops run over slices of rows, because LLVM then sees plain pointers and
-vectorises.
+All kernels take factors a (m, k) and b (k, n), in the type of the accumulators `acc` (m, n). The loops run over slices
+of rows, because LLVM then sees plain pointers and vectorises.
 """
 
 from __future__ import annotations
@@ -17,16 +16,11 @@ from fp9.kernels.fused import code_value, finish
 from fp9.kernels.limbs import deposit, limbs_to_odd
 
 TILE = 1024
-"""Number of columns in a tile. A row of accumulators and its temporaries stay in the first-level cache."""
+"""Number of columns in a tile. A row of accumulators stays in the first-level cache."""
 _INEXACT, _UNDERFLOW = int(Flags.INEXACT), int(Flags.UNDERFLOW)
 DOUBTFUL = 1 << FLAG_BITS
-"""Mark of a sum that may have underflowed."""
 _BLOCK = 64
-"""Number of rows of b in a block.
-
-All rows of a are multiplied by one block before the next block is loaded, so that the block stays in the second-level
-cache.
-"""
+"""Number of rows of `b` in a block, which stays in the second-level cache."""
 
 
 # --- rounded multiply-adds ------------------------------------------------------------------------------------------
@@ -38,7 +32,7 @@ def rounded_chain(a, b, acc, begin, end, t):
 
     If products and accumulators have p bits with 2 p + 2 <= 24, double rounding gives the same result as single
     rounding. If a sum of two p-bit terms is inexact in float32, the smaller term is below 2^-(p+2) times the larger
-    term. Single and double rounding then agree: both return the larger term.
+    term. Single and double rounding then return the larger term.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -67,8 +61,8 @@ def _marked_sum(row, marks, a0, b0, lowest, t):
 def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
     """Compute the same sums as `rounded_chain`, and record exception flags in `marks` (int32).
 
-    A mark collects the flags of all finite sums of one accumulator (by OR). If the bit DOUBTFUL is set in a mark, a sum
-    may have underflowed. `lowest` is the smallest normal number.
+    A mark is the OR of the flags of all finite sums of one accumulator. The bit DOUBTFUL marks a possible underflow.
+    `lowest` is the smallest normal number.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -91,17 +85,16 @@ def _pair(row, a0, a1, b0, b1, t):
 
 @inlined
 def _narrow_pair(row, a0, a1, b0, b1, t):
-    """Do the same as `_pair`, but for two products whose sum is exact in float64."""
     for j in range(row.size):
         row[j] = rounded_sum(a0 * b0[j] + a1 * b1[j], row[j], t)
 
 
 @kernel
 def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
-    """Repeat acc = round(acc + `step` products) in float64 until all products are added; `step` is 1 or 2.
+    """Repeat acc = round(acc + `step` products) in float64 until all products are added. `step` is 1 or 2.
 
-    `neutral` is a row of -0 that stands for a missing product: adding -0 changes no sum. `narrow` is true if float64
-    holds the sum of any two products exactly.
+    `neutral` is a row of -0 that replaces a missing product. `narrow` is true if float64 holds the sum of any two
+    products exactly.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -122,10 +115,7 @@ def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
 
 @inlined
 def _mark(marks, total, r, lowest):
-    """Add the flags of the rounding from `total` to `r` to `marks`, and return the new marks.
-
-    `total` is rounded to odd. If `r` is the smallest normal number but |total| is smaller, the bit DOUBTFUL is set.
-    """
+    # If `r` is the smallest normal number but |total| is smaller, the sum may have underflowed.
     inexact = r != total
     flags = marks | (_INEXACT if inexact else 0) | (_UNDERFLOW if inexact and abs(r) < lowest else 0)
     return flags | (DOUBTFUL if abs(r) == lowest and abs(total) < lowest else 0)
@@ -153,8 +143,7 @@ def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
 def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
     """Compute the same sums as `rounded_pairs`, and record exception flags in `marks` (int64).
 
-    A mark collects the flags of all finite sums of one accumulator (by OR). If the bit DOUBTFUL is set in a mark, a sum
-    may have underflowed. `lowest` is the smallest normal number.
+    The marks are the same as in `rounded_chain_flagged`.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -189,7 +178,6 @@ def join(totals, parts, scale_a, scale_b, t):
 
 @kernel
 def join_flagged(totals, parts, scale_a, scale_b, t, lowest, marks):
-    """Compute the same totals as `join`, and record exception flags in `marks`, as `rounded_pairs_flagged` does."""
     for i in range(totals.shape[0]):
         row_scale = scale_a[i if scale_a.size > 1 else 0]
         row, part, own = totals[i], parts[i], marks[i]
@@ -216,9 +204,9 @@ def join_parts(totals, first, second, t):
 
 @kernel
 def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
-    """Compute the same totals as `join_parts`, and set `inexact` for inexact totals.
+    """Compute the same totals as `join_parts`, and mark inexact totals and tiny totals.
 
-    Set `tiny` for nonzero totals with a magnitude below `below`.
+    A total is tiny if it is not zero and its magnitude is less than `below`.
     """
     for i in range(totals.shape[0]):
         row, x, met, small = totals[i], first[i], inexact[i], tiny[i]

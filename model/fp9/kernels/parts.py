@@ -1,7 +1,7 @@
 """Functions that are compiled only as part of the kernels that call them.
 
-By default, Numba compiles every called function separately, together with all functions in its call tree. In a chain of
-five calls, the innermost function is then optimised five times. Only the kernel's machine code is used.
+By default, Numba compiles every called function separately, with all functions that it calls. In a chain of five calls,
+the innermost function is then optimised five times.
 """
 
 from __future__ import annotations
@@ -21,11 +21,11 @@ _NO_CODE = 0
 class _Text(JITCodeLibrary):
     """LLVM code of one function, ready to be linked into kernels.
 
-    LLVM simplifies a function before linking, because LLVM would otherwise vectorise fewer loops.
+    LLVM simplifies a function before linking, because it would otherwise vectorise fewer loops.
     """
 
     def _optimize_final_module(self) -> None:
-        """This function does nothing, because LLVM optimises the function later as part of a kernel."""
+        """Do nothing, because LLVM optimises a function together with the kernel that contains it."""
 
     def _finalize_final_module(self) -> None:
         self._finalized = True

@@ -1,12 +1,12 @@
 """Vectorised Numba kernels that convert float32 patterns to codes.
 
-All arithmetic is on 32-bit vector lanes, without branches or table look-ups. One vector register holds 16 (AVX-512) or
-8 (AVX2) elements. Every step casts its result to `U` (uint32), because Numba widens uint32 sums to 64 bits.
-Shift distances are masked to less than 32, so that Numba keeps 32-bit arithmetic.
+All arithmetic is on 32-bit vector lanes, without branches or table look-ups. Every step casts its result to `U`
+(uint32), because Numba widens uint32 sums to 64 bits. Shift distances are masked to less than 32, so that Numba keeps
+32-bit arithmetic.
 
-The magnitude bits a = x & 0x7FFFFFFF of a float32 pattern x rise with the magnitude of the number. Rounding to a format
-with p fraction bits keeps only the upper bits of the magnitude bits. Subnormal results keep fewer magnitude bits. The
-`ordinal` of a magnitude is its index in the format's list of magnitudes, with 0 for zero:
+The magnitude bits a = x & 0x7FFFFFFF of a float32 pattern x rise with the magnitude of the number. Rounding keeps only
+the upper magnitude bits, and fewer of them for subnormal results. The `ordinal` of a magnitude is its index in the
+format's list of magnitudes, with 0 for zero:
 
     ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits round up.
 """
@@ -56,7 +56,7 @@ class Edges(NamedTuple):
 class Limits(NamedTuple):
     """Thresholds for the exception flags, as float32 patterns of magnitudes.
 
-    Inexact results below `tiny_below` underflow. Magnitudes from `overflow_from` on overflow.
+    Inexact results below `tiny_below` underflow. Magnitudes of at least `overflow_from` overflow.
     """
 
     tiny_below: np.uint32  # inexact results below it underflow
@@ -65,12 +65,11 @@ class Limits(NamedTuple):
 
 TAKES_SIGN = U(BINARY32.sign)
 QUIET_NAN, INVALID_NAN = U(BINARY32.quiet_nan), U(BINARY32.sign | BINARY32.quiet_nan)
-"""NaN patterns. QUIET_NAN results from a NaN operand, and INVALID_NAN from an invalid operation."""
+"""Float32 patterns of NaN results: one for a NaN operand, and one for an invalid operation."""
 
 
 @inlined
 def code_of(ordinal, magnitude, pattern, e, complement):
-    """Return the code of a rounded magnitude, with its sign. Overflow, infinity and NaN have separate codes."""
     code = e.zero if ordinal == _ZERO else U(ordinal | TAKES_SIGN)
     code = e.overflow if ordinal > e.max_ordinal else code
     code = e.infinite if magnitude == _INF else code
@@ -83,11 +82,6 @@ def code_of(ordinal, magnitude, pattern, e, complement):
 
 @inlined
 def narrowing(grid, magic):
-    """Return the arguments `shift`, `lowest` and `magic_number` of `nearest_even`.
-
-    `shift` is the number of bits that are dropped for a normal result. `lowest` is the lowest normal pattern.
-    `magic_number` is `magic` as a float.
-    """
     return U(U(_WIDTH - grid.fraction_bits) & _WIDEST), U(grid.lowest << _WIDTH), bits_float32(magic)
 
 
@@ -104,9 +98,8 @@ def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
 def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
     """Round float32 patterns (uint32, shape (n,)) to nearest even, and write the codes of the results.
 
-    The target format must have subnormals and at least one fraction bit. To round to a subnormal result, the kernel
-    adds the float32 number `magic` to the magnitude. `magic` is 2^23 times the smallest subnormal, so the last bit of
-    the sum has the weight of the smallest subnormal. The addition rounds to nearest even. For a normal result, the
+    The target format must have subnormals and at least one fraction bit. For a subnormal result, the kernel adds
+    `magic`, which is 2^23 times the smallest subnormal, and float32 addition rounds the sum. For a normal result, the
     kernel adds `offset` (mod 2^32): half an ulp less 1, minus the lowest binade's exponent field.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
@@ -179,8 +172,8 @@ A key is the rounding, and whether codes are in two's complement. Only sr reads 
 def encode_upper(patterns, table, codes):
     """Look up codes in a table, indexed by the upper 16 bits of float32 patterns. Return whether a number was NaN.
 
-    The function may be used only if the lower 16 bits cannot change a rounded result. If the function returns True,
-    discard the codes: some NaN may have been taken for infinities.
+    The lower 16 bits must not change any rounded result. If the function returns True, discard the codes: some NaN may
+    have been taken for infinities.
     """
     largest = _ZERO
     for i in range(patterns.size):
@@ -192,10 +185,7 @@ def encode_upper(patterns, table, codes):
 
 @kernel
 def encode_upper_sticky(patterns, table, codes):
-    """Look up codes in a table. The index is the upper half of the float32 pattern, rounded to odd.
-
-    Rounding to odd sets the last of the 16 bits if any dropped bit is set.
-    """
+    """Look up codes in a table. The index is the upper half of the float32 pattern, rounded to odd."""
     for i in range(patterns.size):
         pattern = patterns[i]
         codes[i] = table[(pattern >> U(16)) | (_ONE if pattern & U(0xFFFF) else _ZERO)]
@@ -205,8 +195,8 @@ def encode_upper_sticky(patterns, table, codes):
 def look_up_flagged(patterns, table, shift, codes, flags):
     """Look up codes and flags in a table, indexed by the upper bits of patterns.
 
-    A table entry holds the code in its low 16 bits, and the flags from bit 16 on. Bit 0 of the index is a sticky bit:
-    it is set if any dropped bit of the pattern is set. `shift` is 16 for float32 patterns, and 0 for 16-bit patterns.
+    A table entry holds the code in its low 16 bits, and the flags from bit 16 on. Bit 0 of the index is a sticky bit.
+    `shift` is 16 for float32 patterns, and 0 for 16-bit patterns.
     """
     below = U((1 << shift) - 1)
     for i in range(patterns.size):
@@ -218,17 +208,12 @@ def look_up_flagged(patterns, table, shift, codes, flags):
 
 @kernel
 def look_up(codes, table, numbers):
-    """For each unsigned integer in `codes` (n,), write the table entry with this index to `numbers`.
-
-    Every integer in `codes` must be a valid index of the table.
-    """
     for i in range(codes.size):
         numbers[i] = table[codes[i]]
 
 
 @kernel
 def note(codes, met):
-    """For every unsigned integer x in `codes` (n,), set `met[x]` to true."""
     for i in range(codes.size):
         met[codes[i]] = True
 
@@ -246,9 +231,9 @@ def _narrowed(number):
 def narrow_to_odd(numbers, patterns):
     """Convert float64 numbers to float32 patterns, rounded to odd.
 
-    Bit 0 of the pattern is set if the conversion is inexact. A second rounding, to fewer bits, then gives the same
-    result as a single rounding of the float64 number. A finite number outside the float32 range becomes the largest
-    finite or the smallest nonzero pattern. Source: Boldo and Melquiond, "When double rounding is odd", IMACS 2005.
+    A second rounding, to fewer bits, then gives the same result as a single rounding of the float64 number. A finite
+    number outside the float32 range becomes the largest finite or the smallest nonzero pattern. Source: Boldo and
+    Melquiond, "When double rounding is odd", IMACS 2005.
     """
     for i in range(numbers.size):
         patterns[i] = _narrowed(numbers[i])
@@ -256,10 +241,7 @@ def narrow_to_odd(numbers, patterns):
 
 @kernel
 def sums_to_odd(table_a, table_b, table_c, a, b, c, patterns):
-    """Decode the operands, compute a * b + c, and write the sums as float32 patterns rounded to odd.
-
-    A NaN sum becomes `QUIET_NAN` if an operand is NaN, and otherwise `INVALID_NAN`.
-    """
+    """Decode the operands, compute a * b + c, and write the sums as float32 patterns rounded to odd."""
     for i in range(patterns.size):
         x, y, addend = table_a[a[i]], table_b[b[i]], table_c[c[i]]
         product = x * y
@@ -278,10 +260,7 @@ _INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
 
 @kernel
 def raise_flags(patterns, grid, limits, flags):
-    """Write the exception flags of rounding float32 patterns to nearest or toward zero.
-
-    The pattern `INVALID_NAN` raises the invalid flag.
-    """
+    """Write the exception flags of rounding float32 patterns to nearest or toward zero."""
     narrower = U(_WIDTH - grid.fraction_bits)
     smallest = U(grid.lowest << _WIDTH)
     for i in range(patterns.size):

@@ -23,10 +23,8 @@ MODES = {
     Rounding.SRC: SRC,
     Rounding.BIAS: BIAS,
 }
-"""Number of each rounding in the kernels."""
 
 HYBRID_STRICT, HYBRID_DOC = 1, 2
-"""Bits of the switches for hybrid rounding."""
 
 FRACTION_BITS, MAGNITUDE, INF_BITS = BINARY64.fraction_bits, BINARY64.magnitude, BINARY64.infinity
 _BIAS, _FRACTION, _HIDDEN = BINARY64.bias, BINARY64.fraction, BINARY64.hidden
@@ -37,7 +35,6 @@ _CERTAIN = int(np.float64(float(HiFloat8.CERTAIN_OVERFLOW)).view(np.int64))
 
 
 def switches_of(hybrid: Hybrid) -> int:
-    """Return the options of hybrid rounding as one integer, with one bit per option."""
     return hybrid.strict * HYBRID_STRICT | hybrid.doc_overflow * HYBRID_DOC
 
 
@@ -115,10 +112,7 @@ def _is_tiny(binades, t, mode, magnitude, negative, ordinal, random, width, swit
 
 @inlined
 def _biased(binades, t, mode, row, significand, random, width):
-    """Add random bits below the last bit of a normal result, for stochastic rounding.
-
-    Return three integers: the new exponent field (`row`), the new significand, and the dropped bits.
-    """
+    # Random bits are added below the last bit of a normal result.
     shift = binades[t.lowest_row, 0]
     kept = significand >> shift
     lost = significand - (kept << shift)
@@ -177,10 +171,10 @@ def _signed_code(order, t, ordinal, negative):
 
 @kernel
 def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
-    """Round float64 patterns (int64, shape (n,)).
+    """Round float64 patterns (int64, shape (n,)), and write the codes and the exception flags.
 
-    `codes` receives the results, and `flags` receives the exception flags unless the array `flags` is empty. `randoms`
-    holds random bits or hybrid thresholds: one integer for each pattern, or a single integer for all.
+    No flags are written if the array `flags` is empty. `randoms` holds random bits or hybrid thresholds: one integer
+    for each pattern, or a single integer for all.
     """
     for i in range(patterns.size):
         random = randoms[i] if randoms.size > 1 else randoms[0]

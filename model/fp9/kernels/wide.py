@@ -1,7 +1,6 @@
 """Numba kernels that round float32 or float64 numbers to fixed-field formats, with flags.
 
-The arithmetic is the same as in `round32`, but on 64-bit lanes. 32-bit lanes have too few bits for flags, and for
-formats wider than 16 bits.
+The arithmetic is that of `round32`, but on 64-bit lanes, as flags and formats wider than 16 bits need more bits.
 """
 
 from __future__ import annotations
@@ -50,7 +49,7 @@ class WideTarget(NamedTuple):
 class WideRounding(NamedTuple):
     """Constants of a rounding mode. `to_even` and `to_odd` are 1 or 0.
 
-    Each other field is a mask for a property of the rounding mode: all ones if true, and 0 if false.
+    Each other field is a mask: all ones if the rounding mode has the property, and 0 otherwise.
     """
 
     nearest: np.uint64
@@ -127,17 +126,14 @@ def _encoder(to_nearest_even: bool, complement: bool, flagged: bool) -> Any:
 
 
 ENCODE_WIDE = {key: _encoder(*key) for key in itertools.product((False, True), repeat=3)}
-"""Kernels that encode float32 or float64 numbers (n,), by three truth values.
+"""Kernels that encode float32 or float64 numbers (n,). A key holds three truth values.
 
-The truth values say whether the rounding is nearest even, whether codes are in two's complement, and whether
-flags are written. A kernel for nearest even alone is a third faster.
+The truth values say whether the rounding is nearest even, whether codes are in two's complement, and whether flags are
+written. A kernel for nearest even alone is a third faster.
 """
 
 
 def wide_encoder(rounding: Rounding, complement: bool, flagged: bool) -> tuple[Any, WideRounding]:
-    """Return the kernel for a rounding mode, and the constants of this mode.
-
-    The rounding mode must not need random bits or bits of the source.
-    """
+    """Return the kernel and the constants of a rounding mode that needs no random bits."""
     # Beside flags it makes no difference that the rounding is known.
     return ENCODE_WIDE[rounding is Rounding.RNE and not flagged, complement, flagged], _words(rounding)

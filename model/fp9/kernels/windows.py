@@ -1,4 +1,4 @@
-"""Numba kernels for matrix products with an alignment window, vectorised over columns (see `matrices`)."""
+"""Numba kernels for matrix products with an alignment window, vectorised over columns."""
 
 from __future__ import annotations
 
@@ -50,11 +50,8 @@ def _scales(scales, row, tops, inside, unit, lowest):
 
 @inlined
 def _close(row, totals, scales, tops, inside, aligned, floors, t):
-    """Set row = round(row + totals / scales).
-
-    If `inside` is true, accumulators are truncated as products are. If `aligned` is true, accumulators are truncated,
-    but only in steps with products.
-    """
+    # If `inside` is true, accumulators are truncated as products are. If `aligned` is true, accumulators are truncated,
+    # but only in steps with products.
     for j in range(row.size):
         addend = row[j] * scales[j]
         cut = floor(addend) if floors else truncate(addend)
@@ -65,10 +62,7 @@ def _close(row, totals, scales, tops, inside, aligned, floors, t):
 
 @kernel
 def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
-    """Add the products to `acc` in steps of `s.products` products, in float64 (see `engine_steps`).
-
-    The alignment window has `s.window` bits.
-    """
+    """Add the products to `acc` in steps of `s.products` products, in float64, with an alignment window."""
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty(width), np.empty(width), np.empty(width)

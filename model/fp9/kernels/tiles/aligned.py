@@ -70,11 +70,6 @@ class TileStep(NamedTuple):
 
 def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
-        """Run one step. The first arguments are the fields of a `TileStep`.
-
-        If the arguments include the fields of `Ends`, a step whose bits all fit into the window is added without
-        alignment. If the arguments include the fields of `Losses`, inexact steps set marks.
-        """
         own, others = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         count_of_ends = len(others) - len(Losses._fields) if len(others) >= len(Losses._fields) else len(others)
         ends, lost = others[:count_of_ends], others[count_of_ends:]
@@ -131,10 +126,6 @@ def _edges(s, row):
 
 @called
 def _steps(s, t, some, others, marks):
-    """Run one accumulation step on all rows of a panel, which holds the accumulators of some columns.
-
-    `others` is a tuple of optional arguments: the fields of `Ends`, then the fields of `Losses`.
-    """
     a, power_a, values, powers, panel, first, last, redo = some
     numbers, sides = (first, last - first, s.window, s.lowest, s.zero), (a, power_a, a.shape[1])
     times = panel.shape[0] // ROWS
@@ -150,7 +141,6 @@ def _steps(s, t, some, others, marks):
 
 @inlined
 def _binades(products):
-    """Return how many binades above the largest number a sum of `products` numbers can lie."""
     binades = 0
     while products >> binades:
         binades += 1
@@ -162,21 +152,19 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     """Add products to accumulators in steps of `s.products` products, with an alignment window.
 
     `sides` holds four arrays: `a` (m, k), the alignment exponents of `a` (bytes), `b` (k, n), and the alignment
-    exponents of `b`. All numbers of a and b are finite. `sums` is a pair of arrays, both (m, n): the initial
-    accumulators, and the output for the final accumulators. `products` is a triple: the index of the first product, the
-    end index, and the length of a chunk. `redo` (m, panels) is set where sums are wrong because a number left the
-    exponent range of the kernels.
+    exponents of `b`. All numbers of a and b are finite. `sums` holds two arrays (m, n): the initial accumulators, and
+    the output. `products` holds the index of the first product, the end index, and the length of a chunk. `redo` (m,
+    panels) is set where a number left the exponent range of the kernels.
 
-    `lowest_bits` is None, or holds two arrays: the exponents of the lowest bits of `a` and of `b`. With `lowest_bits`,
-    a step whose bits all fit into the window is added without alignment. `lowest_bits` should be None for a short
-    window, into which the bits of a step rarely fit.
+    `lowest_bits` is None, or holds the exponents of the lowest bits of `a` and of `b`. A step whose bits all fit into
+    the window is then added without alignment, which rarely happens in a short window.
 
-    `join` is None or a pair: constants for rounding totals, and an upper bound of tiny totals. If `join` is given,
-    every chunk is summed from zero, and its sum is added to an accumulator in float64.
+    `join` is None, or holds the constants for rounding totals and an upper bound of tiny totals. With `join`, each
+    chunk is summed from zero, and its sum is added to an accumulator in float64.
 
-    `lost` is None, or holds three arrays: the exponents of the lowest bits of `a` and of `b`, and the marks. The array
-    of marks has the shape of the accumulators, and its integers are as wide as the accumulators. The mark of an
-    accumulator is set if an accumulation step was inexact. A negative mark means that an inexact total can be tiny.
+    `lost` is None, or holds the exponents of the lowest bits of `a` and of `b`, and the marks. Marks are integers in
+    the shape and width of the accumulators. An inexact step sets the mark of its accumulator. A negative mark means
+    that an inexact total can be tiny.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end, length) = sides, sums, products
     m, width = acc.shape[0], tile_columns(b.itemsize)

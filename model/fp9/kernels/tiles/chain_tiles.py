@@ -1,7 +1,4 @@
-"""Vector code for matrix products in register tiles, without an alignment window.
-
-Usually, two or three instructions round a sum to p bits. In the lowest binades, rounding takes ten instructions.
-"""
+"""Vector code for matrix products in register tiles, without an alignment window."""
 
 from __future__ import annotations
 
@@ -30,10 +27,7 @@ def to_even(code: Code, x: Any, scale: Any) -> Any:
 
 
 def away(code: Code, x: Any, scale: Any) -> Any:
-    """Round `x` to nearest with ties away from zero, and drop `drop` fraction bits. `scale` is 2^drop.
-
-    The function adds half an ulp to the magnitude, and truncates the sum.
-    """
+    """Round `x` to nearest with ties away from zero, and drop `drop` fraction bits. `scale` is 2^drop."""
     one = code.constant(1)
     drop = code.builder.sub(
         code.builder.lshr(code.as_bits(scale), code.constant(code.fraction_bits)),
@@ -45,7 +39,6 @@ def away(code: Code, x: Any, scale: Any) -> Any:
 
 
 def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit: Any, magic: Any, *_: Any) -> Any:
-    """Round `x` with the constants of a `floats.Rounder`. Results in the lowest binades are rounded correctly too."""
     builder, bits = code.builder, code.as_bits(x)
     odd = builder.and_(builder.lshr(bits, drop), tie)
     usual = builder.and_(builder.add(bits, builder.add(bias, odd)), mask)
@@ -61,10 +54,7 @@ def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
 
 
 def changed_or_tiny(code: Code, exact: Any, rounded: Any, *facts: Any) -> Any:
-    """Return the bits in which the rounded and the exact sum differ (XOR), negated if the sum can be tiny.
-
-    If `doubt` is 1, the accumulators' type may not hold all bits of a tiny sum.
-    """
+    # If `doubt` is 1, the accumulators' type may not hold all bits of a tiny sum.
     tiny, doubt = facts[-2:]
     size, bits = code.magnitude(exact), changed(code, exact, rounded)
     is_tiny = code.builder.fcmp_ordered("<=", size, tiny)
@@ -108,7 +98,7 @@ def _cells(code: Code, rows: int, row: Any) -> list[Any]:
 
 
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
-    """Return a vector function that repeats accumulators = round(accumulators + products) for each step on a tile.
+    """Return a vector function that repeats accumulators = round(accumulators + products) on a register tile.
 
     After the argument `products`, the vector function takes `facts` scalars, such as rounding constants. If an array of
     marks is the last argument, the mark of each inexact sum is set.
@@ -138,11 +128,7 @@ def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = Fals
 
 
 def watched_tile(rows: int) -> Any:
-    """Return a vector function that adds products to a tile with fused multiply-adds.
-
-    The vector function reads accumulators from the panel `acc`, and writes the results to the panel `out`. The vector
-    function returns whether any sum was inexact.
-    """
+    """Return a vector function that adds products to a tile, and returns whether any sum was inexact."""
 
     def tile(code: Code, a: Any, depth: Any, b: Any, acc: Any, out: Any, first: Any, row: Any, steps: Any) -> None:
         _carry(code, rows, (a, depth, b, acc, out, first), row, (steps, None), lambda _place, total: total)
@@ -154,8 +140,7 @@ def watched_tile(rows: int) -> Any:
 def directed_tiles(rows: int, mode: int) -> Any:
     """Return a vector function that adds products to several tiles with fused multiply-adds.
 
-    The vector function reads accumulators from the panel `acc`, and writes the results to the panel `out`. `listed`
-    holds the first row of each tile. The processor rounds in the mode `mode`.
+    `listed` holds the first row of each tile. The processor rounds in the mode `mode`.
     """
 
     def tiles(
@@ -171,7 +156,6 @@ def directed_tiles(rows: int, mode: int) -> Any:
 
 @inlined
 def pack(values, b, left):
-    """Copy columns of `b`, starting at column `left`, to `values`. Further columns of `values` are unchanged."""
     count = min(values.shape[1], b.shape[1] - left)
     for k in range(b.shape[0]):
         own, x = values[k], b[k, left : left + count]

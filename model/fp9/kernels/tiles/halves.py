@@ -1,7 +1,4 @@
-"""Numba kernel for matrix products that add even and odd products separately (CDNA3).
-
-A step first adds its even products and its odd products separately, in a window without the addend.
-"""
+"""Numba kernel for matrix products that add even and odd products separately (CDNA3)."""
 
 from __future__ import annotations
 
@@ -92,7 +89,7 @@ def _special(s, row):
 
 
 class TileStep(NamedTuple):
-    """Arguments of one accumulation step on a register tile: operands, rows, window parameters and result arrays."""
+    """Arguments of one step on a register tile: operands, rows, window parameters and result arrays."""
 
     a: Any
     power_a: Any
@@ -114,10 +111,6 @@ class TileStep(NamedTuple):
 
 def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
-        """Compute two separate sums for one step: a sum of the even products, and a sum of the odd products.
-
-        The first arguments are the fields of a `TileStep`. The fields of `Losses` may follow.
-        """
         own, lost = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
         width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
         other = (

@@ -1,9 +1,8 @@
 """Numba kernels for matrix products in register tiles, rounded after each step.
 
-Before a block of products is added, the kernel computes upper and lower bounds of the sums. The upper bound shows
-whether a sum can overflow, and the lower bound shows whether a sum can be very small. The sum of the magnitudes is an
-upper bound for all sums. A power of two that divides all products is a lower bound for nonzero sums. If a tile may
-reach the lowest binades, its rows are computed one by one, with a slower rounding.
+Bounds of the sums show whether a tile can overflow or reach the lowest binades. The upper bound is the sum of the
+magnitudes. The lower bound is a power of two that divides all products. In the lowest binades, the rows of a tile are
+computed one by one, with a slower rounding.
 """
 
 from __future__ import annotations
@@ -25,7 +24,6 @@ NEAREST_EVEN, NEAREST_AWAY = range(2)
 
 @inlined
 def block_of(products):
-    """Return the number of products in a block, a multiple of the `products` of one step."""
     return max(BLOCK // products, 1) * products
 
 
@@ -139,12 +137,7 @@ def _marked_at_edge(edge, some, marks):
 
 @inlined
 def _steps(tile, edge, s, t, numbers, panel, step, single, marks, columns):
-    """Run several accumulation steps on the rows of a register tile.
-
-    `step` is a tuple: first product, first row, number of steps, and number of products in a step. Rows are computed
-    one by one (`single` is true) in incomplete tiles and in tiles with very small sums. `marks` holds the marks of
-    inexact sums, or is None if no marks are needed. `columns` is the number of columns for which marks exist.
-    """
+    # Rows are computed one by one in incomplete tiles and in tiles with very small sums.
     (a, values), (first, row, steps, products) = numbers, step
     if single:
         facts = (t.drop, t.bias, t.tie, t.mask, t.limit, t.magic, s.tiny, s.doubt)
@@ -165,12 +158,6 @@ def _reach(low_a, low_b, lowest):
 
 @inlined
 def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
-    """Add a block of products to all rows of a panel.
-
-    `packed` holds the numbers of `b`, the exponents of their lowest bits, and the index range (first, end) of the
-    products. `found` is a pair of row masks: rows to recompute, and rows with numbers that are no multiples of the
-    coarse unit.
-    """
     (a, low_a, bounds), (values, low_b, first, last), (redo, fine) = left_side, packed, found
     top = panel.dtype.type(0.0)
     for k in range(last - first):
@@ -194,10 +181,6 @@ def _block(tile, edge, s, t, left_side, packed, panel, found, marks, columns):
 
 @inlined
 def _look(s, panel, redo, fine):
-    """If a row has a number that is -0 or no multiple of the coarse unit (a power of two), set `fine` for this row.
-
-    Set `redo` where a row has a number that is not a multiple of the fine unit (a smaller power of two).
-    """
     for i in range(panel.shape[0]):
         fine[i] = _is_finer(s.coarse.unit, panel[i]) or _has_minus_zero(panel[i])
         redo[i] |= _is_finer(s.fine.unit, panel[i])
@@ -265,23 +248,18 @@ def rounded(s, t, sides, sums, products, redo, join, lost):
     """For each k in order, add a[:, k] * b[k] to the accumulators, and round the accumulators. All numbers are finite.
 
     Each sum is rounded first to the type of the accumulators, and then by `t`, a `floats.Rounder`. `sides[0]` holds
-    `a`, the exponents of the lowest bits of `a` (bytes), and an array (m,) with one bound for each row. For each row of
-    `a`, the bound is the largest sum of magnitudes of any `block_of` consecutive numbers. `sides[1]` holds two arrays:
-    `b`, and the exponents of the lowest bits of `b`. If no product has bits below the coarse unit (a power of two),
-    both exponent arrays are empty: (m, 0) and (0, n). `redo` (m, panels) is set where sums may be wrong after an
-    overflow or a very small number.
+    `a`, the exponents of the lowest bits of `a` (bytes), and a bound (m,) for each row: the largest sum of magnitudes
+    of `block_of` consecutive numbers. `sides[1]` holds `b`, and the exponents of the lowest bits of `b`. If no product
+    has bits below the coarse unit (a power of two), both exponent arrays are empty: (m, 0) and (0, n). `redo` (m,
+    panels) is set where sums may be wrong after an overflow or a very small number.
 
-    The other arguments are as in `aligned.aligned`, but the marks in `lost` differ in two ways. If only the first
-    rounding (to the type of the accumulators) is inexact, no mark is set. The mark of an inexact sum is negative if the
-    sum can be tiny.
+    The other arguments are as in `aligned.aligned`, but only an inexact second rounding sets a mark. The mark of an
+    inexact sum is negative if the sum can be tiny.
     """
     _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 
 
 @kernel
 def rounded_steps(s, t, sides, sums, products, redo, join, lost):
-    """Do the same as `rounded`, but with `s.products` products in a step.
-
-    In each step, the products and the accumulator are added exactly, and the sum is rounded once.
-    """
+    """Do the same as `rounded`, but with `s.products` products in a step, whose exact sum is rounded once."""
     _blocks(_several_products, _several_at_edge, s, t, sides, sums, products, redo, join, lost)

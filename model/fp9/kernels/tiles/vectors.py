@@ -1,8 +1,8 @@
 """Builder of vector code in LLVM instructions.
 
 For a plain loop, LLVM uses only half of each vector register, and stores the sums in every iteration. A function from
-`vector_function` uses whole vector registers, and keeps the sums in registers. The Python body of a vector function
-runs once, at compile time, and emits LLVM instructions.
+`vector_function` uses whole registers, and keeps the sums in registers. The Python body of a vector function runs once,
+at compile time, and emits LLVM instructions.
 """
 
 from __future__ import annotations
@@ -43,22 +43,16 @@ WIDE = _has_wide_registers()
 """Whether the machine has 32 vector registers of 64 bytes. Otherwise fp9 assumes 16 registers of 32 bytes."""
 
 REGISTER_BYTES = 64 if WIDE else 32
-"""Size of a vector register in bytes."""
 VECTORS = 4
-"""Number of vectors in a row of a tile."""
 
 
 @inlined
 def tile_columns(itemsize: int) -> int:
-    """Return the number of columns in a register tile."""
     return VECTORS * REGISTER_BYTES // itemsize
 
 
 class Code:
-    """Builder of LLVM instructions on vectors with `lanes` lanes.
-
-    Each lane is a float, or an integer with the width of this float.
-    """
+    """Builder of LLVM instructions on vectors. Each lane is a float, or an integer of the same width."""
 
     def __init__(self, builder: Any, itemsize: int) -> None:
         self.builder = builder
@@ -71,7 +65,6 @@ class Code:
     # Values
 
     def constant(self, value: float, vector: Any = None) -> Any:
-        """Return a vector with a given number in all lanes."""
         vector = vector or self.int
         return ir.Constant(vector, [value] * vector.count)
 
@@ -80,47 +73,36 @@ class Code:
         return self.splat(self.builder.trunc(number, self.int.element) if self.bits < 64 else number)
 
     def splat(self, scalar: Any, lanes: int | None = None) -> Any:
-        """Return a vector with a scalar in all lanes."""
         vector = ir.VectorType(scalar.type, lanes or self.lanes)
         nothing, first = ir.Constant(vector, ir.Undefined), ir.Constant(ir.VectorType(_I32, vector.count), None)
         one = self.builder.insert_element(nothing, scalar, ir.Constant(_I32, 0))
         return self.builder.shuffle_vector(one, nothing, first)
 
     def part(self, vector: Any, number: int) -> Any:
-        """Divide a long vector into parts of `lanes` lanes, and return part `number`.
-
-        In the returned part, each lane is sign-extended to the lane width of the code builder.
-        """
+        """Split a long vector into parts of `lanes` lanes, and return one part, sign-extended to the lane width."""
         places = [number * self.lanes + lane for lane in range(self.lanes)]
         chosen = ir.Constant(ir.VectorType(_I32, self.lanes), places)
         return self.builder.sext(self.builder.shuffle_vector(vector, vector, chosen), self.int)
 
     def as_bits(self, numbers: Any) -> Any:
-        """Return the bit patterns of floats as integers."""
         return self.builder.bitcast(numbers, self.int)
 
     def as_numbers(self, bits: Any) -> Any:
-        """Return the floats that have the given bit patterns."""
         return self.builder.bitcast(bits, self.float)
 
     def magnitude(self, numbers: Any) -> Any:
-        """Return |numbers|."""
         return self.as_numbers(self.builder.and_(self.as_bits(numbers), self.constant((1 << (self.bits - 1)) - 1)))
 
     def truncated(self, numbers: Any) -> Any:
-        """Return numbers truncated toward zero to integers, as floats."""
         return self._called(f"llvm.trunc.v{self.lanes}{self._suffix}", numbers)
 
     def fma(self, x: Any, y: Any, z: Any) -> Any:
-        """Return x y + z, rounded once."""
         return self._called(f"llvm.fma.v{self.lanes}{self._suffix}", x, y, z)
 
     def larger(self, x: Any, y: Any) -> Any:
-        """Return the larger integer in each lane."""
         return self._called(f"llvm.smax.v{x.type.count}i{x.type.element.width}", x, y)
 
     def smaller(self, x: Any, y: Any) -> Any:
-        """Return the smaller integer in each lane."""
         return self._called(f"llvm.smin.v{x.type.count}i{x.type.element.width}", x, y)
 
     def saturating_sum(self, x: Any, y: Any) -> Any:
@@ -133,46 +115,35 @@ class Code:
     # Memory
 
     def index(self, value: int) -> Any:
-        """Return a constant index."""
         return ir.Constant(_I64, value)
 
     def as_index(self, number: Any) -> Any:
-        """Convert a signed integer of any width to an index."""
         return self.builder.sext(number, _I64) if self.bits < 64 else number
 
     def place(self, row: Any, stride: int | Any, offset: Any = 0) -> Any:
-        """Return row * stride + offset. Each argument may be an index or a Python integer."""
         row, stride, offset = (self.index(x) if isinstance(x, int) else x for x in (row, stride, offset))
         return self.builder.add(self.builder.mul(row, stride), offset)
 
     def behind(self, pointer: Any, place: Any, scalar: Any) -> Any:
-        """Return a pointer to element `place` after `pointer`. Elements have the type `scalar`."""
         return self.builder.gep(pointer, [place], source_etype=scalar)
 
     def load(self, pointer: Any, place: Any, of: Any) -> Any:
-        """Load a scalar or a vector from element `place` on."""
         scalar = getattr(of, "element", of)
         value = self.builder.load(self.behind(pointer, place, scalar), typ=of)
         value.align = _size(scalar)
         return value
 
     def store(self, value: Any, pointer: Any, place: Any) -> None:
-        """Store a vector from element `place` on."""
         scalar = value.type.element
         stored = self.builder.store(value, self.behind(pointer, place, scalar))
         stored.align = _size(scalar)
 
     def variable(self, value: Any) -> Variable:
-        """Return a variable whose value can change inside loops."""
         return Variable(self.builder, value)
 
     @contextlib.contextmanager
     def loop(self, count: Any) -> Iterator[Any]:
-        """Emit a loop.
-
-        The `with` block emits the loop body. The `with` statement gives the loop index, which runs from 0 to `count` -
-        1.
-        """
+        """Emit a loop whose body the `with` block emits. The loop index runs from 0 to `count` - 1."""
         with cgutils.for_range(self.builder, count) as loop:
             yield loop.index
 
@@ -186,11 +157,9 @@ class Variable:
         self.set(value)
 
     def get(self) -> Any:
-        """Return the current value."""
         return self._builder.load(self._slot, typ=self._type)
 
     def set(self, value: Any) -> None:
-        """Set the value."""
         self._builder.store(value, self._slot)
 
 
@@ -205,9 +174,8 @@ def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watche
     """Return a Numba function whose LLVM code is emitted by `body(code, *arguments)`. Array arguments become pointers.
 
     `carrier` is the index of an array argument, whose elements determine the width of the lanes. `rounding` is the
-    processor's rounding mode while the function runs. The code is a separate LLVM function, so that LLVM cannot move
-    instructions across the change of the rounding mode. If `watched` is true, the function returns whether any
-    operation was inexact. On machines without an inexact flag, the function always returns True.
+    processor's rounding mode while the function runs. If `watched` is true, the function returns whether any operation
+    was inexact. On machines without an inexact flag, the function always returns True.
     """
 
     def typed(_context: Any, arguments: Any) -> Any:
@@ -257,11 +225,9 @@ def _declared(module: Any, name: str, result: Any, *arguments: Any) -> Any:
 
 
 _INEXACT = 1 << 5
-"""Inexact flag in x86's register MXCSR. Operations set the flag and never clear it."""
 
 
 def _watched(builder: Any, call: Callable[[], Any]) -> Any:
-    """Emit a call. Return the processor's inexact flag, which tells whether an operation in the call was inexact."""
     if not binding.get_process_triple().startswith("x86_64"):
         call()
         return ir.Constant(ir.IntType(1), 1)
@@ -287,11 +253,10 @@ def _set_rounding(builder: Any, mode: int) -> None:
 
 @inlined
 def take_panel(panel, acc, left):
-    """Copy columns of `acc`, starting at column `left`, to a panel. A panel holds the columns of one tile.
+    """Copy columns of `acc`, starting at column `left`, to a panel, and set the remaining columns to zero.
 
-    The remaining columns of the panel are set to zero. The loops use slices, because LLVM cannot prove that an index
-    such as `left + j` is not negative. With an index such as `left + j`, the compiled code would load one number at a
-    time.
+    The loops use slices, because LLVM cannot prove that an index such as `left + j` is not negative, and would load one
+    number at a time.
     """
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
@@ -304,7 +269,6 @@ def take_panel(panel, acc, left):
 
 @inlined
 def give_panel(panel, acc, left):
-    """Copy a panel to the columns of `acc`, starting at column `left`."""
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
         own, x = panel[i], acc[i, left : left + count]
@@ -314,10 +278,6 @@ def give_panel(panel, acc, left):
 
 @inlined
 def join_panel(totals, parts, t, tiny, lost):
-    """Set totals = round(totals + parts) for two tiles of accumulators, and set the parts to zero.
-
-    `lost` is a result of `marks_of`.
-    """
     zero = parts.dtype.type(0.0)
     for i in range(parts.shape[0]):
         row, part = totals[i], parts[i]
@@ -330,10 +290,7 @@ def join_panel(totals, parts, t, tiny, lost):
 
 @inlined
 def mark_joined(lost, row, part, t, tiny):
-    """Set a mark in `lost` where the sum of `row` and `part` is inexact.
-
-    A mark is negative if the sum's magnitude is at most `tiny`.
-    """
+    """Set a mark where the sum of `row` and `part` is inexact: -1 if its magnitude is at most `tiny`, else 1."""
     for j in range(row.size):
         total, error = two_sum(np.float64(part[j]), row[j])
         if error != 0.0 or joined(np.float64(part[j]), row[j], t) != total:
@@ -341,15 +298,11 @@ def mark_joined(lost, row, part, t, tiny):
 
 
 def marks_of(lost: Any, panel: Any) -> Any:
-    """Return a new array of marks, all zero, or None if `lost` is None.
-
-    The last item of the tuple `lost` is the array of marks, with one mark for each accumulator.
-    """
+    """Return a new array of marks, all zero, or None if `lost` is None."""
     raise NotImplementedError("a part of kernels")
 
 
 def marks_of_row(marks: Any, row: int) -> Any:
-    """Return the marks of one row. Return None if `marks` is None."""
     raise NotImplementedError("a part of kernels")
 
 

@@ -5,9 +5,6 @@ Let the unit be the value of the window's lowest bit. The running sum of magnitu
 so its last bit is the window's lowest bit. With rounding toward zero, a single fused multiply-add then multiplies,
 aligns, truncates and adds. The result is the sum of all magnitudes, minus twice the sum of the negative terms'
 magnitudes. Exponents are bytes, so that one instruction compares a whole vector register of exponents.
-
-If all bits of a step's products and accumulators fit into the alignment window, nothing is truncated. The products are
-then summed directly.
 """
 
 from __future__ import annotations
@@ -30,10 +27,9 @@ SAFE_EXPONENT = 90
 The exponent byte of zero, plus the exponent of any other factor, is below -90.
 """
 ROWS = 3 if WIDE else 1
-"""Number of rows in a tile."""
 BYTE, _I64 = ir.IntType(8), ir.IntType(64)
 PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
-"""Planes of a packed b. The planes hold all numbers, |x| of negative numbers, and |x| of positive numbers."""
+"""Planes of a packed b: all numbers, |x| of negative numbers, and |x| of positive numbers."""
 
 
 class Window(NamedTuple):
@@ -69,9 +65,9 @@ class Losses(NamedTuple):
 
 def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: Any, step: Window,
                 acc: Any, out: Any, losses: Losses | None = None) -> list[Any]:  # fmt: skip
-    """Add the products of one step for `rows` rows, and write the sums to `out`.
+    """Add the products of one step, and write the sums to `out`. Return the products' largest exponents.
 
-    Return the products' largest exponents. `acc` holds the addends, or is None if the step has no addends.
+    `acc` holds the addends, or is None if the step has no addends.
     """
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
@@ -120,10 +116,7 @@ def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: An
 
 
 def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window, acc: Any) -> None:
-    """Add the products of one step to the accumulators of `rows` rows.
-
-    All bits fit into the alignment window, so the sums are exact.
-    """
+    """Add the products of one step to the accumulators, without alignment. All bits must fit into the window."""
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
     places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
@@ -156,7 +149,6 @@ class _Exponents:
         return self._ends(-NO_EXPONENT - 1, self._code.smaller)
 
     def raise_to(self, tops: list[Variable], zero: Any) -> None:
-        """If a product is zero, raise the largest exponent to at least `zero`."""
         code, builder = self._code, self._code.builder
         with builder.if_then(builder.icmp_signed("!=", zero, code.index(NO_EXPONENT))):
             own = code.splat(builder.trunc(zero, BYTE), self._vector.count)
@@ -193,7 +185,6 @@ def _start(code: Code, c: Any, top: Any, window: Any, lowest: Any, zero: Any) ->
 
 
 def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends) -> Any:
-    """Return whether all bits of the products and accumulators of `rows` rows fit into the window."""
     builder, width = code.builder, VECTORS * code.lanes
     bias, fraction = code.index(code.exponent_field >> 1), code.index(code.fraction_bits)
 
@@ -221,10 +212,6 @@ def is_whole(code: Code, rows: int, acc: Any, row: Any, step: Window, ends: Ends
 
 @inlined
 def pack(values, powers, b, power_b, left):
-    """Copy columns of `b` to `values`, and the exponents of these numbers to `powers`, starting at column `left`.
-
-    If `b` has too few columns for the tile, the last columns of `values` and `powers` stay unchanged.
-    """
     zero = b.dtype.type(0.0)
     count = min(values.shape[2], b.shape[1] - left)
     for k in range(b.shape[0]):
@@ -239,10 +226,6 @@ def pack(values, powers, b, power_b, left):
 
 @inlined
 def pack_bytes(lows, low_b, left):
-    """Copy the exponents of the lowest bits of `b`, starting at column `left`, to `lows`.
-
-    Further columns are unchanged.
-    """
     count = min(lows.shape[1], low_b.shape[1] - left)
     for k in range(low_b.shape[0]):
         own, low = lows[k], low_b[k, left : left + count]
@@ -251,7 +234,6 @@ def pack_bytes(lows, low_b, left):
 
 
 def losses_of(lost: Any, lows: Any, marks: Any) -> Any:
-    """Return the fields of `Losses` for a tile, or an empty tuple if `lost` is None."""
     raise NotImplementedError("a part of kernels")
 
 
@@ -301,11 +283,7 @@ def ends_of_columns(ends, power_b, low_b):
 
 @inlined
 def ends_of_products(of_rows, power_a, low_a, of_columns, highest_b, lowest_b, near, highest, lowest):
-    """Write the highest and the lowest exponent among each row's products to `highest` and `lowest`.
-
-    The operand ranges give bounds. If the bounds of a row differ by more than `near`, the exponents of all products in
-    the row are computed.
-    """
+    # The operand ranges give bounds. Only rows whose bounds are too far apart need the exponents of all products.
     for i in range(highest.size):
         top, low = of_rows[0, i] + highest_b, of_rows[1, i] + lowest_b
         if top - low > near:
