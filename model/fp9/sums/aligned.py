@@ -44,10 +44,7 @@ class Aligned(Tiled):
     _flagging = None  # no other strategy for windows computes flags
 
     _is_often_whole = True
-    """Whether a window often holds all bits of the products in a step.
-
-    A step needs no alignment if the window holds all bits of the products and of the addend.
-    """
+    """Whether a window often holds all bits of a step's terms. Such a step needs no alignment."""
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -75,11 +72,7 @@ class Aligned(Tiled):
 
     @property
     def has_flags(self) -> bool:
-        """Return whether the strategy can compute exception flags.
-
-        A sum is inexact if the lowest bit of a product is below the alignment window. A zero product must not count as
-        inexact, so its lowest bit must have a larger exponent than every window.
-        """
+        # A zero product must not count as inexact, so its lowest bit must have a larger exponent than every window.
         zero = -NO_EXPONENT - 1
         return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)
 
@@ -102,7 +95,7 @@ class AlignedNarrow(Aligned):
 
 
 class Joined(Aligned):
-    """Strategy for matrix products whose accumulator adds even and odd products separately."""
+    """Strategy for accumulators that add even and odd products separately."""
 
     _is_often_whole = False
 
@@ -144,11 +137,8 @@ class Joined(Aligned):
 
 
 def _aligns(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether the kernels support the accumulator's alignment window and the operands' exponent ranges.
-
-    All exponents must fit in bytes. For the kernels, a zero product must have a lower exponent than every other
-    product.
-    """
+    # All exponents must fit in bytes. For the kernels, a zero product must have a lower exponent than every other
+    # product.
     plain = engine.window.addend is Addend.INSIDE and engine.window.truncation is Truncation.ZERO
     if engine.window.width is None or engine.step.group is not None or not plain:
         return False
@@ -161,18 +151,14 @@ def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
 
 
 def _holds(engine: Engine, precision: int) -> bool:
-    """Return whether float addition aligns the terms correctly, for floats with `precision` significand bits.
-
-    The last bit of the running sum (of magnitudes) must be the last bit of the alignment window. The unit is the
-    window's lowest bit. The running sum starts at 2^(precision - 1) units and stays below 2^precision.
-    """
+    # The running sum of magnitudes starts at 2^(precision - 1) units of the window's lowest bit, and must stay below
+    # 2^precision units.
     assert engine.window.width is not None
     return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)
 
 
 @functools.lru_cache(maxsize=256)
 def _numbers(engine: Engine, carrier: type[np.floating[Any]], zero_exponent: int) -> Any:
-    """Return the parameters of an accumulator with an alignment window, as a record for the kernels."""
     assert isinstance(engine.result.format, FixedFormat) and engine.window.width is not None
     lowest, truncates = engine.result.format.lowest_exponent, engine.result.rounding is Rounding.RTZ
     safe = 2.0**-SAFE_EXPONENT if truncates or lowest < -SAFE_EXPONENT else 0.0

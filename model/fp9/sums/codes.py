@@ -16,10 +16,7 @@ from fp9.formats.rounding import Overflow, Rounding
 
 
 def codes_of(values: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Return the codes of numbers that a format represents exactly. NaN becomes the canonical NaN code.
-
-    The returned array is contiguous and has the shape of `values`.
-    """
+    """Return the codes of numbers that a format represents exactly. NaN becomes the canonical NaN code."""
     if fmt.padded_dtype == "float32":
         codes = values.astype(np.float32, copy=False).view(np.uint32)
     else:

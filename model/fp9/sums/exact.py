@@ -48,10 +48,7 @@ class Exact(FastSums):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether the strategy is exact for two operands.
-
-        If an operand must be split into parts by exponent, all its numbers must be finite.
-        """
+        # If an operand must be split into parts by exponent, all its numbers must be finite.
         return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
 
     def _sums_of_parts(
@@ -108,11 +105,6 @@ MAX_PARTS = 4
 
 
 def _parts(a: Span, b: Span, depth_bits: int) -> tuple[int, int] | None:
-    """Return two numbers of parts, one for each operand. The operands are split by exponent.
-
-    If several pairs of numbers are suitable, the pair with the smallest product is returned. Return None if more than
-    `MAX_PARTS` ranges are needed.
-    """
     counts = itertools.product(range(1, MAX_PARTS + 1), repeat=2)
     for count_a, count_b in sorted(counts, key=math.prod):
         if _part_bits(a, count_a) + _part_bits(b, count_b) + depth_bits <= BINARY64.precision:

@@ -44,10 +44,7 @@ def _is_in_float32(a: Span, b: Span) -> bool:
 
 
 class Chain(FastSums):
-    """Strategy for FP32 fused multiply-adds whose products are exact in float32.
-
-    If all products are exact, a multiply-add is an ordinary float32 addition.
-    """
+    """Strategy for FP32 fused multiply-adds whose products are exact in float32."""
 
     carrier = np.float32
     part = PRODUCTS_OF_TILES
@@ -72,10 +69,7 @@ class Chain(FastSums):
         return not self.joins
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with their exception flags.
-
-        All terms are multiples of float32's smallest subnormal number, so no sum underflows.
-        """
+        # All terms are multiples of float32's smallest subnormal number, so no sum underflows.
         sums, inexact = scratch_copy(start, self.carrier), scratch(start.shape, np.bool_)
         a, b, *ends = some_of((self.a, self.b), rows, columns, 0, self.depth)
         chain_kernels.plain_flagged(a, b, sums, inexact, *ends)
@@ -147,10 +141,7 @@ class RoundedChain(_Marked):
 
 
 class RoundedPairs(_Marked):
-    """Strategy for accumulators that add one or two products per step.
-
-    Each step adds the products and the addend in float64 with rounding to odd.
-    """
+    """Strategy for accumulators that add one or two products per step, in float64 with rounding to odd."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -188,11 +179,8 @@ class Windowed(FastSums):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for an accumulator model and two operands' exponent ranges.
-
-        The kernel ignores zeros when it determines the largest exponent in an accumulation step. The kernel is wrong
-        for accumulators that align zeros with a higher exponent than a nonzero term.
-        """
+        # The kernel ignores zeros, so it is wrong for accumulators that align zeros with a higher exponent than a
+        # nonzero term.
         return engine.window.width is not None and engine.step.group is None and not zeros_count(engine, a, b)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
@@ -228,10 +216,7 @@ def fitting(
 def first_fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Side, b: Side, joins: bool, flags: bool
 ) -> FastSums | None:
-    """Return the first strategy that is bit-exact for an accumulator model and two operands, or None.
-
-    With `flags`, the strategy must also compute exception flags.
-    """
+    """Return the first strategy that is bit-exact for an accumulator model and two operands, or None."""
     bits = depth_bits(a.depth)
     for strategy in fitting(strategies, engine, a.span, b.span, joins, bits):
         if strategy.takes(engine, a, b, bits):

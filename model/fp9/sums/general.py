@@ -28,7 +28,7 @@ if TYPE_CHECKING:
     from fp9.casts.random_bits import Rng
 
 HEADROOM_BITS = 32
-"""Number of accumulator bits above the largest product. The bits hold the carries of up to 2^32 products."""
+"""Number of accumulator bits above the largest product. They hold the carries of up to 2^32 products."""
 
 
 def rounding_of(
@@ -36,8 +36,8 @@ def rounding_of(
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
     """Return the arguments with which kernels round to an accumulator format: table arrays, a record and the mode.
 
-    `overflow` selects the result of finite sums above the largest number. Infinite sums stay infinite. The returned
-    record holds two NaN codes: for a NaN operand, and for an invalid operation.
+    `overflow` selects the result of finite sums above the largest number. Infinite sums stay infinite. The record holds
+    two NaN codes: for a NaN operand, and for an invalid operation.
     """
     from fp9.kernels import round64 as kernels  # slow to load
 
@@ -86,8 +86,7 @@ def _rounding(
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
     """Return an accumulator model's parameters for the kernels, and the number of 32-bit limbs of an exact sum.
 
-    `products` is the range of bit exponents that occur in products. The returned parameters are for accumulators in
-    which each chunk's sum is added to a total, and 0 * NaN is NaN.
+    `products` is the range of bit exponents that occur in products.
     """
     addend_lowest, addend_highest = bit_range(engine.addend_format)
     base = min(products.start, addend_lowest)
@@ -137,7 +136,6 @@ class GeneralSums:
         )
 
     def limbs(self) -> NDArray[np.int64]:
-        """Return a work array of zeros for exact sums."""
         return np.zeros(self._limb_count, dtype=np.int64)
 
     def run(
@@ -150,9 +148,9 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Compute the dot products of rows of `a` with rows of `b`. `start` holds the initial accumulators.
+        """Write the codes and flags of the dot products of selected rows. `start` holds the initial accumulators.
 
-        `codes` and `flags` receive the results. If `a` has a single row, this row is multiplied by every row of `b`.
+        If `a` has a single row, this row is multiplied by every row of `b`.
         """
         values = some_rows(self._a.values, rows_a), some_rows(self._b.values, rows_b)
         powers = some_rows(self._a.powers, rows_a), some_rows(self._b.powers, rows_b)
@@ -168,11 +166,7 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Compute dot products of rows of numbers. `start` holds the initial accumulators.
-
-        `codes` and `flags` receive the results. The kernel takes seconds to compile. The kernel always writes 32-bit
-        codes, so that only one version is compiled.
-        """
+        """Write the codes and flags of dot products of rows. `start` holds the initial accumulators."""
         wide = np.empty(codes.shape, dtype=np.uint32)
         sum_kernels.sum_rows(
             self.result,
@@ -191,10 +185,7 @@ class GeneralSums:
 def rounded_addends(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return codes and flags (n,) of an exact accumulator for sums without products.
-
-    Each result is the addend, rounded once.
-    """
+    """Return codes and flags (n,) of an exact accumulator for sums without products."""
     sums, limbs = engine_numbers(engine, range(1))
     codes, flags = np.empty(start.shape, dtype=np.uint32), np.empty(start.shape, dtype=np.uint8)
     terms = sum_kernels.Terms(*read_only(np.zeros((1, 0)), np.zeros((start.size, 0)), NO_POWERS, NO_POWERS))
@@ -215,10 +206,9 @@ def rounded_addends(
 def stochastic_bits(
     engine: Engine, given: tuple[ArrayLike | None, int, Rng | None], shape: tuple[int, ...]
 ) -> RandomBits:
-    """Return random bits of the given shape for stochastic rounding.
+    """Return random bits of the given shape for stochastic rounding. The last axis has one integer for each rounding.
 
-    Along the last axis, the array holds the random bits for the roundings of one sum. Raises an error if the user's
-    random bits do not have the right shape or width.
+    Raises an error if the user's random bits do not have the right shape or width.
     """
     bits, width, rng = given
     source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.result.rounding.value}")

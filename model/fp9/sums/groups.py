@@ -31,8 +31,7 @@ _ONE = np.ones((1, 1))
 class GroupedSums:
     """Dot products of the rows of two operands, for an accumulator model with scaled groups of products.
 
-    Raises ValueError for formats with infinities or NaN. Raises ValueError also if a group's sum or the alignment
-    window has too many bits for float64.
+    Raises ValueError for formats with infinities or NaN, and for group sums or windows that float64 cannot hold.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
@@ -57,10 +56,7 @@ class GroupedSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Compute dot products of rows, with the arguments of `GeneralSums.run`.
-
-        The factors in `scales` must all be 1, because this strategy applies the scales of groups instead.
-        """
+        # The factors in `scales` must all be 1, because this strategy applies the scales of groups instead.
         integers, factors, powers = (
             [some_rows(array, part) for array, part in zip(arrays, (rows_a, rows_b), strict=True)]
             for arrays in (self._sides, self._factors, self._powers)
@@ -81,7 +77,7 @@ class GroupedSums:
 
 
 class GroupedTiles(FastSums):
-    """Strategy for matrix products whose accumulator adds scaled group sums in each step.
+    """Strategy for accumulators that add scaled group sums in each step.
 
     Register tiles add the products of each group. Then a vectorised loop over columns adds the scaled group sums.
     """

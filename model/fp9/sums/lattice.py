@@ -1,7 +1,4 @@
-"""Find rows and columns of a matrix product that contain numbers with unusually low bits.
-
-In all other rows and columns, every product is a multiple of a higher power of two.
-"""
+"""Find rows and columns of a matrix product that contain numbers with unusually low bits."""
 
 from __future__ import annotations
 
@@ -22,14 +19,10 @@ Masked rows are computed again at a third of the speed, so the second computatio
 
 
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Return two masks: the rows of `a` and the rows of `b` whose numbers have unusually low bits.
+    """Return masks of the rows of `a` and of `b` that contain numbers with unusually low bits.
 
-    A mask has the shape (rows,). If no row has numbers with unusually low bits, both masks are arrays (1,) with False.
-
-    Products of two unmasked rows are multiples of 2^lowest. For an exponent x, a row of `a` is masked if it contains a
-    number that is not a multiple of 2^x. A row of `b` is masked if it contains a number that is not a multiple of
-    2^(lowest - x). Of all exponents x, the function chooses the one that masks the fewest rows. Return None if more
-    than a small fraction of the rows (`_FEW`) would be masked.
+    Products of two unmasked rows are multiples of 2^lowest. The masks have the shape (rows,), or (1,) if no row is
+    masked. Return None if more than a small fraction of the rows (`_FEW`) would be masked.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

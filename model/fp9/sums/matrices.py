@@ -56,7 +56,6 @@ class Factor(NamedTuple):
     lead: tuple[int, ...] | None
 
     def item(self, number: int, engine: Engine) -> Side:
-        """Return matrix `number` of the batch."""
         scale = None if self.scales is None else self.scales.each(lambda array: array[number])
         return side(self.operand, self._view(number), self.operand.shape[-1], engine, scale, self.block)
 
@@ -76,7 +75,7 @@ def _itself(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class Products:
-    """All matrix products that one call of `matmul` computes.
+    """All matrix products of one call of `matmul`.
 
     `codes` has the shape (items, rows, columns). `flags` is an empty array if no flags are requested.
     """
@@ -87,7 +86,6 @@ class Products:
         self.codes, self.flags = outputs(engine, start, self._depth, options.flags, options.random)
 
     def run(self) -> None:
-        """Compute all matrix products, on several threads if the work is large enough."""
         items, rows, columns = self._start.shape
         each = rows * columns * self._depth
         if not items * each:
@@ -166,17 +164,13 @@ class Products:
 
 @functools.cache
 def _slow_to_load() -> tuple[Any, Any]:
-    """Return modules that only matrix products need.
-
-    The module is cached, because even a repeated import takes noticeable time in a small product.
-    """
+    # Cached, because even a repeated import takes noticeable time in a small product.
     from fp9.sums import codes, tiles  # slow to load
 
     return codes, tiles
 
 
 def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | GroupedSums:
-    """Return the general kernel for an accumulator model and two factors."""
     from fp9.sums.general import GeneralSums  # slow to load
     from fp9.sums.groups import GroupedSums  # slow to load
 
@@ -186,11 +180,7 @@ def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | Gro
 def outputs(
     engine: Engine, start: NDArray[np.float64], depth: int, flags: bool, random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Create and return the arrays for the result codes and the exception flags.
-
-    If there are no products (`depth` is 0), the arrays already contain the results. The flags array is empty if no
-    flags are requested.
-    """
+    """Return arrays for result codes and exception flags. Without products, they already contain the results."""
     if depth:
         return np.empty(start.shape, dtype=engine.output.dtype), np.zeros(start.shape if flags else 0, dtype=np.uint8)
     codes, raised = _sums_of_no_products(engine, start.reshape(-1), random)
@@ -200,11 +190,7 @@ def outputs(
 def _sums_of_no_products(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the addends (n,) as codes of the accumulator's output format, with flags.
-
-    An addend with too many bits is truncated. An addend with too many bits is truncated. If the accumulator sums
-    exactly, the addend is rounded instead of truncated. NaN addends get the engine's NaN code.
-    """
+    # An addend with too many bits is truncated, or rounded if the accumulator sums exactly.
     from fp9.sums.general import rounded_addends  # slow to load
 
     if engine.step.exact:

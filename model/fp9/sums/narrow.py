@@ -1,8 +1,8 @@
 """Compute a * b + c with exception flags for formats of at most 16 bits.
 
-The exact sum is rounded to odd in float32, with at least two more bits than the result format. The float32 sum is then
-rounded to the result format. The double rounding is correct (Boldo and Melquiond, "Emulation of a FMA and correctly
-rounded sums", IEEE ToC 2008).
+The exact sum is rounded to odd in float32, with at least two more bits than the result format, and then to the result
+format. The double rounding is correct (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC
+2008).
 """
 
 from __future__ import annotations
@@ -47,10 +47,7 @@ class NarrowSums:
         self._round = fixed_rounding(request, grid, edges)
 
     def holds(self, factors: Sequence[Format], columns: Sequence[NDArray[Any]]) -> bool:
-        """Return whether the code tables have an entry for every integer of the columns' dtypes.
-
-        The kernel looks up codes in tables without a range check.
-        """
+        """Return whether the code tables have an entry for every integer of the columns' dtypes."""
         return all(np.iinfo(x.dtype).max < t.size for x, t in zip(columns, self._tables(factors), strict=True))
 
     def run(
@@ -60,10 +57,7 @@ class NarrowSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Compute a * b + c for columns of codes (n,), and write the codes and flags of the results.
-
-        `factors` holds the formats of the two factors, `a` and `b`.
-        """
+        """Compute a * b + c for columns of codes (n,), and write the codes and flags of the results."""
         from fp9.kernels import round32 as fast_kernels  # slow to load
 
         tables = self._tables(factors)
@@ -80,10 +74,7 @@ class NarrowSums:
 
 @functools.lru_cache(maxsize=16)
 def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
-    """Return the kernel for a result format and a rounding mode.
-
-    Return None if float32 has too few bits, or if the rounding mode treats the signs differently.
-    """
+    """Return the kernel for a result format and a rounding mode, or None if float32 rounding is not sufficient."""
     if not isinstance(result, FixedFormat) or rounding not in _BY_MAGNITUDE:
         return None
     grid = grid_of(Request(result, CastPolicy(rounding, Overflow.INF)), 0, TOP_FIELD - 1)
@@ -91,10 +82,7 @@ def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
 
 
 def _limits(result: Format, rounding: Rounding) -> Limits:
-    """Return the float32 bit patterns that bound the ranges in which an exception flag is raised.
-
-    The function finds each pattern by bisection, with the general rounding kernel.
-    """
+    # Each pattern is found by bisection, with the general rounding kernel.
     from fp9.kernels import round64 as kernels  # slow to load
     from fp9.kernels.round32 import Limits
 

@@ -1,7 +1,4 @@
-"""Operands of dot products and matrix products.
-
-Operand of a product: an array of codes that caches all arrays for the kernels.
-"""
+"""Operands of dot products and matrix products."""
 
 from __future__ import annotations
 
@@ -38,10 +35,7 @@ class Span(NamedTuple):
     precision: int
 
     def scaled(self, low: int, high: int, bits: int = 0) -> Span:
-        """Return the exponent range (span) of the numbers after a multiplication by scales.
-
-        Scales change the exponents by `low` to `high`, and add up to `bits` bits to the significands.
-        """
+        # Scales change the exponents by `low` to `high`, and add up to `bits` bits to the significands.
         return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 
 
@@ -51,10 +45,7 @@ def _span(fmt: Format) -> Span:
 
 
 class _Kept:
-    """Codes, and cached arrays that are computed from the codes.
-
-    A cached array may be used with its last two axes exchanged.
-    """
+    """Codes, and cached arrays that are computed from the codes."""
 
     def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
         self.codes, self.format = codes, fmt
@@ -89,8 +80,8 @@ class Operand:
 
     An operand can be the left or the right factor of a product, and can be transposed. The arrays that kernels need are
     computed on first use, and are cached as long as the operand or its transpose exists. The cached arrays take 4 bytes
-    (float32) or 8 bytes (float64) per code, and 8 more for an alignment window. If an operand is used both directly and
-    transposed, its cached arrays take twice the memory.
+    (float32) or 8 bytes (float64) per code, and 8 more for an alignment window. An operand that is used both directly
+    and transposed takes twice the memory.
     """
 
     __slots__ = ("_kept", "_swapped")
@@ -105,12 +96,12 @@ class Operand:
 
     @property
     def span(self) -> Span:
-        """Return the exponent range (span) of all numbers of the operand's format."""
+        """Return the exponent range of all numbers in the operand's format."""
         return self._kept.span
 
     @property
     def met_span(self) -> Span:
-        """Return the exponent range (span) of the numbers that occur in the operand."""
+        """Return the exponent range of the numbers that occur in the operand."""
         return self._kept.met_span
 
     @property
@@ -150,7 +141,7 @@ class Operand:
     def T(self) -> Operand:
         """Return the transpose of a matrix.
 
-        Raises ValueError for more than two axes. For more axes, `mT` transposes each matrix.
+        Raises ValueError for more than two axes: `mT` transposes each matrix.
         """
         if self.ndim > 2:
             raise ValueError(f"an operand of shape {self.shape} has no T; take mT, which transposes each matrix")
@@ -180,8 +171,8 @@ class Operand:
 def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
     """Prepare codes for several products. `dot` and `matmul` accept the returned operand in place of codes.
 
-    `codes` holds unsigned integers in any shape of a factor: the codes of a format of at most 19 bits. The codes are
-    copied. `fmt` is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
+    `codes` holds unsigned integers, the codes of a format of at most 19 bits, and is copied. `fmt` is not needed for
+    arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
 
     >>> import fp9
     >>> w = operand(fp9.encode([[1.0, 2.0], [3.0, 4.0]], "e4m3"), "e4m3")
@@ -198,9 +189,8 @@ def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
 def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
     """Return an operand with the elements of one axis in the order in which the accumulator adds them.
 
-    If the accumulator adds in the given order, the operand is returned unchanged. The last chunk is padded with +0, or
-    with the smallest number if the format has no zero. If one operand is padded with a nonzero number, the other is
-    padded with +0 (see `check_filled`).
+    The last chunk is padded with +0, or with the smallest number if the format has no zero. `check_filled` ensures that
+    one of two factors is padded with +0.
     """
     if engine.chunk.interleave is None or not x.codes.size:
         return x
@@ -228,11 +218,9 @@ def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
 
 
 def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:
-    """Return `given` itself if it is an operand.
+    """Return `given` itself if it is an operand, and otherwise an operand that refers to the given codes.
 
-    Otherwise, return an operand that refers to the given codes without a copy. `side` is the operand's name in error
-    messages, "a" or "b". Raises TypeError for codes without a format, and ValueError for an operand whose format
-    differs from `fmt`.
+    Raises TypeError for codes without a format, and ValueError for an operand whose format differs from `fmt`.
     """
     if isinstance(given, Operand):
         if fmt is not None and format(fmt) != given.format:
@@ -257,7 +245,7 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def power_table(fmt: Format) -> NDArray[np.float64]:
-    """For a format of at most `TABLE_BITS` bits, return a table of 2^(alignment exponent) by code.
+    """Return a table of 2^(alignment exponent) by code, for a format of at most `TABLE_BITS` bits.
 
     Zeros, infinities and NaN have the table entry 0.
     """
@@ -272,10 +260,7 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def exponent_table(fmt: Format) -> NDArray[np.int8]:
-    """For each code, return the exponent that determines alignment, as a byte.
-
-    Zeros, infinities and NaN have the table entry `NO_EXPONENT`.
-    """
+    """Return a table of the alignment exponent by code. Zeros, infinities and NaN have the entry `NO_EXPONENT`."""
     powers = power_table(fmt)
     exponents = np.frexp(powers)[1] - 1
     return np.where(powers > 0, exponents, NO_EXPONENT).astype(np.int8)
@@ -290,10 +275,7 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
-    """For each code of a format, return the exponent of the number's lowest set bit (int8 if possible, else int16).
-
-    Zeros, infinities and NaN have the table entry 127, the largest byte.
-    """
+    """Return a table of the exponent of the lowest set bit by code. Zeros, infinities and NaN have the entry 127."""
     some = power_table(fmt) > 0
     lowest = np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1)
     return lowest.astype(np.int8) if lowest.min() >= NO_EXPONENT else lowest.astype(np.int16)
@@ -301,31 +283,25 @@ def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
 
 @functools.lru_cache(maxsize=64)
 def _is_nonzero(fmt: Format) -> NDArray[np.bool_]:
-    """Return a mask of the codes that are finite nonzero numbers."""
     found: NDArray[np.bool_] = power_table(fmt) > 0
     return found
 
 
 @functools.lru_cache(maxsize=64)
 def _top_bit_table(fmt: Format) -> NDArray[np.int16]:
-    """Return a table of the exponent of the highest bit by code.
-
-    The entries for zeros, infinities and NaN are arbitrary.
-    """
+    # The entries for zeros, infinities and NaN are arbitrary.
     values = np.where(_is_nonzero(fmt), np.abs(fmt.table), 1.0)
     return (np.frexp(values)[1] - 1).astype(np.int16)
 
 
 @functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
-    """Return a mask by code, true for finite numbers. The format must have at most `TABLE_BITS` bits."""
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
     return finite
 
 
 @functools.lru_cache(maxsize=64)
 def is_finite_format(fmt: Format) -> bool:
-    """Return whether all codes of a format are finite numbers. The format has at most `TABLE_BITS` bits."""
     return bool(finite_table(fmt).all())
 
 
@@ -341,10 +317,7 @@ def bit_range(fmt: Format) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=64)
 def integer_table(fmt: Format) -> NDArray[np.int32]:
-    """For each code of a narrow format, return the number as an integer multiple of the format's lowest bit.
-
-    The number format must have no infinities and no NaN.
-    """
+    """Return a table of each code's number in units of the format's lowest bit. All numbers must be finite."""
     lowest, _ = bit_range(fmt)
     integers: NDArray[np.int32] = np.ldexp(fmt.table, -lowest).astype(np.int32)
     return integers

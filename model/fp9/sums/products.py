@@ -57,11 +57,9 @@ class EngineKernel:
         self.rounding = self.result[:-1]
 
     def addends(self, codes: NDArray[Any]) -> NDArray[np.float64]:
-        """Return addend codes as float64 numbers."""
         return decode_to(codes, self._addend, np.float64)
 
     def outputs(self, *shape: int) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-        """Return uninitialised arrays for result codes and exception flags."""
         return np.empty(shape, dtype=self._format.dtype), np.empty(shape, dtype=np.uint8)
 
 
@@ -116,22 +114,22 @@ def dot(
 ) -> Any:
     """Return dot products over the last axis. The products are added in order, starting from `c`.
 
-    `a` and `b` hold codes. The shapes of `a` and `b` must broadcast, and their last axes must have equal lengths. No
-    format argument is needed for operands (`fp9.operand`) and arrays that know their format (such as `fp9.Array`). `c`
-    holds codes of the accumulator's addend format (`Engine.addend_format`), in the shape of the result. The default of
-    `c` is +0. `format_c` names the format of `c` if `c` is an array of plain codes.
+    `a` and `b` hold codes. Their shapes must broadcast, and their last axes must have equal lengths. Operands
+    (`fp9.operand`) and arrays that know their format (such as `fp9.Array`) need no format argument. `c` holds codes of
+    `Engine.addend_format` in the shape of the result, and is +0 by default. `format_c` names the format of `c` if `c`
+    is an array of plain codes.
 
     `scale_a` and `scale_b` hold exponents, -127 to 127, of powers of two that multiply an operand. A scale multiplies
     either all vectors or a single vector. If `block` is given, each vector has one scale for every `block` products,
-    along the last axis of the scales. The accumulator model's field `scaling` states where the scales are applied. With
+    along the last axis of the scales. The engine's field `scaling` states where the scales are applied. With
     `scale_format` (e8m0, ue4m3, ue5m3, e6m2), the scales are codes of this format. A NaN scale gives NaN.
 
     For stochastic rounding, `random_bits` holds integers of `random_width` bits. The last axis of `random_bits` has one
     integer for every rounding (`Engine.steps`), plus one if the sum is scaled.
 
-    Returns codes of the accumulator's output format (`engine.output`), in the operands' shape without the last axis. If
-    `out` is given, the codes are written to `out`. With `flags`, also returns exception flags (uint8, bits of
-    fp9.Flags), which are OR-ed over all steps.
+    Returns codes of the format `engine.output`, in the operands' shape without the last axis. If `out` is given, the
+    codes are written to `out`. With `flags`, also returns exception flags (uint8, bits of fp9.Flags), which are OR-ed
+    over all steps.
 
     >>> import fp9
     >>> x = fp9.encode([1.0, 2.0, 3.0], "e4m3")
@@ -214,11 +212,10 @@ def matmul(
 ) -> Any:
     """Return the product a (..., M, K) x b (..., K, N) + c (..., M, N), as codes of the accumulator's output format.
 
-    Each sum adds its products in the order of the axis K. Arguments and errors are the same as for `dot`. The leading
-    axes of `a` and `b` broadcast as in `numpy.matmul`. The leading axes of `c` and of the scales broadcast to the
-    leading axes of the result. `scale_a` is a single scale or has the shape (..., M), or (..., M, blocks) with `block`.
-    `scale_b` is a single scale or has the shape (..., N), or (..., blocks, N) with `block`. `threads` is the largest
-    number of threads. None uses a thread on every core. `progress` is called with the fraction of the work that is
+    Each sum adds its products in the order of the axis K. Arguments and errors are the same as for `dot`. Leading axes
+    broadcast as in `numpy.matmul`. `scale_a` is a single scale or has the shape (..., M), or (..., M, blocks) with
+    `block`. `scale_b` is a single scale or has the shape (..., N), or (..., blocks, N) with `block`. `threads` is the
+    largest number of threads, one for every core by default. `progress` is called with the fraction of the work that is
     done.
 
     >>> import fp9
@@ -287,10 +284,7 @@ def _given(codes: NDArray[Any], out: NDArray[Any] | None) -> NDArray[Any]:
 
 
 def _check_addend(c: ArrayLike, named: Format | str | None, fmt: Format) -> None:
-    """Raise ValueError if the addend has another format than the accumulator's addend format.
-
-    Warn if the addend is an array of plain codes whose width fits several formats.
-    """
+    # The width of plain codes can fit several formats, so they cause a warning.
     if named is not None and format(named) != fmt:
         raise ValueError(f"format_c {format(named).name} given, and the engine adds {fmt.name}; cast c to it first")
     if named is None and fmt.bits <= 16 and carried(c) is None:

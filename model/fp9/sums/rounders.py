@@ -13,11 +13,7 @@ from fp9.kernels.floats import Rounder
 
 
 def can_round(result: Format, rounding: Rounding) -> bool:
-    """Return whether the vectorised kernels support a rounding mode for a result format.
-
-    For formats with subnormals, the modes are toward zero (rtz) and to nearest, ties to even (rne). For formats without
-    subnormals, the modes are to nearest, with ties to even (rne) or away from zero (rna).
-    """
+    """Return whether the vectorised kernels support a rounding mode for a result format."""
     if not isinstance(result, FixedFormat):
         return False
     known = {Rounding.RNE: True, Rounding.RNA: result.flushes, Rounding.RTZ: not result.flushes}
@@ -25,10 +21,7 @@ def can_round(result: Format, rounding: Rounding) -> bool:
 
 
 def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
-    """Return whether a wider float type (the carrier) has all numbers of a result format as normal numbers.
-
-    The carrier must also represent the constants that the rounding uses.
-    """
+    """Return whether a wider float type represents all numbers of a result format as normal numbers."""
     assert isinstance(result, FixedFormat)
     range_of = np.finfo(carrier)
     highest_start = int(range_of.maxexp) - int(range_of.nmant) - 3
@@ -68,10 +61,7 @@ def tiny_below(result: Format) -> float:
 
 
 def _lowest_numbers(result: FixedFormat, to_even: bool, carrier: type[np.floating[Any]]) -> tuple[Any, Any, Any]:
-    """Return the constants `limit`, `magic` and `steps` for rounding numbers in a format's lowest binades.
-
-    Below `limit`, magnitudes are rounded by adding and subtracting `magic`, or truncated to multiples of 1 / `steps`.
-    """
+    # Below `limit`, magnitudes are rounded by adding and subtracting `magic`, or truncated to multiples of 1 / `steps`.
     if result.subnormals:
         quantum = result.quantum(result.lowest_exponent)
         if carrier is np.float32 and result.lowest_exponent == np.finfo(np.float32).minexp:

@@ -1,8 +1,4 @@
-"""Scales of operands.
-
-Scales of an operand: powers of two, given by exponents, or codes of a scale format. A scale multiplies a whole vector,
-or one block of a vector.
-"""
+"""Scales of operands: powers of two, given by exponents, or codes of a scale format."""
 
 from __future__ import annotations
 
@@ -27,8 +23,8 @@ class Scales(NamedTuple):
     """Scales of an operand.
 
     `factors` holds the scale factors in the shape (..., rows, blocks or 1). `powers` holds the factors' powers of two
-    for alignment, with 0 for zeros and NaN. If `format` is None, the factors are powers of two from 2^-127 to 2^127,
-    and `powers` is the array `factors` itself.
+    for alignment, with 0 for zeros and NaN. If `format` is None, all factors are powers of two, and `powers` is the
+    array `factors` itself.
     """
 
     factors: NDArray[np.float64]
@@ -36,7 +32,6 @@ class Scales(NamedTuple):
     format: Format | None
 
     def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Scales:
-        """Return new scales, with a function applied to the arrays `factors` and `powers`."""
         factors = change(self.factors)
         return Scales(factors, factors if self.powers is self.factors else change(self.powers), self.format)
 
@@ -46,7 +41,7 @@ class Scales(NamedTuple):
         return self.format is None or bool(np.isfinite(self.factors).all())
 
     def widened(self, span: Span) -> Span:
-        """Return the exponent range (span) of an operand's numbers after multiplication by the scales."""
+        # The powers of zeros and NaN are 0, because zeros and NaN have no bits.
         if self.format is not None and self.format.precision > 1:
             lowest, highest = bit_range(self.format)
             return span.scaled(lowest, highest + 1, self.format.precision)
@@ -56,10 +51,7 @@ class Scales(NamedTuple):
 
 
 def scaled(numbers: NDArray[Any], factors: NDArray[np.float64]) -> NDArray[Any]:
-    """Multiply numbers by factors, and return the products in the dtype of the numbers.
-
-    Infinity times a scale of 0 gives the NaN pattern `invalid_nan`.
-    """
+    """Multiply numbers by factors in the dtype of the numbers. Infinity times 0 gives the NaN pattern `invalid_nan`."""
     some_zero = not factors.all()
     with np.errstate(invalid="ignore"):  # an infinity times a scale of zero
         products: NDArray[Any] = numbers * factors.astype(numbers.dtype)
@@ -79,11 +71,10 @@ def scale_rows(
     batch: tuple[int, ...] = (),
     blocks_first: bool = False,
 ) -> Scales | None:
-    """Return the scales of an operand in the shape (*batch, *shape, 1), or None if no scales are given.
+    """Return the scales of an operand in the shape (*batch, *shape, blocks or 1), or None if no scales are given.
 
-    With `block`, the result has the shape (*batch, *shape, blocks). If `fmt` is None, `scale` holds exponents of powers
-    of two. Otherwise, `scale` holds codes of the scale format `fmt`. The leading axes of `scale` broadcast to `batch`.
-    If `blocks_first` is true, the last axes of `scale` are (blocks, rows).
+    With a format `fmt`, `scale` holds codes, and otherwise exponents of powers of two. If `blocks_first` is true, the
+    last axes of `scale` are (blocks, rows).
 
     Raises ValueError for unsuitable shapes, exponents and codes. Raises TypeError for scales that are not integers, and
     for unsigned integers as exponents.
@@ -129,7 +120,6 @@ def _scales(array: NDArray[Any], fmt: Format | None) -> Scales:
 
 
 def broadcasts(shape: tuple[int, ...], to: tuple[int, ...]) -> bool:
-    """Return whether an array of shape `shape` broadcasts to the shape `to`."""
     return len(shape) <= len(to) and all(
         given in (1, wanted) for given, wanted in zip(reversed(shape), reversed(to), strict=False)
     )

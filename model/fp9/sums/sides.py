@@ -1,4 +1,4 @@
-"""The two sides of a product. One operand of a matrix product, as selected rows with their scales."""
+"""One operand of a matrix product, as selected rows with their scales."""
 
 from __future__ import annotations
 
@@ -28,9 +28,9 @@ View = Callable[["NDArray[Any]"], "NDArray[Any]"]
 class Side:
     """Rows (rows, k) of an operand with their scales.
 
-    For the right factor of a matrix product, the rows of this array are the operand's columns. `scales` (rows, k or 1)
-    holds the factors for the operand's numbers. `at_sums` (rows or 1, chunks or 1) holds the factors for the sums of
-    chunks. `groups` (rows or 1, groups or 1) holds the factors for the sums of groups of products.
+    For the right factor of a matrix product, these rows are the operand's columns. `scales` (rows, k or 1) multiplies
+    numbers, `at_sums` (rows or 1, chunks or 1) multiplies the sums of chunks, and `groups` (rows or 1, groups or 1)
+    multiplies the sums of groups.
     """
 
     operand: Operand
@@ -47,10 +47,7 @@ class Side:
         return self._multiplied(self.view(self.operand.array(what)), self._factors(what))
 
     def columns(self, what: str) -> NDArray[Any]:
-        """Return one of the arrays of `Operand.array`, multiplied by the scales, shape (k, rows).
-
-        The side must be a matrix.
-        """
+        """Return one of the arrays of `Operand.array`, multiplied by the scales, shape (k, rows)."""
         factors = self._factors(what)
         return self._multiplied(self.view(self.operand.mT.array(what)), None if factors is None else factors.T)
 
@@ -67,37 +64,31 @@ class Side:
 
     @functools.cached_property
     def values(self) -> NDArray[np.float64]:
-        """Return the numbers of an operand, multiplied by its scales, as a float64 array (rows, k)."""
         return self.rows("float64")
 
     @functools.cached_property
     def powers(self) -> NDArray[np.float64]:
         """Return the power of two that determines the alignment of each number, shape (rows, k).
 
-        Without an alignment window, no powers are needed, and the array has the shape (1, 1).
+        Without an alignment window, the array has the shape (1, 1).
         """
         return self.rows("powers") if self.aligned else NO_POWERS
 
     @property
     def met_span(self) -> Span:
-        """Return the exponent range (span) of the numbers that occur in the operand.
-
-        If scales multiply the numbers, the range covers all numbers that are possible after scaling.
-        """
+        # With scales, the range covers all numbers that are possible after scaling.
         return self.span if self.scales is not None else self.operand.met_span
 
     @property
     def is_finite(self) -> bool:
-        """Return whether all numbers and scales of the side are finite."""
         if self.scales is not None and not self.scales.is_finite:
             return False
         return self.operand.is_finite or bool(self.view(self.operand.array("finite")).all())
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
-    """Return selected rows or columns of an operand, as one side of a matrix product with `depth` products per sum.
-
-    `scales` (rows or 1, blocks) comes from `scale_rows`.
+    """Return one side of a matrix product with `depth` products per sum. `scales` (rows or 1, blocks) is from
+    `scale_rows`.
     """
     made = Side(operand, view, depth, operand.span, None, _ONE, engine.window.width is not None, None)
     if scales is None:
@@ -110,7 +101,7 @@ def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scale
 
 
 def some_rows(array: NDArray[Any], rows: Places) -> NDArray[Any]:
-    """Return the selected rows of an array. An array with a single row is returned unchanged."""
+    # A single row stands for all rows.
     return array if array.shape[0] == 1 else array[rows]
 
 

@@ -28,7 +28,6 @@ INEXACT = np.uint8(Flags.INEXACT)
 
 
 def some_columns(array: NDArray[Any], columns: Places) -> NDArray[Any]:
-    """Return the selected columns of a matrix, as a contiguous array."""
     return array if columns is EVERY else np.ascontiguousarray(array[:, columns])
 
 
@@ -38,8 +37,7 @@ Pair = tuple["NDArray[Any]", "NDArray[Any]"]
 def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
     """Return rows of one matrix (rows, k), columns of another (k, columns), and the range of their products.
 
-    The range is begin..end-1. If a copy is needed, the copy holds only the products begin..end-1, and the returned
-    range starts at 0.
+    A copy holds only the products begin..end-1, and its range starts at 0.
     """
     a, b = pair
     if isinstance(rows, slice) and columns is EVERY:
@@ -55,7 +53,7 @@ _NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
 class Flagged(NamedTuple):
     """Result of a strategy: sums, their flags, and a mask of sums with unknown flags, each of shape (rows, n).
 
-    For infinite and NaN sums, the flags are unknown even if the mask is false.
+    The flags of infinite and NaN sums are always unknown.
     """
 
     numbers: NDArray[Any]
@@ -73,10 +71,7 @@ class Flagged(NamedTuple):
 
 
 class FastSums(abc.ABC):
-    """Base class of strategies, which compute matrix products of a (m, k) and b (n, k) for an accumulator model.
-
-    A strategy computes selected rows and columns of the result.
-    """
+    """Base class of strategies, which compute matrix products of a (m, k) and b (n, k) for an accumulator model."""
 
     carrier: type[np.floating[Any]] = np.float64
     part = PRODUCTS
@@ -97,10 +92,7 @@ class FastSums(abc.ABC):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for the codes that the two operands contain.
-
-        Call `takes` only if `fits` returned True.
-        """
+        """Return whether the kernel is bit-exact for the operands' codes. `fits` must have returned True."""
         return True
 
     @abc.abstractmethod
@@ -108,7 +100,7 @@ class FastSums(abc.ABC):
         """Add the products with indices begin..end-1 to accumulators (rows, columns), in place or in a new array."""
 
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the sums of the selected rows as float numbers. `start` (rows, n) holds the initial accumulators."""
+        """Return the sums of the selected rows as floats. `start` (rows, n) holds the initial accumulators."""
         if not self.joins:
             return self.accumulate(rows, EVERY, scratch_copy(start, self.carrier), 0, self.depth)
         totals = scratch_copy(start, start.dtype)
@@ -119,7 +111,6 @@ class FastSums(abc.ABC):
         return totals
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add the sum of each chunk to the totals (rows, columns), and return the totals."""
         for begin, end, scales in self._chunks(rows, columns):
             zeros = scratch_full(totals.shape, 0.0, self.carrier)
             parts = self.accumulate(rows, columns, zeros, begin, end)
@@ -127,7 +118,6 @@ class FastSums(abc.ABC):
         return totals
 
     def _chunks(self, rows: Places, columns: Places) -> Iterator[tuple[int, int, Pair]]:
-        """For each chunk, yield the range begin..end-1 of its products, and the scales for its sum."""
         length = self.engine.chunk.length or self.depth
         for chunk, begin in enumerate(range(0, self.depth, length)):
             scale_a, scale_b = (scales[:, min(chunk, scales.shape[1] - 1)] for scales in self._scales)
@@ -137,14 +127,10 @@ class FastSums(abc.ABC):
 
     @property
     def has_flags(self) -> bool:
-        """Return whether the strategy has the method `flagged`, which computes exception flags."""
         return False
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with exception flags for the selected rows and columns.
-
-        `start` (rows, columns) holds the initial accumulators.
-        """
+        """Return sums with exception flags. `start` (rows, columns) holds the initial accumulators."""
         raise NotImplementedError(f"{type(self).__name__} has no flags")
 
     @functools.cached_property
@@ -162,10 +148,7 @@ def depth_bits(depth: int) -> int:
 
 
 def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
-    """Return whether the exponent of a zero operand or addend can be the largest exponent of a step.
-
-    Some accumulators align zeros with a fixed exponent, which can exceed the exponents of the other terms.
-    """
+    # Some accumulators align zeros with a fixed exponent, which can exceed the exponents of the other terms.
     lowest = min(a.lowest + b.lowest, engine.result.format.min_normal_exponent)
     return engine.window.zero_exponent is not None and lowest < engine.window.zero_exponent
 

@@ -1,7 +1,4 @@
-"""Base class of strategies with register tiles.
-
-Another strategy computes the sums that leave the exponent range of the tiles.
-"""
+"""Base class of strategies with register tiles."""
 
 from __future__ import annotations
 
@@ -29,10 +26,10 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Chunks(NamedTuple):
-    """Division of a sum's products into chunks.
+    """Division of a sum's products into chunks of `length` products.
 
-    `length` is the number of products in a chunk. `total` holds the constants for rounding totals, or is None if there
-    is only one chunk. A total below the bound `tiny` can underflow.
+    `total` holds the constants for rounding totals, or is None if there is only one chunk. A total below the bound
+    `tiny` can underflow.
     """
 
     length: int
@@ -41,15 +38,11 @@ class Chunks(NamedTuple):
 
     @property
     def join(self) -> tuple[Any, float] | None:
-        """Return the constants for rounding totals and the bound `tiny`, or None if there is only one chunk."""
         return None if self.total is None else (self.total, self.tiny)
 
 
 Lost = NDArray[Any] | None
-"""Array of marks that inexact steps set, or None if no flags are requested.
-
-A mark is an integer as wide as the numbers in the tile.
-"""
+"""Array of marks that inexact steps set, or None if no flags are requested. A mark is an integer."""
 
 
 def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
@@ -77,10 +70,7 @@ class Tiled(FastSums):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether the strategy is bit-exact for two operands.
-
-        Scaled operands are not supported, because scales could move numbers out of the format's range.
-        """
+        # Scales could move numbers out of the format's range, so scaled operands are not supported.
         return a.scales is None and b.scales is None
 
     @abc.abstractmethod
@@ -89,9 +79,8 @@ class Tiled(FastSums):
     ) -> NDArray[Any]:
         """Add the products with indices begin..end-1 to accumulators (rows, n), and return the accumulators.
 
-        `redo` (rows, panels) is set for each part of the result that is wrong and must be recomputed. If flags are
-        requested, `redo` also marks sums for which the kernel cannot decide all flags. Inexact steps set marks in
-        `lost`.
+        `redo` (rows, panels) is set for each part of the result that is wrong or has unknown flags. Inexact steps set
+        marks in `lost`.
         """
 
     @functools.cached_property
@@ -105,18 +94,13 @@ class Tiled(FastSums):
         return first_fitting(STRATEGIES, self.engine, *self._given, self.joins, flags=True)
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
-        """Add the products with indices begin..end-1 to the accumulators, in all columns at once."""
-
         def again(own: NDArray[np.intp], some: NDArray[np.intp], start: NDArray[Any]) -> NDArray[Any]:
             return self._others.accumulate(own, some, start.astype(self._others.carrier), begin, end)
 
         return self._mended(rows, acc, begin, end, Chunks(max(end - begin, 1)), again)
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
-        """Add the sum of each chunk of products to the totals, for all columns at once.
-
-        Unscaled chunks are added inside the tiles.
-        """
+        # Unscaled chunks are added inside the tiles.
         if not self._chunks_in_tiles:
             return super().join(rows, columns, totals)
         chunks = self._joined_chunks
@@ -130,19 +114,12 @@ class Tiled(FastSums):
 
     @property
     def has_flags(self) -> bool:
-        """Return whether the strategy can compute exception flags.
-
-        For accumulators with a window and chunks, the formats of steps and totals must have subnormals.
-        """
+        # For accumulators with a window and chunks, the formats of steps and totals must have subnormals.
         result, output = self.engine.result.format, self.engine.output
         stepped = self.engine.window.width is None or (result.subnormals and output.subnormals)
         return not self.joins or (self._chunks_in_tiles and stepped)
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with exception flags, for all columns at once.
-
-        Sums that the tiles cannot compute are computed by another strategy.
-        """
         redo = self._no_redo(rows, start)
         found, own = self._flagged(rows, start, redo), np.arange(self.a.shape[0])[rows]
         for some, of_columns in self._cells(redo):
@@ -155,10 +132,6 @@ class Tiled(FastSums):
         return found
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        """Return sums with exception flags, computed by the register tiles.
-
-        `redo` is set where the returned sums or flags are wrong.
-        """
         lost = scratch_full(start.shape, 0, f"i{self.b.itemsize}")
         if self.joins:
             chunks, acc = self._joined_chunks, start
@@ -210,10 +183,7 @@ class Tiled(FastSums):
         return sums
 
     def _cells(self, redo: NDArray[np.bool_]) -> Iterator[tuple[NDArray[np.intp], NDArray[np.intp]]]:
-        """Yield the row and column indices of sums that another strategy must compute.
-
-        If all panels of a row are wrong, the row is yielded once, and its entries in `redo` are cleared.
-        """
+        # If all panels of a row are wrong, the row is yielded once.
         columns, width = self.b.shape[1], self._panel
         everywhere = redo.all(axis=1)
         redo[everywhere] = False
@@ -261,8 +231,7 @@ _ONE = np.ones((1, 1))
 def lowest_step(result: FixedFormat) -> int:
     """Return the exponent of the last bit of the numbers in a format's lowest binade.
 
-    For a format without subnormals, return the exponent of the smallest power of two in the format. If zero uses the
-    code of the smallest power of two, return the next exponent.
+    For a format without subnormals, return the exponent of its smallest power of two that is not the code of zero.
     """
     if result.subnormals:
         return result.quantum(result.lowest_exponent)

@@ -1,7 +1,4 @@
-"""Strategies with register tiles for accumulators without an alignment window.
-
-The general kernel computes the sums that leave the exponent range of the tiles.
-"""
+"""Strategies with register tiles for accumulators without an alignment window."""
 
 from __future__ import annotations
 
@@ -36,7 +33,7 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 class Rounded(Tiled):
     """Strategy for accumulators that add one or more products per step and round each step to nearest.
 
-    The sum of each step is computed exactly in a wider float type (the carrier).
+    The sum of each step is computed exactly in a wider float type.
     """
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
@@ -60,10 +57,7 @@ class Rounded(Tiled):
         self._lowest_bits = self._lowest_bits_below(coarse)
 
     def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
-        """Return the exponents of the lowest bits in a (rows, k) and in b (k, columns).
-
-        If all products are multiples of 2^step, the returned arrays are empty.
-        """
+        # If all products are multiples of 2^step, the kernel needs no exponents.
         a, b = self._given
         if a.span.lowest + b.span.lowest >= step or _met_step(a, b) >= step:
             nothing = np.empty(0, dtype=np.int8)
@@ -78,22 +72,15 @@ class Rounded(Tiled):
         return int(np.finfo(self.carrier).nmant) - self.engine.result.format.fraction_bits
 
     def _step(self, exponent: int) -> chain_kernels.Step:
-        """Return the step 2^exponent with its ceiling.
-
-        The ceiling is low enough that a magnitude below it, times 2^drop, is exact in the wider float type.
-        """
+        # A magnitude below the ceiling, times 2^drop, must be exact in the wider float type.
         largest = min(float(self.engine.result.format.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
         exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf
         return chain_kernels.Step(exponent, self.carrier(2.0**exponent), self.carrier(min(largest, exact)))
 
     def _steps(self, a: Side, b: Side) -> tuple[int, int]:
-        """Return the exponents of two powers of two, called the coarse and the fine step.
-
-        A nonzero sum of multiples of the coarse step is never in the lowest binades of the result format. All numbers
-        are multiples of the fine step, except in the rows and columns marked as special. A small coarse step is better,
-        because more addends are then multiples of the coarse step. The coarse step must be so large that float64 holds
-        all sums of the largest products.
-        """
+        # A nonzero sum of multiples of the coarse step is never in the lowest binades of the result format. All numbers
+        # are multiples of the fine step, except in the rows and columns marked as special. The coarse step must be so
+        # large that float64 holds all sums of the largest products.
         result = self.engine.result.format
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
         finer = finer_rows(a, b, fine)
@@ -109,7 +96,7 @@ class Rounded(Tiled):
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
-        """Return whether float64 can add the products exactly, except in a few rows."""
+        # A few rows may contain numbers with lower bits.
         usual = super().takes(engine, a, b, depth_bits)
         return usual and finer_rows(a, b, _fine_step(engine, a, b)) is not None
 
@@ -129,9 +116,8 @@ class Rounded(Tiled):
 class RoundedNarrow(Rounded):
     """Strategy for accumulators that add one product per step, computed in float32.
 
-    The result format has at most 11 significand bits. Double rounding through float32 changes no sum. Products and
-    accumulators have few significand bits, so a sum that is inexact in float32 is far from every midpoint. The same is
-    true for subnormal results.
+    The result format has at most 11 significand bits. A sum that is inexact in float32 is then far from every midpoint,
+    so double rounding through float32 changes no sum.
     """
 
     carrier = np.float32
@@ -179,10 +165,7 @@ def _held_step(a: Side, b: Side, depth: int) -> int:
 
 
 def _fine_step(engine: Engine, a: Side, b: Side) -> int:
-    """Return the exponent of the fine step: a unit with which float64 holds the sum of any block of products.
-
-    Most products and accumulators are multiples of the fine step.
-    """
+    # In this unit, float64 holds the sum of any block of products.
     places = min(_met_step(a, b), engine.result.format.quantum(engine.result.format.lowest_exponent))
     return max(places, _held_step(a, b, BLOCK))
 
@@ -203,8 +186,5 @@ TILED: tuple[type[FastSums], ...] = (
 
 
 def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
-    """Return the first vectorised strategy that is bit-exact for an accumulator model and two operands.
-
-    Return None if only the general kernel is bit-exact. With `flags`, the strategy must also compute exception flags.
-    """
+    """Return the first vectorised strategy that is bit-exact for an accumulator model and two operands, or None."""
     return first_fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a, b, joins, flags)
