@@ -1,7 +1,4 @@
-"""Golden results of accumulators (see `units.Mac`).
-
-The golden model processes all operations in order, from reset.
-"""
+"""Golden results of accumulators (see `units.Mac`)."""
 
 from __future__ import annotations
 
@@ -29,7 +26,6 @@ if TYPE_CHECKING:
 
 
 def mac(unit: Mac, inputs: Columns) -> Results:
-    """Return the golden results of a `Mac` unit."""
     engine, size = unit.engine, len(inputs["op"])
     codes, flags = np.empty(size, dtype=engine.output.dtype), np.empty(size, dtype=np.uint8)
     if engine.step.exact:

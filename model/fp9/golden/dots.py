@@ -53,10 +53,7 @@ def _odd_total(products: Sequence[Numbers], c: Numbers) -> Numbers:
 def _invalid(
     lanes: Sequence[tuple[Operand, Operand]], products: Sequence[Numbers], c: Operand, total: Numbers
 ) -> NDArray[np.uint8]:
-    """Return the flag `invalid` for each operation of a dot product.
-
-    The product 0 x infinity raises `invalid` even if the addend or another factor is a quiet NaN (RISC-V).
-    """
+    # The product 0 x infinity raises `invalid` even if the addend or another factor is a quiet NaN (RISC-V).
     signaling = np.logical_or.reduce([x.signaling for pair in lanes for x in pair] + [c.signaling])
     undefined = [np.isnan(product) & ~(a.nan | b.nan) for (a, b), product in zip(lanes, products, strict=True)]
     any_nan = np.logical_or.reduce([np.isnan(product) for product in products] + [c.nan])

@@ -22,6 +22,6 @@ evaluate: Hook[[Columns], Results] = Hook(
 )
 """Return the golden results of a unit, with one array (n,) per output. `inputs` has one array (n,) per input.
 
-Element i belongs to operation i. A unit with state processes the operations in order, from reset. Raises ValueError if
-units of the given class have no golden model.
+A unit with state processes the operations in order, from reset. Raises ValueError if units of the given class have no
+golden model.
 """

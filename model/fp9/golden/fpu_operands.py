@@ -23,8 +23,8 @@ class Operand(NamedTuple):
     """Operands of several `MultiFpu` operations as arrays (n,). The operands may have different formats.
 
     `signaling` masks signalling NaN. `sign` is the format's sign bit. `nan_code` is the canonical NaN. The masks
-    `one_zero` and `one_nan` are set where the operand's format has only one zero or only one NaN. `normal` is the
-    smallest normal magnitude.
+    `one_zero` and `one_nan` are set where the format has only one zero or only one NaN. `normal` is the smallest normal
+    magnitude.
     """
 
     codes: Codes
@@ -41,7 +41,6 @@ class Operand(NamedTuple):
         return np.isnan(self.numbers)
 
     def at(self, here: Where) -> Operand:
-        """Return the operands of the selected operations."""
         return Operand._make(column[here] for column in self)
 
 

@@ -35,7 +35,7 @@ def to_integers(
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
     """Round numbers to integers, and return the integers as words, with exception flags.
 
-    NaN becomes the highest integer, as in RISC-V. `random` holds the random bits of stochastic rounding, shape (n,).
+    NaN becomes the highest integer, as in RISC-V.
     """
     whole = np.zeros(len(numbers))
     for index, here in places(roundings):
@@ -52,7 +52,7 @@ def to_integers(
 
 
 def _rounded(numbers: Numbers, rounding: Rounding, carries_from: Numbers | float) -> Numbers:
-    """Return finite numbers, rounded to integers. Stochastic rounding rounds up fractions from `carries_from`."""
+    # Stochastic rounding rounds up fractions from `carries_from`.
     size, negative = np.abs(numbers), np.signbit(numbers)
     below = np.floor(size)
     rest = size - below

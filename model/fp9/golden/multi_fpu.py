@@ -1,9 +1,7 @@
 """Golden results of a `MultiFpu`: sums rounded to odd in float64, then to the result format.
 
-A float64 number holds every product of two operands exactly. Knuth's TwoSum adds the product and the addend, and gives
-the rounded sum and its rounding error. The sum rounded to odd is computed from the rounded sum and the rounding error.
-A result of a `MultiFpu` has at most 24 significand bits. Rounding the odd-rounded sum to the result format gives the
-same as a single rounding (Boldo and Melquiond, IEEE ToC 2008).
+A float64 number holds every product of two operands exactly, and a result has at most 24 significand bits. Rounding the
+odd-rounded sum gives the same result as a single rounding (Boldo and Melquiond, IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -49,7 +47,6 @@ _Op = MultiFpuOp
 
 
 def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
-    """Return the golden results of a `MultiFpu` unit."""
     result, flags = _scalar(unit, _with_random(unit, inputs, 0))
     for width, here in _vectors(unit, inputs):
         result[here], flags[here] = _vector(unit, {name: column[here] for name, column in inputs.items()}, width)
@@ -60,7 +57,6 @@ def multi_fpu(unit: MultiFpu, inputs: Columns) -> Results:
 
 
 def _vectors(unit: MultiFpu, inputs: Columns) -> Iterator[tuple[int, Bools]]:
-    """For each lane width, yield the width and a mask of the operations that use lanes of this width."""
     for value, width in enumerate(unit.lane_widths, 1):
         yield width, np.minimum(inputs["vector"], len(unit.lane_widths)) == value
 
@@ -79,7 +75,6 @@ def _vector(unit: MultiFpu, inputs: Columns, width: int) -> tuple[Codes, NDArray
 
 
 def _with_random(unit: MultiFpu, inputs: Columns, lane: int) -> Columns:
-    """Return the inputs with one additional column, `random`: the random bits of the given lane."""
     return {**inputs, "random": inputs[unit.random_ports[lane]]} if unit.random_width else inputs
 
 
@@ -150,12 +145,11 @@ def _scalar(unit: MultiFpu, inputs: Columns) -> tuple[Codes, NDArray[np.uint8]]:
 
 
 def _random(unit: MultiFpu, inputs: Columns, here: Where) -> NDArray[np.int64] | None:
-    """Return the random bits of some operations, or None without stochastic rounding."""
     return inputs["random"][here].astype(np.int64) if unit.random_width else None
 
 
 def _reads_source(unit: MultiFpu, op: NDArray[Any], formats: dict[str, NDArray[Any]], rounding: NDArray[Any]) -> Bools:
-    """Return a mask of the operations with hybrid rounding, for which the last bits of `a` are the threshold."""
+    # The last bits of `a` are the threshold of hybrid rounding.
     hybrid = np.array([mode.reads_source for mode in unit.roundings])[rounding]
     pairs = [[unit.reads_source(_Op.CONVERT, a, result) for result in unit.formats] for a in unit.formats]
     reads: Bools = hybrid & _isin(unit, op, _Op.CONVERT) & np.array(pairs)[formats["a"], formats["result"]]
@@ -165,7 +159,6 @@ def _reads_source(unit: MultiFpu, op: NDArray[Any], formats: dict[str, NDArray[A
 def _by_own_bits(
     unit: MultiFpu, target: Format, policy: CastPolicy, a: Operand, sources: NDArray[Any], scales: NDArray[np.int32]
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the codes and flags of conversions that use hybrid rounding. `sources` indexes `unit.formats`."""
     codes, flags = np.zeros(len(sources), np.uint32), np.zeros(len(sources), np.uint8)
     for index, here in places(sources):
         source = unit.formats[index]
@@ -175,7 +168,6 @@ def _by_own_bits(
 
 
 def _scales(unit: MultiFpu, inputs: Columns, here: Where) -> NDArray[np.int32]:
-    """Return the exponents of the scales of conversions. A conversion multiplies its operand by a power of two."""
     bits = inputs["scale"][here] if unit.scale else np.zeros(len(inputs["a"][here]), np.uint8)
     return signed(bits, SCALE_BITS).astype(np.int32)
 
@@ -183,7 +175,6 @@ def _scales(unit: MultiFpu, inputs: Columns, here: Where) -> NDArray[np.int32]:
 def _lane_operands(
     unit: MultiFpu, inputs: Columns, formats: dict[str, NDArray[Any]], lane: int, here: Where
 ) -> tuple[Operand, Operand]:
-    """For dot products, return the operands `a` and `b` of one lane of the word."""
     last = len(unit.narrow) - 1
     a, b = (
         operand_of(unit.narrow_unit, inputs[name][here] >> NARROW_BITS * lane, np.minimum(formats[name][here], last))
@@ -215,9 +206,8 @@ def _operation(
 def _divided(op: MultiFpuOp, operands: dict[str, Operand]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
     """Return the quotient or square root in float64, and the flags `invalid` and `divide_by_zero`.
 
-    Operands and results have at most 15 significand bits, so an inexact quotient or root is far from every midpoint.
-    The relative distance of an inexact quotient or root from every number and midpoint is at least 2^-32. Rounding a
-    quotient or root to float64 first does not change the final result.
+    Operands and results have at most 15 significand bits, so an inexact quotient or root is at a relative distance of
+    at least 2^-32 from every midpoint. Rounding to float64 first does not change the final result.
     """
     a = operands["a"]
     with np.errstate(invalid="ignore", divide="ignore"):
@@ -265,7 +255,7 @@ def _summed(
 
 
 def _odd_sum(x: NDArray[np.float64], y: NDArray[np.float64], minus: Bools) -> NDArray[np.float64]:
-    """Return x + y rounded to odd. Where `minus` is set, x + (-x) gives -0."""
+    # Where `minus` is set, x + (-x) gives -0.
     total = odd_sum(x, y)
     both_positive = ~(np.signbit(x) | np.signbit(y)) & (x == 0) & (y == 0)
     return np.where(minus & (total == 0) & ~both_positive, -0.0, total)
@@ -289,10 +279,7 @@ def _without_needless_sign(x: Operand, codes: Codes) -> Codes:
 
 
 def _extremum(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
-    """Return the minimum or maximum of two operands.
-
-    If one operand is NaN, the other operand is the result. -0 is less than +0.
-    """
+    # If one operand is NaN, the other operand is the result. -0 is less than +0.
     before = (a.numbers < c.numbers) | ((a.numbers == c.numbers) & np.signbit(a.numbers))
     takes_a = ~a.nan & (c.nan | (before if op is _Op.MIN else ~before))
     codes = np.where(takes_a, _without_needless_sign(a, a.codes), _without_needless_sign(c, c.codes))
@@ -301,7 +288,6 @@ def _extremum(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 
 
 def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np.uint8]]:
-    """Return whether a comparison is true, for each operation. A comparison with NaN is false."""
     if op in (_Op.EQ, _Op.EQ_SIGNALING):
         truth = a.numbers == c.numbers
     else:
@@ -313,8 +299,7 @@ def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 def _classified(a: Operand) -> Codes:
     """Return class masks as the RISC-V instruction `fclass` does.
 
-    From bit 0, the classes are -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN, quiet
-    NaN.
+    From bit 0, the classes are -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN, quiet NaN.
     """
     magnitude = np.abs(a.numbers)
     rank = np.select([magnitude == 0, magnitude < a.normal, np.isinf(magnitude)], [0, 1, 3], 2)

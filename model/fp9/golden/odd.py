@@ -20,7 +20,6 @@ def two_sum(x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
 
 
 def odd_sum(x: Numbers, y: Numbers) -> Numbers:
-    """Return the sum x + y rounded to odd."""
     total, error = two_sum(x, y)
     inexact = np.isfinite(total) & (error != 0)
     bits = total.view(np.int64)

@@ -22,10 +22,7 @@ if TYPE_CHECKING:
 
 
 def quantiser(unit: Quantiser, inputs: Columns) -> Results:
-    """Return the golden results of a `Quantiser` unit.
-
-    If a block takes several operations, the value of the select port in the last operation selects the scale rule.
-    """
+    # If a block takes several operations, the select port of the last operation selects the scale rule.
     operations = np.stack([decode_native(inputs[x], unit.source) for x in unit.lane_names("x")], axis=1)
     numbers = operations.reshape(-1, unit.block.length)
     last = {name: column[unit.group - 1 :: unit.group] for name, column in inputs.items()}
@@ -44,10 +41,7 @@ def quantiser(unit: Quantiser, inputs: Columns) -> Results:
 def _over_tensor_scales(
     unit: Quantiser, numbers: NDArray[Any], rule: ScaleRule, codes: NDArray[Any]
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Quantise blocks that have individual tensor scales.
-
-    A tensor scale that is not a positive normal number makes the block's scale NaN.
-    """
+    # A tensor scale that is not a positive normal number makes the block's scale NaN.
     one, lowest = TENSOR_SCALE.code_of(Fraction(1)), TENSOR_SCALE.code_of(Fraction(TENSOR_SCALE.smallest_normal))
     usable = (codes >= lowest) & (codes <= TENSOR_SCALE.max_code)
     whole = decode_to(np.where(usable, codes, one), TENSOR_SCALE, np.float64)

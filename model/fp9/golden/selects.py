@@ -20,10 +20,7 @@ if TYPE_CHECKING:
 
 
 def chosen(inputs: Columns, port: str, count: int) -> NDArray[Any] | int:
-    """Return the values of a select port. If all operations have the same value, return one integer.
-
-    A missing port gives 0. A value above the last choice selects the last choice.
-    """
+    # A missing port gives 0. A value above the last choice selects the last choice.
     values = inputs.get(port, _NO_CHOICE)
     if values.size and (values == values[0]).all():
         return min(int(values[0]), count - 1)
@@ -34,10 +31,7 @@ _NO_CHOICE = np.zeros(1, dtype=np.uint8)
 
 
 def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
-    """For each distinct value, yield the value and the indices of the operations with this value.
-
-    If `values` is an integer, this value applies to all operations. Values must not be negative.
-    """
+    """For each distinct value, yield the value and the indices of the operations with this value."""
     if isinstance(values, int):
         yield values, slice(None)
         return
@@ -46,10 +40,7 @@ def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
 
 
 def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iterator[tuple[Format, Where]]:
-    """Yield each format of an operand, with the indices of the operations that use this format.
-
-    If the operations have an extra bias, the yielded format includes this bias.
-    """
+    # If the operations have an extra bias, the yielded format includes this bias.
     bias = inputs.get(f"{operand}_bias")
     for i, here in places(chosen(inputs, f"{operand}_format", len(formats))):
         if bias is None or not formats[i].programmable_bias:
@@ -63,7 +54,6 @@ def variants(inputs: Columns, operand: str, formats: tuple[Format, ...]) -> Iter
 
 
 def _within(here: Where, among: Where) -> Where:
-    """Combine two selections: `among` selects from the operations that `here` has selected."""
     if isinstance(here, slice) or isinstance(among, slice):
         return among if isinstance(here, slice) else here
     inside = here.copy()
@@ -72,7 +62,6 @@ def _within(here: Where, among: Where) -> Where:
 
 
 def both(one: Where, other: Where) -> Where:
-    """Return the intersection of two selections."""
     if isinstance(one, slice) or isinstance(other, slice):
         return other if isinstance(one, slice) else one
     return one & other
@@ -85,10 +74,7 @@ def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
 
 
 def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the numbers of all factors a and b, each of shape (n, products).
-
-    If an accumulator defines 0 x NaN as 0 (zero bypass), both factors of such a product become 0.
-    """
+    """Return the numbers of all factors a and b, each of shape (n, products)."""
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
     if unit.engine.nan.zero_bypass:
         bypassed = (np.isnan(a) & merged_a & (b == 0)) | (np.isnan(b) & merged_b & (a == 0))
@@ -110,5 +96,5 @@ def _numbers(
 
 
 def wide(values: NDArray[Any] | int) -> NDArray[np.int64] | int:
-    """Return select values as 64-bit integers, so that arithmetic does not overflow."""
+    # Arithmetic with narrower select values could overflow.
     return values if isinstance(values, int) else values.astype(np.int64)

@@ -43,7 +43,6 @@ class Unpacked(NamedTuple):
 
 @functools.lru_cache(maxsize=64)
 def unpacked(fmt: Format, significand_bits: int) -> Unpacked:
-    """Decode every code of a format exactly, and return the fields of all codes."""
     rows = [_unpack(fmt, code, significand_bits) for code in range(1 << fmt.bits)]
     sign, exponent, significand, zero, inf, nan = np.array(rows, dtype=np.int64).T
     return Unpacked(
@@ -62,7 +61,6 @@ def _unpack(fmt: Format, code: int, significand_bits: int) -> tuple[int, int, in
 
 
 def decoder(unit: Decoder, inputs: Columns) -> Results:
-    """Return the golden results of a `Decoder` unit."""
     size, widths = len(inputs["code"]), {port.name: port.width for port in unit.outputs}
     results: Results = {name: np.zeros(size, np.uint8 if width <= 8 else np.uint16) for name, width in widths.items()}
     for fmt, here in variants(inputs, "code", unit.formats):
@@ -73,7 +71,6 @@ def decoder(unit: Decoder, inputs: Columns) -> Results:
 
 
 def upcast(unit: Upcast, inputs: Columns) -> Results:
-    """Return the golden results of an `Upcast` unit."""
     results: Results = {
         "result": np.zeros(len(inputs["code"]), dtype=unit.result.dtype),
         "flags": np.zeros(len(inputs["code"]), dtype=np.uint8),
@@ -90,7 +87,6 @@ def upcast(unit: Upcast, inputs: Columns) -> Results:
 
 
 def cast(unit: Cast, inputs: Columns) -> Results:
-    """Return the golden results of a `Cast` unit."""
     results: Results = {}
     sources = [decode_native(inputs[x], unit.source) for x in unit.lane_names("x")]
     for lane, source in enumerate(sources):
@@ -146,10 +142,7 @@ def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
 
 
 def mul(unit: Mul, inputs: Columns) -> Results:
-    """Return the golden results of a `Mul` unit.
-
-    The product is exact in float64, so that it is rounded only once.
-    """
+    # The product is exact in float64, so that it is rounded only once.
     a, b = (numbers[:, 0] for numbers in factor_values(unit, inputs))
     with np.errstate(invalid="ignore"):
         product = a * b
@@ -164,7 +157,6 @@ def mul(unit: Mul, inputs: Columns) -> Results:
 
 
 def step(unit: Dot, inputs: Columns) -> Results:
-    """Return the golden results of a `Dot` or `Fma` unit."""
     engine, count = unit.engine, len(inputs["c"])
     fused = engine.window.width is None and engine.chunk.length is None and not engine.result.flush_addend
     if unit.products == 1 and fused and unit.scale is None:
@@ -211,10 +203,6 @@ def _fma(unit: Dot, inputs: Columns) -> Results:
 
 
 def fpu(unit: Fpu, inputs: Columns) -> Results:
-    """Return the golden results of an `Fpu` unit.
-
-    The golden results of an FPU operation come from the golden model of a unit with only this operation.
-    """
     wide = unit.engine.result.format
     codes, flags = EngineKernel(unit.engine).outputs(len(inputs["op"]))
     operation = chosen(inputs, "op", len(unit.operations))

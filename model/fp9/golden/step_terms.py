@@ -29,9 +29,9 @@ class Terms(NamedTuple):
 
 
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
-    """Return two factors for each term that the accumulator adds. The term is their product.
+    """Return two factors for each term that the accumulator adds.
 
-    If the accumulator scales group sums, each term is a scaled group sum, and its factors are this sum and 1.
+    A scaled group sum has this sum and 1 as its factors.
     """
     numbers = factor_values(unit, inputs)
     aligned = unit.engine.window.width is not None
