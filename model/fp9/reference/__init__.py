@@ -1,8 +1,7 @@
 """Independent reference model, which computes one operation at a time in exact fractions.
 
-The tests compare the golden model with the reference model. The reference model shares only the records of formats,
-accumulators and units with the golden model. The code of the reference model is deliberately simple and slow.
-`reference_results` computes the results, and `isolated_results` does the same in a separate process.
+The tests compare the golden model with the reference model. Both share only the records of formats, accumulators and
+units. The code of the reference model is deliberately simple and slow.
 """
 
 from fp9.reference.process import isolated_results

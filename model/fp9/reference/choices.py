@@ -16,11 +16,7 @@ Row = dict[str, int]
 
 
 def chosen(offered: tuple[Any, ...], row: Row, port: str) -> Any:
-    """Return the format or mode that a select port selects in one operation.
-
-    If the unit has no port for the selection, return the only alternative. A value above the last choice selects the
-    last choice.
-    """
+    # A unit with a single alternative has no select port. A value above the last choice selects the last choice.
     return offered[min(row.get(port, 0), len(offered) - 1)]
 
 
@@ -30,7 +26,6 @@ def signed(bits: int, width: int) -> int:
 
 
 def operand_format(row: Row, name: str, formats: tuple[Format, ...]) -> Format:
-    """Return an operand's format, with the bias from the bias port. Raises ValueError for an unsupported bias."""
     fmt: Format = chosen(formats, row, f"{name}_format")
     if f"{name}_bias" not in row or not fmt.programmable_bias:
         return fmt

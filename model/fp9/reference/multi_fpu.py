@@ -39,7 +39,6 @@ _SIGNS = {  # whether the product and the addend are negated
 
 
 def multi_fpu(unit: MultiFpu, rows: Iterable[Row]) -> Iterator[Row]:
-    """For each operation, yield the result, the flags and the tag."""
     for row in rows:
         width = chosen((0, *unit.lane_widths), row, "vector")
         code, flags = _lanes(unit, row, width) if width else _compute(unit, _with_random(unit, row, 0))
@@ -58,7 +57,6 @@ def _lanes(unit: MultiFpu, row: Row, width: int) -> tuple[int, Flags]:
 
 
 def _with_random(unit: MultiFpu, row: Row, lane: int) -> Row:
-    """Return the inputs with the random bits of one lane under the name `random`."""
     return row | {"random": row[unit.random_ports[lane]]} if unit.random_width else row
 
 
@@ -77,7 +75,7 @@ class _Number:
 
     @property
     def signals(self) -> bool:
-        """Return whether the operand is a signalling NaN. The first payload bit of a signalling NaN is 0."""
+        # The first payload bit of a signalling NaN is 0.
         has_payload = isinstance(self.fmt, FixedFormat) and self.fmt.specials is Specials.IEEE
         return self.is_nan and has_payload and self.exact.magnitude * 2 < 1
 
@@ -117,7 +115,7 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
 def _rounding(
     unit: MultiFpu, row: Row, op: Op, a: _Number, result: Format
 ) -> tuple[CastPolicy, casts.RandomBits | casts.HybridBits | None]:
-    """Return the cast policy of an operation, and its random bits or threshold (None for other rounding modes)."""
+    """Return the cast policy of an operation, and its random bits or hybrid threshold, if any."""
     rounding, overflow = chosen(unit.roundings, row, "rounding"), chosen(unit.overflow, row, "overflow")
     if rounding.needs_bits:
         return unit.policy(result, rounding, overflow), casts.RandomBits(row["random"], unit.random_bits)
@@ -129,10 +127,7 @@ def _rounding(
 
 
 def _arithmetic(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
-    """Compute an arithmetic operation exactly, round once, and return the code and flags.
-
-    The product 0 x infinity is invalid even if the addend is a quiet NaN (RISC-V, F extension).
-    """
+    # The product 0 x infinity is invalid even if the addend is a quiet NaN (RISC-V, F extension).
     read, value = [x["a"]], x["a"].exact
     if op is Op.FROM_INTEGER:
         read, value = [], _integer(unit, row)
@@ -168,7 +163,6 @@ def _encoded(
 
 
 def _dot(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
-    """Compute the exact sum of the products and the addend c, round once, and return the code and flags."""
     c = x["c"]
     formats = [chosen(unit.narrow, row, unit.format_port(name)) for name in "ab"]
     terms, read, invalid = [c.exact], [c], False
@@ -185,10 +179,6 @@ def _dot(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format
 
 
 def _divided(unit: MultiFpu, row: Row, op: Op, x: dict[str, _Number], result: Format) -> tuple[int, Flags]:
-    """Compute the exact quotient or the square root, round once, and return the code and flags.
-
-    Division by zero raises no other flag.
-    """
     a, b = x["a"], x["b"] if op is Op.DIV else None
     read = [a] if b is None else [a, b]
     value = _root(a.exact) if b is None else _quotient(a.exact, b.exact)
@@ -212,10 +202,7 @@ def _quotient(a: Exact, b: Exact) -> Exact:
 
 
 def _root(a: Exact) -> Exact:
-    """Return the square root as a fraction.
-
-    An irrational square root is replaced by a nearby fraction, which gives the same rounded result.
-    """
+    # An irrational square root is replaced by a nearby fraction, which gives the same rounded result.
     if a.kind is Kind.NAN or (a.negative and a.kind is not Kind.ZERO):
         return Exact(Kind.NAN)
     if a.kind is not Kind.FINITE:
@@ -233,10 +220,7 @@ def _integer(unit: MultiFpu, row: Row) -> Exact:
 
 
 def _to_integer(unit: MultiFpu, row: Row, a: _Number) -> tuple[int, Flags]:
-    """Return the rounded integer, clamped to the range of the integer format.
-
-    NaN becomes the highest integer (RISC-V, F extension).
-    """
+    # NaN becomes the highest integer (RISC-V, F extension).
     integer, x, mask = chosen(unit.integers, row, "integer_format"), a.exact, (1 << unit.word) - 1
     if x.kind is Kind.NAN:
         return integer.highest & mask, Flags.INVALID
@@ -251,10 +235,7 @@ def _to_integer(unit: MultiFpu, row: Row, a: _Number) -> tuple[int, Flags]:
 
 
 def _whole(value: Fraction, rounding: Rounding, random: Fraction) -> int:
-    """Round a number to an integer with the given rounding mode.
-
-    Stochastic rounding adds `random` to the magnitude.
-    """
+    # Stochastic rounding adds `random` to the magnitude.
     below, above = math.floor(value), math.ceil(value)
     toward_zero, away = (below, above) if value > 0 else (above, below)
     match rounding:

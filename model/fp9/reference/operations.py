@@ -25,7 +25,6 @@ _INF_PASSES = CastPolicy(overflow=Overflow.INF)
 
 
 def outputs(unit: Unit, code: int, flags: Flags) -> Row:
-    """Return a dictionary that gives the code to the result ports and the flags to the flags port."""
     return {port.name: int(flags) if port.name == "flags" else code for port in unit.outputs}
 
 
@@ -48,7 +47,6 @@ def decoder(unit: Decoder, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def upcast(unit: Upcast, rows: Iterable[Row]) -> Iterator[Row]:
-    """Convert each operand to the result format, and yield the code and flags."""
     for row in rows:
         fmt = operand_format(row, "code", unit.formats)
         x = casts.decode(row["code"] & ((1 << fmt.bits) - 1), fmt)
@@ -56,7 +54,6 @@ def upcast(unit: Upcast, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def cast(unit: Cast, rows: Iterable[Row]) -> Iterator[Row]:
-    """For each operation of a cast, yield the codes, the flags and the running maximum of the magnitudes."""
     amax, source = 0, unit.source
     for row in rows:
         results: Row = {}
@@ -98,10 +95,6 @@ def hybrid_bits(code: int, source: Format) -> casts.HybridBits:
 
 
 def mul(unit: Mul, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield each operation's product, rounded once.
-
-    Infinity times zero raises the flag `invalid`.
-    """
     for row in rows:
         formats = operand_format(row, "a", unit.a), operand_format(row, "b", unit.b)
         a, b = (casts.decode(row[name] & ((1 << f.bits) - 1), f) for name, f in zip("ab", formats, strict=True))
@@ -112,13 +105,12 @@ def mul(unit: Mul, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def products(unit: Dot, row: Row) -> list[Term]:
-    """Return the exact products of the operands in one operation."""
     (a, format_a), (b, format_b) = operands(unit, row, "a"), operands(unit, row, "b")
     return sums.product_terms(unit.engine, a, b, format_a, format_b)
 
 
 def scales(unit: Dot, row: Row, count: int) -> list[Term] | None:
-    """Return, for each of `count` products, the product of its two scales. Without scales, return None."""
+    """Return the product of the two scales for each of `count` products, or None without scales."""
     if unit.scale is None:
         return None
     pairs = zip(unit.scale_names("a"), unit.scale_names("b"), strict=True)
@@ -127,7 +119,6 @@ def scales(unit: Dot, row: Row, count: int) -> list[Term] | None:
 
 
 def dot(unit: Dot, rows: Iterable[Row]) -> Iterator[Row]:
-    """For each operation, yield the sum of the products and the addend."""
     for row in rows:
         terms = products(unit, row)
         c = sums.code_term(row["c"], unit.engine.addend_format)
@@ -135,7 +126,6 @@ def dot(unit: Dot, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def fpu(unit: Fpu, rows: Iterable[Row]) -> Iterator[Row]:
-    """For each operation of a dual-format FPU, yield the result (see `FpuOp`)."""
     for row in rows:
         yield outputs(unit, *_FPU[chosen(unit.operations, row, "op")](unit, row))
 

@@ -14,7 +14,7 @@ from fp9.units import Unit
 from fp9.units.toml import build, dumps
 
 FORBIDDEN = ("fp9.golden", "fp9.kernels", "fp9.sums", "fp9.casts", "fp9.blocks", "numba")
-"""Packages that the reference model's separate process cannot import."""
+"""Packages that the separate process of the reference model cannot import."""
 
 
 def isolated_results(unit: Unit, rows: Sequence[Row]) -> list[Row]:
@@ -30,12 +30,10 @@ def isolated_results(unit: Unit, rows: Sequence[Row]) -> list[Row]:
 
 
 def forbid_imports() -> None:
-    """Make every later import of the packages in `FORBIDDEN` fail."""
     sys.modules.update(dict.fromkeys(FORBIDDEN))  # type: ignore[arg-type]
 
 
 def main() -> None:
-    """Read a request from standard input, and write the results to standard output."""
     forbid_imports()
     request = json.load(sys.stdin)
     json.dump([*reference_results(build(tomllib.loads(request["spec"])), request["rows"])], sys.stdout)

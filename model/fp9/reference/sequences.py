@@ -20,11 +20,8 @@ if TYPE_CHECKING:
 
 
 def mac(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
-    """Yield the results of an accumulator.
-
-    The result of each accumulator step is the addend of the next step. If the accumulator has chunks, the steps of a
-    chunk have a separate partial sum. An exact engine sums all products.
-    """
+    # The result of each step is the addend of the next step. With chunks, the steps of a chunk have a separate partial
+    # sum. An exact engine sums all products.
     if unit.engine.step.exact:
         return _whole(unit, rows)
     return _chunked(unit, rows) if unit.chunk_steps else _fed_back(unit, rows)
@@ -78,10 +75,7 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
-    """If the sum of the terms overflows the register, return a list with the term that wraps the sum around.
-
-    If the sum of the terms fits into the register, return an empty list.
-    """
+    """Return the term that wraps an overflowing register around, or an empty list without an overflow."""
     size = pow2(unit.sum_bits + product_range(unit.a, unit.b, unit.bias_port).ulp)
     total = sum((term.value.value for term in terms if term.value.kind is Kind.FINITE), Fraction(0))
     turns = (total + size / 2) // size
@@ -89,10 +83,7 @@ def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
 
 
 def quantiser(unit: Quantiser, rows: Iterable[Row]) -> Iterator[Row]:
-    """For each block, yield the scale and the elements.
-
-    The last operation of a quantiser block selects the scale rule.
-    """
+    # The last operation of a block selects the scale rule.
     lanes, codes = unit.lane_names("element"), list[int]()
     for row in rows:
         codes += [row[x] for x in unit.lane_names("x")]
@@ -121,7 +112,6 @@ def _block(unit: Quantiser, codes: list[int], rule: str, tensor: int | None) -> 
 
 
 def _tensor_scale(code: int) -> Fraction | None:
-    """Return the number of a tensor scale code, or None if it is not a positive normal number."""
     t = casts.decode(code, TENSOR_SCALE)
     usable = t.kind is Kind.FINITE and not t.negative and t.magnitude >= TENSOR_SCALE.smallest_normal
     return Fraction(t.magnitude) if usable else None
