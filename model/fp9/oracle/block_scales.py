@@ -11,7 +11,7 @@ from fp9.formats.blocks import BlockFormat
 
 
 def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:
-    """Return the scale code that a scale rule gives to a block of finite numbers with the largest magnitude `amax`."""
+    """Return the scale code of a block of finite numbers with the largest magnitude `amax`."""
     if rule == "hif4":
         return nearest(bfloat16(amax * bfloat16(Fraction(1, 7))), block.scale)
     if not block.powers_of_two:
@@ -23,7 +23,7 @@ def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:
 
 
 def exponent(amax: Fraction, element: Format, rule: str) -> int:
-    """Return the exponent of a power-of-two scale, before it is clipped to the scale format's range."""
+    # The caller clips the exponent to the scale format's range.
     top, largest = floor_log2(element.max_magnitude), element.max_magnitude
     match rule:
         case "floor":
@@ -46,16 +46,12 @@ def exponent(amax: Fraction, element: Format, rule: str) -> int:
 
 @cache
 def numbers(fmt: Format) -> tuple[list[Fraction], list[int]]:
-    """Return the non-negative numbers of a format in rising order, and their codes."""
     codes = [int(code) for code in fmt.ordered_magnitudes()]
     return [fmt.value_of(code) if fmt.kind_of(code) is not Kind.ZERO else Fraction(0) for code in codes], codes
 
 
 def not_below(x: Fraction, fmt: Format) -> int:
-    """Return the code of the smallest number in the format that is at least `x`.
-
-    If no number is large enough, return the code of the largest number.
-    """
+    """Return the code of the smallest number in the format that is at least `x`, or of the largest number."""
     values, codes = numbers(fmt)
     return codes[min(bisect_left(values, x), len(values) - 1)]
 
@@ -85,7 +81,6 @@ def element_code(x: Fraction, scale: Fraction, fmt: Format) -> int:
 
 
 def with_sign(code: int, negative: bool, fmt: Format) -> int:
-    """Return the code of a number, given its sign and the code of its magnitude."""
     if not negative:
         return code
     return -code & 0xFF if fmt.twos_complement else code | 1 << (fmt.bits - 1)
@@ -94,8 +89,8 @@ def with_sign(code: int, negative: bool, fmt: Format) -> int:
 def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int]]:
     """Return the scale code and the element codes of a block, with the scale rule "four over six".
 
-    The rule quantises the block twice, with the largest magnitude mapped to 6 and to 4. The rule then selects the
-    result with the smaller sum of squared errors. If both sums are equal, the rule selects the mapping to 6.
+    The rule quantises the block twice, with the largest magnitude mapped to 6 and to 4, and selects the result with the
+    smaller sum of squared errors. If both sums are equal, the rule selects the mapping to 6.
     """
     tries = []
     for top in (6, 4):
@@ -111,7 +106,7 @@ def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int
 def hif4_codes(xs: list[Fraction]) -> tuple[list[int], int, list[int], list[int]]:
     """Return the codes of a HiF4 block of 64 elements: elements, scale, 8 bits of level 1, and 16 bits of level 2.
 
-    The function follows the algorithm that the authors of HiF4 published (arXiv 2602.11287).
+    Source: the algorithm that the authors of HiF4 published (arXiv 2602.11287).
     """
     e6m2 = format("e6m2")
     code = nearest(bfloat16(max(map(abs, xs)) * bfloat16(Fraction(1, 7))), e6m2)

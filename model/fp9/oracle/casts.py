@@ -1,7 +1,7 @@
 """Slow exact reference (oracle) for casts: rounds exact fractions one by one.
 
 The code was written from the published papers and numerics.md. Tests compare the kernels with the oracle. The oracle
-uses no code of the fast kernels, except for the format records. `oracle.sums` is the reference for dot products.
+uses no code of the fast kernels, except for the format records.
 """
 
 from __future__ import annotations
@@ -32,7 +32,6 @@ class Exact:
 
 
 def decode(code: int, fmt: Format) -> Exact:
-    """Decode a code to an exact number."""
     kind = fmt.kind_of(code)
     magnitude = abs(fmt.value_of(code)) if kind is Kind.FINITE else Fraction(0)
     if kind is Kind.NAN and isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.NAN_ONLY):
@@ -41,10 +40,7 @@ def decode(code: int, fmt: Format) -> Exact:
 
 
 def read(code: int, source: Format, policy: CastPolicy) -> Exact:
-    """Return the exact number of a source code.
-
-    If the policy flushes subnormal sources, a subnormal number becomes zero.
-    """
+    # Some policies flush subnormal sources to zero.
     x = decode(code, source)
     subnormal = x.kind is Kind.FINITE and x.magnitude < pow2(source.min_normal_exponent)
     return exact(0, x.negative) if policy.flush_source and subnormal else x
@@ -85,7 +81,7 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 class RandomBits:
     """Random integer of `width` bits, which stochastic rounding uses for one result.
 
-    The weight of the random integer's top bit is half the weight of the target's last bit.
+    The top bit has half the weight of the target's last bit.
     """
 
     value: int
@@ -105,10 +101,7 @@ class HybridBits:
 def _rounds_up(
     x: Exact, near: Neighbours, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None
 ) -> bool:
-    """Return whether the rounding mode rounds a magnitude up to its upper neighbour.
-
-    Only hybrid rounding can round up a magnitude that is exact in the format.
-    """
+    # Only hybrid rounding can round up a magnitude that is exact in the format.
     half = Fraction(1, 2)
     match rounding:
         case Rounding.RNE:
@@ -140,12 +133,8 @@ def _rounds_up(
 
 
 def _is_odd(below: Fraction, fmt: Format) -> bool:
-    """Return whether the code of the lower neighbour is odd. Padding bits of the code are ignored.
-
-    A number above the largest number of the format has the code that an unbounded exponent range would give. In most
-    formats, the lowest bit of a code is the last bit of the significand. In a format without fraction bits, the
-    lowest bit of a code is the last bit of the exponent.
-    """
+    # A number above the largest number of the format has the code that an unbounded exponent range would give. In a
+    # format without fraction bits, the lowest bit of a code is the last bit of the exponent.
     if below > fmt.max_magnitude:
         exponent = floor_log2(below)
         steps = below / pow2(fmt.quantum(exponent))
@@ -189,7 +178,6 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
     """Round a magnitude with a random bias, as x86's conversions do.
 
     The random bits are added directly below the last bit of a full-precision significand, even for subnormal results.
-    The sum is then truncated to `fmt`.
     """
     lift = max(0, fmt.min_normal_exponent - floor_log2(x.magnitude))
     lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
@@ -200,8 +188,7 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
     """Return whether x is tiny after rounding as if the exponent range were unbounded (IEEE 754-2019 section 7.5).
 
-    In a format without subnormals, a result is tiny if it is below the smallest positive number. To round without a
-    lower exponent limit, the function first multiplies the magnitude by a power of two.
+    In a format without subnormals, a result is tiny if it is below the smallest positive number.
     """
     if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
         return False
@@ -263,10 +250,7 @@ def _max(negative: bool, fmt: Format) -> int:
 
 
 def _infinite(negative: bool, fmt: Format, policy: CastPolicy) -> tuple[int, Flags]:
-    """Cast an infinity, and return the code and flags.
-
-    If the cast of an infinity gives an infinity, no flag is raised. Otherwise the cast raises `INVALID`.
-    """
+    # An infinity that stays an infinity raises no flag.
     nan_only_at_zero = isinstance(fmt, FixedFormat) and fmt.specials is Specials.NEGATIVE_ZERO
     if policy.overflow is Overflow.SATURATE and nan_only_at_zero and not policy.inf_clip:
         return _nan(negative, fmt, policy), Flags.INVALID

@@ -3,7 +3,7 @@
 In some binades, hybrid rounding is stochastic: a magnitude is rounded up if F is at least a threshold T. F is the
 number in the highest of the significand bits that rounding drops. The threshold T is made from the lowest bits of the
 source. Near 1, far below the smallest number, and where overflow is certain, hybrid rounding is to nearest, ties away
-from zero. A second table, the threshold table, defines the results in the binades with rounding to nearest.
+from zero. There, a threshold table defines the results.
 """
 
 from __future__ import annotations
@@ -45,13 +45,12 @@ class HybridTable:
     A pattern is a source code without the sign bit.
 
     - `nearest`: the threshold table for patterns outside the stochastic `binades`.
-    - `numbers`: the source pattern and the target code of zero and of each positive target number. The last entry of
-      `numbers` is the code that an overflow gives.
+    - `numbers`: the source pattern and the target code of zero and of each positive target number. The last entry holds
+      the code that an overflow gives.
     - `threshold_bits` and `threshold_ones`: the threshold T consists of `threshold_bits` low source bits, followed by
       `threshold_ones` ones.
     - `near_normal`: the binade below the smallest normal number. A magnitude in this binade rounds to a normal number
-      only if its bits `near_normal_ones` are all 1. The number F of the magnitude must also be at least the threshold
-      T.
+      only if its bits `near_normal_ones` are all 1, and if F is at least T.
     """
 
     nearest: ThresholdTable
@@ -68,10 +67,7 @@ class HybridTable:
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Return the ranges [first, end) of source patterns in which hybrid rounding is stochastic.
-
-        Ranges of adjacent binades are merged.
-        """
+        """Return the ranges [first, end) of source patterns in which hybrid rounding is stochastic."""
         joined: list[tuple[int, int]] = []
         for binade in self.binades:
             if joined and joined[-1][1] == binade.first:

@@ -1,7 +1,7 @@
 """Slow exact reference (oracle) for sums of products, one accumulation step at a time.
 
-The oracle computes in exact fractions. Tests compare the kernels with the oracle. The oracle uses no code of the
-fast kernels, except for the records of formats and engines.
+The oracle computes in exact fractions, and uses no code of the fast kernels, except for the records of formats and
+engines.
 """
 
 from __future__ import annotations
@@ -22,15 +22,13 @@ def step(
 ) -> tuple[int, Flags]:
     """Compute an accumulation step without a window: add C and all products, round once, and return code and flags.
 
-    `pairs` holds at most `engine.step.products` pairs of operands. The code is in the engine's result format
-    (numerics.md, sums).
+    The code is in the engine's result format (numerics.md, sums).
     """
     terms = [Term(product(a, b), 0, Kind.NAN in (a.kind, b.kind)) for a, b in pairs]
     return _fused_step(engine, terms, as_addend(engine, Term(c, 0, c.kind is Kind.NAN)), bits)
 
 
 def product_terms(engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format) -> list[Term]:
-    """Return the exact products of two vectors of codes, element by element."""
     return [_product_term(engine, x, y, format_a, format_b) for x, y in zip(a, b, strict=True)]
 
 
@@ -77,8 +75,8 @@ def _scaled(term: Term, scale: Term) -> Term:
 def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -> list[Term]:
     """Return one term for each group of products: the exact sum of the group, times its scale (MMA-Sim, GST-FDPA).
 
-    `scales` has one scale per product. A group uses the scale of its first product. Even if the products of a group
-    cancel to 0, the accumulator aligns the group's term by the exponent of its scale.
+    A group uses the scale of its first product. Even if the products of a group cancel to 0, the exponent of the scale
+    aligns the term.
     """
     assert engine.step.group is not None
     terms = []
@@ -105,8 +103,8 @@ def dot(
     """Add c and all products as the accumulator model does, and return the code of the sum and the OR of all flags.
 
     `scales` has one entry per product: an exponent, or a product of two scales. A group or chunk of products uses the
-    scale of its first product. If `seen` is a list, the function appends a record of every rounding. An accumulator
-    with one exact sum adds no records.
+    scale of its first product. If `seen` is a list, the function appends a record of every rounding, unless the
+    accumulator has a single exact sum.
     """
     factors = None if scales is None else [_power(scale) for scale in scales]
     if engine.step.group is not None:
@@ -164,11 +162,7 @@ def _fused_step(engine: Engine, products: Sequence[Term], c: Term, bits: RandomB
 
 
 def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
-    """Return the products of a step, after infinities that cancel each other are removed.
-
-    The returned products hold at most one +Inf and one -Inf. If both +Inf and -Inf remain among the products, the sum
-    is NaN.
-    """
+    """Remove infinities that cancel each other from the products of a step."""
     if engine.nan.infinity_run is None:
         return products
     standing: list[Term] = []
@@ -182,10 +176,7 @@ def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
 
 
 def _as_given(engine: Engine, c: Term) -> int:
-    """Return the code of a sum without products: the addend, rounded toward zero to the output format.
-
-    If the addend is NaN, the code is the accumulator model's NaN code.
-    """
+    # A sum without products is the addend, rounded toward zero.
     return rounded(Engine("addend", Result(engine.output, Rounding.RTZ), nan=NanPolicy(engine.nan.code)), [c])[0]
 
 

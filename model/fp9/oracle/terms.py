@@ -17,8 +17,8 @@ from fp9.oracle.casts import Exact, RandomBits, encode, exact
 class Term:
     """Term of a sum (a product or an addend), with its exact value and its alignment exponent.
 
-    The alignment exponent is defined only for finite nonzero terms. `quiet` is true if an operand was NaN. A NaN
-    result that comes from a NaN operand does not raise `INVALID`.
+    The alignment exponent is defined only for finite nonzero terms. `quiet` is true if an operand was NaN: the NaN
+    result then does not raise `INVALID`.
     """
 
     value: Exact
@@ -77,10 +77,7 @@ def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = Non
 
 
 def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
-    """Flush a tiny result of a step to zero if the accumulator model requires this, and return the code and flags.
-
-    If the accumulator model flushes results, a tiny result becomes a zero with the same sign.
-    """
+    """Flush a tiny result to a zero with the same sign, if the accumulator model flushes results."""
     result = engine.result.format
     subnormal = result.kind_of(code) is Kind.FINITE and abs(result.value_of(code)) < pow2(result.min_normal_exponent)
     if not engine.result.flush or not (subnormal or flags & Flags.UNDERFLOW):
@@ -89,10 +86,7 @@ def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
 
 
 def as_addend(engine: Engine, term: Term) -> Term:
-    """Return the addend of a step, flushed to zero if the accumulator model requires this.
-
-    If the accumulator model flushes addends, a subnormal addend becomes a zero with the same sign.
-    """
+    """Return the addend of a step. Some accumulator models flush a subnormal addend to a zero with the same sign."""
     subnormal = term.value.kind is Kind.FINITE and term.value.magnitude < pow2(engine.output.min_normal_exponent)
     return Term(exact(0, term.value.negative)) if engine.result.flush_addend and subnormal else term
 

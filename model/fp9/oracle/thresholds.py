@@ -35,12 +35,10 @@ class ThresholdTable:
 
     - `steps`: the rows of the table in rising order of source patterns. The first row starts at pattern 0.
     - `exact`: the finite source patterns that the target format represents exactly.
-    - `tiny_below`: a limit for underflow. Inexact sources below the limit raise underflow.
+    - `tiny_below`: inexact sources below this pattern raise underflow.
     - `overflow_from`: the smallest pattern that overflows. Larger finite patterns also overflow.
     - `infinity`: the pattern of infinity, or None if the source format has no infinity.
-    - `infinity_flags`: the exception flags of a cast of infinity.
     - `nan_from`: the lowest pattern of a NaN source.
-    - `nan_flags`: the exception flags of a cast of NaN.
     """
 
     source: FixedFormat
@@ -79,7 +77,6 @@ class ThresholdTable:
 
 
 def _steps(cast: Callable[[int], tuple[int, Flags]], candidates: list[int]) -> tuple[Step, ...]:
-    """Return a table row for each candidate pattern at which the code of the result changes."""
     codes = [cast(first)[0] for first in candidates]
     changes = zip(candidates, codes, [None, *codes], strict=False)
     return tuple(Step(first, code) for first, code, before in changes if code != before)
@@ -124,9 +121,9 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
 
 
 def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) -> None:
-    """Compare the table with the slow exact reference, at all patterns that are equal or adjacent to a table entry.
+    """Raise ValueError if the threshold table and the slow exact reference differ.
 
-    Raises ValueError if the table and the reference differ, because the rounding mode is then not monotone.
+    The comparison covers all patterns that are equal or adjacent to a table entry.
     """
     points = {*(step.first for step in table.steps), *table.exact, table.tiny_below, table.overflow_from}
     last = table.source.magnitude_mask
@@ -143,7 +140,7 @@ def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) ->
 def _rank_thresholds(
     source: FixedFormat, target: Format, rounding: Rounding, negative: bool
 ) -> tuple[tuple[int, ...], int]:
-    """Return, for each target number, the smallest source pattern that rounds to it or to a larger number.
+    """Return, for each target number, the smallest source pattern that rounds to at least this number.
 
     The second result is the smallest source pattern that overflows.
     """

@@ -21,10 +21,7 @@ from fp9.oracle.terms import Term, flushed, rounded
 def windowed_step(
     engine: Engine, products: Sequence[Term], c: Term, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """Compute an accumulation step with a window, and return the code and flags.
-
-    If alignment or rounding drops a 1 bit, the step raises `INEXACT`.
-    """
+    # A 1 bit that alignment or rounding drops raises `INEXACT`.
     if any(term.value.kind in (Kind.NAN, Kind.INF) for term in (*products, c)):
         return rounded(engine, [*products, c], bits)
     summed, dropped = (
@@ -73,11 +70,7 @@ def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
 
 
 def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
-    """Return the largest exponent of a step's terms.
-
-    All terms of the step are aligned by this exponent. Return None if all terms are zero
-    and the accumulator model has no `zero_exponent`.
-    """
+    """Return the largest exponent of a step's terms, to which the step aligns all terms, or None."""
     return _largest([*products, c] if engine.window.addend is Addend.INSIDE else products, engine.window.zero_exponent)
 
 
@@ -105,9 +98,8 @@ def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fracti
 def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
     """Return the sum of a CDNA3 accumulation step, and whether a 1 bit was truncated (MMA-Sim, GTR-FDPA).
 
-    Products are truncated toward zero, and products with even and odd index are added separately. Both sums are
-    truncated toward minus infinity, and then added to each other. Finally, the addend C is truncated toward minus
-    infinity, and added to the sum of products.
+    Products are truncated toward zero, and products with even and odd index are added separately. Both sums and the
+    addend C are truncated toward minus infinity before they are added.
     """
     window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None
