@@ -60,9 +60,8 @@ _ABOUT: dict[str, tuple[str, str]] = {
 class Accumulator:
     """Accumulator preset, with a description of the hardware that it models.
 
-    `stands_for` names the instruction or design. `source` names the publication or measurement from which the
-    accumulator's parameters come. `devices` lists names that `fp9.engine` accepts: a product and an instruction, such
-    as "h100 wgmma".
+    `stands_for` names the instruction or design. `source` names the publication or measurement of the parameters.
+    `devices` lists names that `fp9.engine` accepts: a product and an instruction, such as "h100 wgmma".
     """
 
     engine: Engine
@@ -77,10 +76,7 @@ class Accumulator:
 
     @property
     def terms_per_step(self) -> int | None:
-        """Return the number of products that one step adds.
-
-        Return None if the accumulator adds all products exactly and rounds once.
-        """
+        """Return the number of products that one step adds, or None if the whole sum is exact and rounded once."""
         return None if self.engine.step.exact else self.engine.step.products
 
     @property
@@ -98,10 +94,7 @@ class Accumulator:
 
     @property
     def rounding(self) -> str:
-        """Return the rounding mode of a step.
-
-        For an accumulator with chunks, also return the rounding mode of the total.
-        """
+        """Return the rounding mode of a step. With chunks, also return the rounding mode of the total."""
         own, total = self.engine.result.rounding.value, self.engine.output_rounding.value
         return own if self.engine.chunk.length is None else f"{own}, then {total}"
 

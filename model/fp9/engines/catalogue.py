@@ -124,8 +124,8 @@ _SETTING = re.compile(r"(\w+)\s*=\s*([\w.+-]+(?:\([^()]*\))?)\s*(?:,\s*|$)")
 def engine(name: str | Engine) -> Engine:
     """Return the accumulator preset with a name. The name can also change parameters, as in `chunked(L=32)`.
 
-    An `Engine` is returned unchanged. The name of a device from `fp9.engines.DEVICES` is also accepted. If the device
-    has several instructions, the name must also state the instruction, as in "h100 wgmma".
+    The name of a device from `fp9.engines.DEVICES` is also accepted. If the device has several instructions, the name
+    must also state the instruction, as in "h100 wgmma". An `Engine` is returned unchanged.
 
     >>> engine("h100 wgmma").name, engine("L40S").name, engine("mi300x").name
     ('hopper', 'ada', 'cdna3')

@@ -38,10 +38,7 @@ class Instruction:
 
     @property
     def suffix(self) -> str:
-        """Return the words that state an instruction's operand and result formats, such as " 16bit fp16".
-
-        FP8 operands and FP32 results are the defaults, and have no word in the name.
-        """
+        # FP8 operands and FP32 results are the defaults, and have no word in the name.
         words = (self.operands.word, FP8.word), (self.result, FP32)
         return "".join(f" {word}" for word, usual in words if word != usual)
 
@@ -55,8 +52,8 @@ class Instruction:
 class Device:
     """GPU architecture, with its products (such as H100) and its matrix instructions.
 
-    The first instruction has the narrowest operands. `source` names the publications and measurements from which the
-    accumulator models come.
+    The first instruction has the narrowest operands. `source` names the publications and measurements of the
+    accumulator models.
     """
 
     architecture: str
@@ -145,7 +142,6 @@ DEVICES = (
         "MMA-Sim (arXiv 2511.10909)",
     ),
 )
-"""Devices with published or measured accumulators."""
 
 
 def _candidates() -> dict[str, dict[str, str]]:
@@ -160,11 +156,8 @@ def _candidates() -> dict[str, dict[str, str]]:
 
 
 def _ways(device: Device, instruction: Instruction, product: str) -> Iterator[str]:
-    """Yield all names of a device's instruction: the full name, such as "h100 wgmma 16bit", and shorter forms.
-
-    A name may omit the words for FP8 operands and for an FP32 result. If the device has no FP8 instruction, a name
-    may also omit the word for the operands of the device's first instruction.
-    """
+    # A name may omit the words for FP8 operands and for an FP32 result. If the device has no FP8 instruction, a name
+    # may also omit the word for the operands of the device's first instruction.
     implied = {FP8.word, device.instructions[0].operands.word if product else FP8.word}
     operands = [instruction.operands.word] + ([""] if instruction.operands.word in implied else [])
     results = [instruction.result] + ([""] if instruction.result == FP32 else [])
@@ -189,7 +182,7 @@ DEVICE_NAMES = _synonyms()
 
 
 def devices_of(engine: str) -> list[str]:
-    """Return the names of the devices that the given accumulator preset models, such as "h100 wgmma"."""
+    """Return the names of the devices that an accumulator preset models, such as "h100 wgmma"."""
     return [
         f"{product} {instruction.name}"
         for device, instruction in _instructions_of(engine)
@@ -198,7 +191,7 @@ def devices_of(engine: str) -> list[str]:
 
 
 def operands_of(engine: str) -> list[str]:
-    """Return the operand formats of all matrix instructions that the given accumulator preset models."""
+    """Return the operand formats of all matrix instructions that an accumulator preset models."""
     return list(
         dict.fromkeys(fmt for _, instruction in _instructions_of(engine) for fmt in instruction.operands.formats)
     )

@@ -39,8 +39,7 @@ MAX_PRODUCTS = 1 << 10
 MAX_EXPONENT = 1 << 9
 """Maximum magnitude of a result's exponent and of `zero_exponent`.
 
-With operands in FP32's exponent range, the limit ensures that float64 holds every product and addend exactly, as a
-multiple of the last bit of the addition window.
+Float64 then holds every product and addend exactly, as a multiple of the last bit of the addition window.
 """
 
 _FP32 = fixed_format("fp32")
@@ -74,11 +73,7 @@ class Engine:
     """R = code if S is NaN: the NaN codes of results, and the rules that make a sum NaN."""
 
     def __hash__(self) -> int:
-        """Return a hash of the most important fields only, because a hash of all fields is slow.
-
-        Enumeration members are hashed by identity, which is faster. Many accumulator models can have the same name,
-        so the hash also includes other fields.
-        """
+        """Return a hash of the most important fields only, because a hash of all fields is slow."""
         numbers = (
             self.step.products,
             self.window.width,
@@ -241,19 +236,12 @@ class Engine:
 
     @property
     def addend_format(self) -> FixedFormat:
-        """Return the format of the addend's codes.
-
-        The addend usually has the output format. If the output format is FP32 with padding bits, the addend is plain
-        FP32.
-        """
+        """Return the format of the addend's codes: the output format, or plain FP32 if FP32 has padding bits."""
         return _FP32 if self.output.padded_dtype == _FP32.native_dtype else self.output
 
     @property
     def within_chunk(self) -> Engine:
-        """Return the accumulator model that adds the products of one chunk to the chunk's partial sum.
-
-        Without chunks, return the accumulator model itself.
-        """
+        """Return the accumulator model that adds the products of one chunk to the chunk's partial sum."""
         if self.chunk.length is None:
             return self
         code, invalid_code = self.nans_of_steps
@@ -263,20 +251,17 @@ class Engine:
     def nans_of_steps(self) -> tuple[int | None, int | None]:
         """Return the two NaN codes of a step's result: the code for NaN operands, and the code for invalid operations.
 
-        For an accumulator with chunks, return (None, None), because only the total uses the engine's NaN codes.
+        With chunks, both codes are None, because only the total uses the engine's NaN codes.
         """
         return (self.nan.code, self.nan.invalid_code) if self.chunk.length is None else (None, None)
 
     @property
     def steps_of_chunk(self) -> int:
-        """Return the number of steps in a chunk. Return 0 for an engine without chunks."""
+        """Return the number of steps in a chunk, or 0 for an engine without chunks."""
         return (self.chunk.length or 0) // self.step.products
 
     def order(self, depth: int) -> list[int]:
-        """Return the indices of the products of a dot product of length `depth`, in the order in which they are added.
-
-        If the last chunk is incomplete, the steps of this chunk add fewer products.
-        """
+        """Return the indices of the `depth` products of a dot product, in the order in which they are added."""
         if self.chunk.interleave is None or self.chunk.length is None:
             return list(range(depth))
         chunk, run, steps = self.chunk.length, self.chunk.interleave, self.steps_of_chunk
@@ -291,7 +276,7 @@ class Engine:
 
     @property
     def is_fused(self) -> bool:
-        """Return whether every step is fused: an exact sum of its terms, which is rounded once.
+        """Return whether every step is an exact sum of its terms, which is rounded once.
 
         Return false for an accumulator model with chunks or with `zero_bypass`.
         """
@@ -309,7 +294,7 @@ class Engine:
     def steps(self, depth: int) -> int:
         """Return the number of roundings in a sum of `depth` products.
 
-        Every step rounds once. The addition of a chunk's sum to the total counts as one rounding.
+        The addition of a chunk's sum to the total counts as one rounding.
         """
         if self.step.exact:
             return 1
@@ -322,10 +307,9 @@ class Engine:
 
 
 def is_accumulator(fmt: Format) -> bool:
-    """Return whether an accumulator can have the format as its result format.
+    """Return whether a format can be the result format of an accumulator.
 
-    An accumulator format has fixed fields. In an accumulator's result format, the highest codes must be NaN and
-    infinity, or a single merged NaN-Inf code.
+    An accumulator format has fixed fields, and its highest codes are NaN and infinity, or a single merged NaN-Inf code.
     """
     return isinstance(fmt, FixedFormat) and fmt.specials in (Specials.IEEE, Specials.MERGED)
 
@@ -337,8 +321,7 @@ def _has_subnormals(fmt: Format) -> bool:
 def alignment_exponent(fmt: Format, exponent: int) -> int:
     """Return the exponent by which an accumulator aligns a number of `fmt` in [2^exponent, 2^(exponent+1)).
 
-    For a subnormal number, return the lowest normal exponent of the format. For an integer, return the exponent
-    of the largest integer in the integer format.
+    Subnormal numbers have the lowest normal exponent, and integers have the exponent of the largest integer.
     """
     if isinstance(fmt, FixedFormat | UnsignedFloat):
         return max(exponent, fmt.lowest_exponent)

@@ -13,8 +13,7 @@ OPERAND_EXPONENTS = (-149, 128)
 def check_exponents(where: str, fmt: Format, role: str = " as operand") -> None:
     """Raise ValueError if an operand format has numbers outside `OPERAND_EXPONENTS`.
 
-    `where` is the text at the start of the error message. The error message has the text `role` after the word
-    "given".
+    The error message starts with `where`, and has the text `role` after the word "given".
     """
     if not _is_operand(fmt):
         lowest, highest = OPERAND_EXPONENTS

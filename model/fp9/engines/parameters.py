@@ -36,7 +36,6 @@ class Parameter:
         return getattr(GROUPS[self.group](), self.field)
 
     def of(self, engine: Any) -> Any:
-        """Return the field's value in an engine."""
         return getattr(getattr(engine, self.group), self.field)
 
 

@@ -18,10 +18,9 @@ def format_of_scales(
 ) -> Format | None:
     """Return the scale format with the given name, after checking that the accumulator model accepts it.
 
-    If `name` is None, return None. Without a scale format, scales are integer exponents instead of codes. Raises
-    ValueError if the accumulator model does not accept the scale format or the block length. Scale formats with
-    infinities are not accepted, because no source defines an infinite scale. Error messages call the argument
-    `field`.
+    Without a name, return None: scales are then integer exponents instead of codes. Raises ValueError if the
+    accumulator model does not accept the scale format or the block length. Scale formats with infinities are not
+    accepted, because no source defines an infinite scale. Error messages call the argument `field`.
     """
     if block is not None:
         _check_block(engine, block)
@@ -71,8 +70,7 @@ def _check_block(engine: Engine, block: int) -> None:
 def check_grouped(engine: Engine, a: Format, b: Format) -> None:
     """Raise ValueError if an accumulator model with scaled groups of products does not accept the operand formats.
 
-    The operand formats must have no infinity and no NaN. The exact sum of a group must fit into the accumulator's
-    window.
+    The formats must have no infinity and no NaN, and the exact sum of a group must fit into the window.
     """
     assert engine.step.group is not None and engine.window.width is not None, "an engine with groups has a window"
     for operand, fmt in (("a", a), ("b", b)):
