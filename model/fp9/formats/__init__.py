@@ -10,11 +10,11 @@ arithmetic:
 
 To support a new format, encoders, kernels and the RTL generator need only the methods and fields of the format.
 
-Sources, by the short names used in the table: FP8 (arXiv 2209.05433, OCP OFP8 v1.0), ONNX (operator `Cast`), GC
-(Noune et al., arXiv 2206.02915), HFP8 (Sun et al., NeurIPS 2019), ISSCC21 (Agrawal et al., 9.1), DLF (Agrawal
-et al., ARITH 2019), HiF8 (Luo et al., arXiv 2409.16626), MX (OCP Microscaling Formats v1.0), P3109 (IEEE P3109
-interim report), MMA-Sim (arXiv 2511.10909), PTX (NVIDIA's instruction set and cuda_fp8.h), HiF4 (arXiv
-2602.11287), NVIDIA A100 (whitepaper of the A100 Tensor Core GPU, 2020).
+Sources, by the short names used in the table: FP8 (arXiv 2209.05433, OCP OFP8 v1.0), ONNX (operator `Cast`), GC (Noune
+et al., arXiv 2206.02915), HFP8 (Sun et al., NeurIPS 2019), ISSCC21 (Agrawal et al., 9.1), DLF (Agrawal et al., ARITH
+2019), HiF8 (Luo et al., arXiv 2409.16626), MX (OCP Microscaling Formats v1.0), P3109 (IEEE P3109 interim report),
+MMA-Sim (arXiv 2511.10909), PTX (NVIDIA's instruction set and cuda_fp8.h), HiF4 (arXiv 2602.11287), NVIDIA A100
+(whitepaper of the A100 Tensor Core GPU, 2020).
 """
 
 import sys
@@ -62,7 +62,7 @@ def every_format() -> tuple[Format, ...]:
 
 
 class CallableModule(ModuleType):
-    """The module `fp9.formats`. Calling it lists the formats."""
+    """Module `fp9.formats`, which lists all formats when called."""
 
     def __call__(self) -> tuple[Format, ...]:
         """Return all named formats, and all families of formats with their default parameters."""

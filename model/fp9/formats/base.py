@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 TABLE_BITS = 19
-"""Widest format, in bits, whose numbers are stored in a look-up table. This is the width of TF32."""
+"""Width in bits of the widest format whose numbers are stored in a look-up table. This is the width of TF32."""
 
 
 class Kind(Enum):
@@ -58,10 +58,7 @@ class Format(abc.ABC):
 
     @abc.abstractmethod
     def is_negative(self, code: int) -> bool:
-        """Return whether a code is negative.
-
-        Return False for codes such as an unsigned zero or NaN, whose sign bit has no meaning.
-        """
+        """Return whether a code is negative. An unsigned zero or NaN is not negative."""
 
     # --- how the numbers are spaced ------------------------------------------------------------------------------
 
@@ -69,9 +66,8 @@ class Format(abc.ABC):
     def quantum(self, exponent: int) -> int:
         """Return log2 of the ulp of magnitudes in [2^exponent, 2^(exponent+1)), for any exponent.
 
-        For magnitudes above the largest number, return the ulp that an unbounded exponent range would give, because
-        overflow is detected after rounding. For magnitudes below the smallest number, return the ulp of the lowest
-        binade.
+        Above the largest number, the exponent range is unbounded, because overflow is detected after rounding. Below
+        the smallest number, the function returns the ulp of the lowest binade.
         """
 
     @property
@@ -113,8 +109,7 @@ class Format(abc.ABC):
     def code_of(self, magnitude: Fraction, negative: bool = False) -> int:
         """Return the code of a finite number that the format can represent.
 
-        `negative` gives the sign of the number. If the magnitude is 0 and the format has a -0, `negative` selects the
-        code of -0.
+        `negative` gives the sign of the number, also for -0.
         """
 
     @abc.abstractmethod
@@ -198,10 +193,7 @@ class Format(abc.ABC):
 
     @property
     def native_dtype(self) -> str | None:
-        """Return the name of the host type with the format's bit layout, or None if no host type has the layout.
-
-        Host types are the floating-point types of NumPy, and bfloat16.
-        """
+        """Return the name of the NumPy type (or bfloat16) with the format's bit layout, or None."""
         return None
 
     @property

@@ -25,9 +25,8 @@ _NEAREST_UP = Rounding.RNA
 def p3109(bits: int, precision: int, signed: bool, extended: bool) -> Format:
     """Return the IEEE P3109 format with the given width and precision (v4.0, sections 3.1, 3.2 and 4.7.2).
 
-    P3109 calls the format Binary{bits}p{precision}{s,u}{e,f}. In a name, the letter s means signed, and u means
-    unsigned. The letter e means extended (with infinities), and f means finite. Raises ValueError for a width or
-    precision that the P3109 draft does not define.
+    P3109 calls the format Binary{bits}p{precision}{s,u}{e,f}: signed or unsigned, extended (with infinities) or finite.
+    Raises ValueError for a width or precision that the P3109 draft does not define.
     """
     name = f"binary{bits}p{precision}{'s' if signed else 'u'}{'e' if extended else 'f'}"
     if not 3 <= bits <= 8 or not 1 <= precision <= bits - signed:
@@ -119,7 +118,7 @@ _DESCRIPTION = re.compile(
 def format(name: str | Format | object) -> Format:
     """Return the format with a name, such as "hif8", "float8_e4m3fn", "hfp8_143(bias=2)" or "1.4.3,b=10".
 
-    A `Format` is returned unchanged. A dtype of NumPy, ml_dtypes, en_dtypes or torch is accepted in place of a name.
+    A dtype of NumPy, ml_dtypes, en_dtypes or torch is accepted in place of a name. A `Format` is returned unchanged.
     The description "1.E.p,b=B" selects a Graphcore format with E exponent bits, p fraction bits and bias B. Graphcore
     formats have subnormals, and their only NaN is 0x80. A description may end in "specials=ieee" for other special
     codes, or in "subnormals=false" for no subnormals. The names for `specials` are ieee, nan_only, negative_zero,

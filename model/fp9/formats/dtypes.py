@@ -1,6 +1,6 @@
 """Exchange of code arrays with ml_dtypes, en_dtypes and torch, without a copy.
 
-A package (ml_dtypes, en_dtypes or torch) is imported only when one of its arrays is given or requested.
+A package is imported only when one of its arrays is given or requested.
 """
 
 from __future__ import annotations
@@ -22,10 +22,7 @@ def _is_torch(thing: object, kind: str) -> bool:
 
 
 def tensor_numbers(x: Any) -> NDArray[Any]:
-    """Return numbers as a NumPy array. A torch tensor is not copied.
-
-    A bfloat16 tensor becomes an array of ml_dtypes' bfloat16.
-    """
+    """Return numbers as a NumPy array. A torch tensor is not copied."""
     if not _is_torch(x, "Tensor"):
         return np.asarray(x)
     tensor = x.detach()
@@ -38,11 +35,7 @@ def tensor_numbers(x: Any) -> NDArray[Any]:
 
 
 def carried(codes: Any) -> Format | None:
-    """Return the format that an array states, by its attribute `format` or by its dtype.
-
-    The array may be an fp9 array, an fp9 operand, or an array of another package. Return None for plain integers,
-    float64 and objects that are not arrays.
-    """
+    """Return the format that an array states by its attribute `format` or by its dtype, or None."""
     fmt = getattr(codes, "format", None)
     if isinstance(fmt, Format):
         return fmt
@@ -51,9 +44,9 @@ def carried(codes: Any) -> Format | None:
 
 
 def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") -> Format:
-    """Return the format `fmt`. If `fmt` is None, return the format that the array `codes` states.
+    """Return the format `fmt` or, if `fmt` is None, the format that the array `codes` states.
 
-    Raises TypeError if `fmt` is None and the array states no format. The error message calls the parameter `what`.
+    Raises TypeError if there is no format. The error message calls the parameter `what`.
     """
     found = carried(codes) if fmt is None else format(fmt)
     if found is None:
@@ -62,10 +55,9 @@ def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") ->
 
 
 def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
-    """Return codes as an array of integers.
+    """Return codes as an array of integers, also from an array of another package's 8-bit floats.
 
-    An array of another package's 8-bit floats is returned as an array of bytes. Raises ValueError if the array's dtype
-    belongs to a format other than `fmt`.
+    Raises ValueError if the array's dtype belongs to a format other than `fmt`.
     """
     array, name = codes, None
     if isinstance(getattr(codes, "format", None), Format):

@@ -66,8 +66,8 @@ class HiFloat8(Format):
     def threshold_bits(source: Format) -> tuple[int, int]:
         """Return how many source bits form the threshold of hybrid rounding, and how many 1 bits follow them.
 
-        HiF8 section 3.2 defines the threshold T. The threshold of an FP32 source is its 14 lowest bits. The threshold
-        of an FP16 or BF16 source is its lowest bit followed by a 1 (CANN `Cast`). Raises ValueError for other sources.
+        The threshold of an FP32 source is its 14 lowest bits (HiF8 section 3.2). The threshold of an FP16 or BF16
+        source is its lowest bit followed by a 1 (CANN `Cast`). Raises ValueError for other sources.
         """
         match source.native_dtype:
             case "float32":

@@ -7,19 +7,17 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True)
 class HostFloat:
-    """An IEEE 754 binary interchange format."""
+    """IEEE 754 binary interchange format."""
 
     exponent_bits: int
     fraction_bits: int
 
     @property
     def precision(self) -> int:
-        """Return the number of significand bits, including the leading 1."""
         return self.fraction_bits + 1
 
     @property
     def bias(self) -> int:
-        """Return the exponent bias: the exponent field of numbers in [1, 2)."""
         return (1 << (self.exponent_bits - 1)) - 1
 
     @property
@@ -34,38 +32,28 @@ class HostFloat:
 
     @property
     def magnitude(self) -> int:
-        """Return the mask of all bits but the sign bit."""
         return self.sign - 1
 
     @property
     def hidden(self) -> int:
-        """Return 2**fraction_bits, the weight of the hidden leading 1 in the significand.
-
-        The number 2**fraction_bits is also the bit pattern of the smallest normal number.
-        """
+        """Return the weight of the hidden leading 1, which is also the bit pattern of the smallest normal number."""
         return 1 << self.fraction_bits
 
     @property
     def fraction(self) -> int:
-        """Return the mask of the fraction."""
         return self.hidden - 1
 
     @property
     def infinity(self) -> int:
-        """Return the pattern of +infinity."""
         return self.top_field << self.fraction_bits
 
     @property
     def quiet_nan(self) -> int:
-        """Return the pattern of the canonical NaN."""
         return self.infinity | self.hidden >> 1
 
     @property
     def invalid_nan(self) -> int:
-        """Return the NaN bit pattern that marks invalid operations.
-
-        The bit pattern differs from `quiet_nan` and from every decoded NaN.
-        """
+        """Return the NaN bit pattern that marks invalid operations. No decoded NaN has this pattern."""
         return self.quiet_nan | 1
 
     @property
@@ -74,7 +62,7 @@ class HostFloat:
         return 1 - self.bias - self.fraction_bits
 
     def pattern(self, exponent: int) -> int:
-        """Return the bit pattern of 2^exponent; the exponent must be normal."""
+        """Return the bit pattern of 2^exponent. The exponent must be normal."""
         return (exponent + self.bias) << self.fraction_bits
 
 

@@ -49,7 +49,7 @@ class ScaledInteger(Format):
     def sign_magnitude(self) -> FixedFormat:
         """Return a floating-point format that has all numbers of the integer format, and -0.
 
-        The floating-point format has 1 exponent bit, so that all neighbouring numbers have the same distance.
+        The format has 1 exponent bit, so that all neighbouring numbers have the same distance.
         """
         fraction_bits = self.precision - 1
         return FixedFormat(self.name, 1, fraction_bits, self.bias - fraction_bits + 1, True, Specials.FINITE)

@@ -66,14 +66,14 @@ class CastPolicy:
         return False
 
     def nan_code(self, fmt: Format, negative: bool) -> int | None:
-        """Return the code of a NaN result with the given sign. Return None if the format has no NaN."""
+        """Return the code of a NaN result with the given sign, or None if the format has no NaN."""
         plain, own = fmt.nan_code(False), fmt.nan_code(negative)
         if plain is None or own is None:
             return None
         return own if self.nan is None else self.nan ^ plain ^ own
 
     def rounding_for(self, fmt: Format) -> Rounding:
-        """Return the policy's rounding mode. If the policy has no rounding mode, return the target format's default."""
+        """Return the policy's rounding mode, or the target format's default."""
         return self.rounding or fmt.default_rounding
 
     def check(self, fmt: Format) -> None:
@@ -108,8 +108,8 @@ def cast_policy(
 ) -> CastPolicy:
     """Return the cast policy with the given options, after checking that the policy fits the target format.
 
-    Raises ValueError for an unknown rounding mode or policy name, and for an option that does not fit the target
-    format. Raises TypeError for an option of the wrong type.
+    Raises ValueError for an unknown name, and for an option that does not fit the target format. Raises TypeError for
+    an option of the wrong type.
     """
     names = {"rounding": rounding, "overflow": overflow, "nan_sign": nan_sign, "payload": payload}
     for name, value in names.items():

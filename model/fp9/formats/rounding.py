@@ -1,7 +1,6 @@
 """Rounding modes and their properties, overflow policies, and exception flags.
 
-The table `_FACTS` defines the properties of every rounding mode. To add a rounding mode, add a row to the table
-`_FACTS`.
+To add a rounding mode, add a row to the table `_FACTS`, which defines the properties of every rounding mode.
 """
 
 from __future__ import annotations
@@ -185,10 +184,9 @@ class Payload(Enum):
 class Hybrid:
     """Options of HiFloat8's hybrid rounding (numerics.md).
 
-    Hybrid rounding rounds up if the dropped bits are at least a threshold. With `strict`, hybrid rounding rounds up
-    only if the dropped bits exceed the threshold. With `doc_overflow`, hybrid rounding stays stochastic in [40960, 1.5
-    * 2^15), as in CANN's documentation. With `bf16_via_fp32`, bfloat16 sources are first converted to FP32, as on
-    Ascend processors.
+    Hybrid rounding rounds up if the dropped bits are at least a threshold, or exceed the threshold if `strict` is true.
+    With `doc_overflow`, hybrid rounding stays stochastic in [40960, 1.5 * 2^15), as in CANN's documentation. With
+    `bf16_via_fp32`, bfloat16 sources are first converted to FP32, as on Ascend processors.
     """
 
     strict: bool = False
@@ -215,7 +213,6 @@ class Flags(IntFlag):
 
 
 FLAG_BITS = 5
-"""Number of bits in a flags field."""
 
 ROUNDING_NAMES = Synonyms(
     "rounding",
@@ -305,8 +302,7 @@ _Choice = TypeVar("_Choice", bound=Enum)
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
     """Return the member of the enumeration `kind` that has the name or synonym `value`, in any letter case.
 
-    If `value` is already a member of the enumeration, the function returns `value`. Raises ValueError for an unknown
-    or ambiguous name, and TypeError for an object that is not a name.
+    Raises ValueError for an unknown or ambiguous name, and TypeError for an object that is not a name.
     """
     if isinstance(value, kind):
         return value

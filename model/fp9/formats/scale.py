@@ -89,7 +89,7 @@ class PowerOfTwo(Format):
 
 
 def exact_exponent(magnitude: Fraction) -> int | None:
-    """Return log2(magnitude) if the magnitude is a power of two. Return None otherwise."""
+    """Return log2(magnitude) if the magnitude is a power of two, and otherwise None."""
     wide, narrow = max(magnitude.numerator, magnitude.denominator), min(magnitude.numerator, magnitude.denominator)
     if narrow != 1 or wide & (wide - 1):
         return None

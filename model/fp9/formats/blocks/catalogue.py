@@ -16,8 +16,9 @@ from fp9.names import found_by, unknown
 class BlockFormat:
     """Block format: `length` elements share one scale.
 
-    - `levels`: the lengths of the groups into which HiF4 divides a block, from the longest to the shortest. Every
-      group has one bit, called its level bit. If this bit is 1, all elements of the group are doubled.
+    - `levels`: the lengths of the groups into which HiF4 divides a block, from the longest to the shortest. If the
+    level
+      bit of a group is 1, all elements of the group are doubled.
     - `rules`: names of the supported scale rules, with the default first.
     - `rounding`: rounding mode of the elements.
     - `tensor`: whether the format allows an FP32 scale for the whole tensor (NVFP4).
@@ -105,14 +106,13 @@ BLOCK_FORMATS = {
         ),
     )
 }
-"""The block formats by name."""
 
 
 def blocks_of(element: Format, length: int) -> BlockFormat:
     """Return a block format with power-of-two scales, and with elements in any number format.
 
-    The default scale rule is rceil: the lowest scale at which no element saturates. Other MX scale rules can be
-    selected by their names. Raises ValueError for lengths below 1.
+    The default scale rule is rceil: the lowest scale at which no element saturates. Raises ValueError for lengths below
+    1.
 
     >>> blocks_of(format("e4m3"), 128).name
     'e4m3(block=128)'
@@ -136,8 +136,6 @@ def block_formats() -> tuple[BlockFormat, ...]:
 
 def block_format(name: str | BlockFormat) -> BlockFormat:
     """Return the block format that has the given name or synonym (see `BLOCK_NAMES`).
-
-    A `BlockFormat` is returned unchanged.
 
     >>> block_format("NVFP4").length, block_format("MXFP8 (E5M2)").name
     (16, 'mxfp8_e5m2')

@@ -25,9 +25,8 @@ class ScaleRule:
     """Scale rule: divides a block's largest magnitude (amax) by a divisor, and rounds the quotient.
 
     - `amax_first`: whether the scale rule first rounds amax to the precision of the elements. Ties round up.
-    - `tries`: divisors that the scale rule tries one after another. Without `tries`, the divisor is the largest
-      number of the element format. The scale rule selects the divisor with the smallest sum of squared errors. If two
-      divisors have equal sums, the scale rule selects the first of the two.
+    - `tries`: divisors that the scale rule tries, instead of the largest number of the element format. The scale rule
+      selects the first divisor with the smallest sum of squared errors.
     - `reciprocals`: whether scales and elements are computed by multiplication with a reciprocal in bfloat16.
     - `largest_scale`: the block scale that the largest magnitude of a whole tensor gets from `tensor_scale`. None
       means the largest number of the scale format.
@@ -72,11 +71,10 @@ RULES = {
         ScaleRule("hif4", Divisor.LARGEST, Rounding.RNE, "HiF4: arXiv 2602.11287", reciprocals=True),
     )
 }
-"""The scale rules by name."""
 
 
 def scale_rule(name: str | ScaleRule) -> ScaleRule:
-    """Return the scale rule of a name. A `ScaleRule` is returned unchanged. Raises ValueError for unknown names."""
+    """Return the scale rule of a name. Raises ValueError for unknown names."""
     if isinstance(name, ScaleRule):
         return name
     if name not in RULES:
