@@ -138,7 +138,7 @@ def encode(
     - `scale`: integer exponents that broadcast to `x`. To get numbers close to `x` again, decode the codes and
       multiply by 2**scale.
     - `threads`: the number of threads. None uses all cores for large arrays.
-    - `out`: the array to write the codes to. By default, the function allocates a new array.
+    - `out`: the array to write the codes to, or None for a new array.
 
     >>> encode([1.0, 464.0, 1e9], "e4m3").tolist()
     [56, 126, 126]
@@ -165,7 +165,6 @@ def encode(
 
 
 def _numbers(x: ArrayLike) -> NDArray[Any]:
-    """Return the source numbers of a cast. If x is an array of codes with a format, the function decodes the codes."""
     held = None if isinstance(x, np.ndarray) and x.dtype.isbuiltin == 1 else carried(x)
     return as_numbers(x) if held is None or held.native_dtype else decode_native(as_codes(x, held), held)
 
@@ -182,8 +181,7 @@ def encode_numbers(
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     """Return the codes and exception flags of source numbers that `as_numbers` has checked.
 
-    If `flags` is false, the function returns an empty array instead of exception flags. `scale` is one exponent for
-    all elements, or an array from `as_scale` with one exponent per element.
+    Without `flags`, the second array is empty. `scale` is one exponent, or an array from `as_scale`.
     """
     random = None if random_bits is None else RandomBits(random_bits.reshape(-1), random_width)
     one, each = (scale, None) if isinstance(scale, int) else (None, scale)
@@ -297,8 +295,7 @@ def cast(
 ) -> Any:
     """Convert codes of one format to codes of another format with one rounding.
 
-    The function has the same options as `encode`, and raises the same errors. If `source` is None, the array `codes`
-    must state its format.
+    Options and errors are those of `encode`. If `source` is None, the array `codes` must state its format.
 
     >>> cast([0x7E, 0x01], "e4m3", "e5m2").tolist()
     [95, 24]

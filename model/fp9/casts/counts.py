@@ -1,8 +1,7 @@
 """Counts of overflows, underflows, zeros and special values during a cast.
 
-Zeros, overflows and the largest magnitude are counted from the source numbers. Zero and subnormal results are counted
-by their codes after the cast. The elements of an array section are counted one by one if the section has an infinity,
-a NaN or an uncertain overflow. An overflow is uncertain if it depends on the random bits of stochastic rounding.
+Array sections with an infinity, a NaN or an uncertain overflow are counted element by element. An overflow is uncertain
+if it depends on the random bits of stochastic rounding.
 """
 
 from __future__ import annotations
@@ -71,7 +70,7 @@ class Counts:
 
 
 _PIECE = 1 << 12
-"""Number of elements in a section. A section with a special or uncertain element is counted element by element."""
+"""Number of elements in a section."""
 
 
 class Tally:
@@ -103,7 +102,6 @@ class Tally:
         self._add(supplied, part, source, codes, found)
 
     def total(self) -> Counts:
-        """Return the statistics of the whole array."""
         return sum(self._parts, Counts())
 
     def _add(
@@ -166,8 +164,8 @@ def _magnitudes(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 class _SourceLimits(NamedTuple):
     """Bit patterns of a source type: its magnitude mask, its infinity, and the overflow limits of both signs.
 
-    Magnitudes below the overflow limit never overflow. If `is_sharp` is true, all other magnitudes overflow. If
-    `is_sharp` is false, random bits decide whether a magnitude that reaches the overflow limit overflows.
+    Magnitudes below the overflow limit never overflow. All other magnitudes overflow if `is_sharp` is true. Otherwise,
+    random bits decide.
     """
 
     mask: Any
@@ -223,7 +221,7 @@ def _limits(sources: _SourceLimits, results: _CodeLimits) -> Limits:
 
 @functools.lru_cache(maxsize=64)
 def _code_limits(fmt: Format) -> _CodeLimits | None:
-    """Return the limit codes of a format. Return None unless zero and the subnormal numbers have the lowest codes."""
+    """Return the limit codes of a format, or None unless zero and the subnormal numbers have the lowest codes."""
     integer, sign = fmt.dtype.type, 1 << (fmt.bits - 1)
     if fmt.bits > 16:
         normal = fmt.code_of(Fraction(fmt.smallest_normal))

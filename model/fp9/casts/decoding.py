@@ -55,8 +55,8 @@ def decode(
     If the numbers do not fit into float32, the function returns float64.
 
     - `fmt`: the format of the codes. Omit `fmt` for an array that states its format, such as an `fp9.Array`.
-    - `scale`: integer exponents that broadcast to `codes`. Each decoded number is multiplied by 2**scale.
-    - `out`: the array to write the numbers to. By default, the function allocates a new array.
+    - `scale`: integer exponents that broadcast to `codes`.
+    - `out`: the array to write the numbers to, or None for a new array.
 
     >>> decode([0x6E, 0x80], "hif8").tolist()
     [32768.0, nan]
@@ -93,10 +93,9 @@ def decode_to(
 
 
 def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Decode codes to the NumPy float type that has the format's bit layout.
+    """Decode codes to the NumPy float type that has the format's bit layout, or else to float32 or float64.
 
-    If no type has it, decode to float32 or float64. Hybrid rounding needs the format's bit layout, because it takes a
-    threshold from the lowest bits of the source.
+    Hybrid rounding needs the format's bit layout, because it takes a threshold from the lowest bits of the source.
     """
     if fmt.native_dtype is None:
         return decode_to(codes, fmt, smallest_dtype(fmt))

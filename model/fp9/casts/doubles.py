@@ -23,11 +23,7 @@ if TYPE_CHECKING:
 
 
 def by_doubles(request: Request) -> Plan | None:
-    """Return an encoding plan with a vector kernel for float64 patterns, or None if no kernel supports the cast.
-
-    The kernel supports signed formats with fixed fields, and rounding modes that need neither random bits nor source
-    bits.
-    """
+    """Return an encoding plan with a vector kernel for float64 patterns, or None if no kernel supports the cast."""
     if request.rounding.reads_source or request.rounding.needs_bits or request.random_width:
         return None
     target = _wide_target(request.fmt, request.policy, request.flags)
@@ -73,10 +69,7 @@ _MOST_BITS = BINARY64.precision - 1
 
 
 def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:
-    """Return the underflow limit for source numbers of one sign, as a float64 bit pattern.
-
-    If a source magnitude is below the limit and the result is inexact, the cast raises underflow.
-    """
+    """Return the underflow limit for source numbers of one sign, as a float64 bit pattern."""
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(fmt), rounding_target(fmt, policy)

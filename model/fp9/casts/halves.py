@@ -1,8 +1,7 @@
 """Casts by look-up tables over all 16-bit patterns.
 
-A table of 65,536 entries covers every 16-bit source. A float32 source is first rounded to odd in bfloat16: the upper 16
-bits are kept, and bit 0 is set if a lower bit is 1. Rounding to odd first does not change the result of a rounding to
-nearest or a directed rounding, if bfloat16 has at least two significand bits more than the target format (Boldo and
+A table of 65,536 entries covers every 16-bit source. A float32 source is first rounded to odd in bfloat16. The second
+rounding gives the correct result if bfloat16 has at least two significand bits more than the target format (Boldo and
 Melquiond, "When double rounding is odd", IMACS 2005).
 """
 
@@ -34,10 +33,7 @@ _LOWEST = -100
 
 
 def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return an encoding plan that looks up each 16-bit source pattern in a table.
-
-    Returns None if the array is small, if each element has its own scale, or if the rounding mode uses random bits.
-    """
+    """Return an encoding plan that looks up each 16-bit source pattern in a table, or None if a table is unsuitable."""
     if size < TABLE_PAYS or request.scale is None or request.random_width:
         return None
     from fp9.kernels.round32 import look_up  # slow to load
@@ -56,7 +52,7 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
     """Return a plan that encodes to hif8 with a look-up table, or None if the cast cannot use the table.
 
     hif8 has at most 3 fraction bits, so rounding to odd in bfloat16 first does not change the result of a monotone
-    mode. Stochastic rounding and hybrid rounding cannot use the table.
+    mode.
     """
     tapered = isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone
     if not tapered or size < TABLE_PAYS:
@@ -79,11 +75,7 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 
 
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan that looks up codes and exception flags in a table, or None if the table does not support the cast.
-
-    The plan first rounds sources wider than 16 bits to odd in bfloat16. The target's significand must then be at
-    least two bits narrower than bfloat16's.
-    """
+    """Return a plan that looks up codes and exception flags in a table, or None if a table is unsuitable."""
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
     if size < TABLE_PAYS or not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:
         return None

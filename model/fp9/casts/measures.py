@@ -21,9 +21,9 @@ if TYPE_CHECKING:
 class Finfo:
     """Limits of a format under the names of `numpy.finfo`, and properties of the format's special values.
 
-    `eps` is the distance from 1 to the next larger number. `epsneg` is the distance from 1 to the next smaller
-    number. `nmant` is the maximum number of fraction bits. `minexp` is the exponent of `smallest_normal`. `maxexp` is
-    the exponent of the first power of two above the largest number.
+    `eps` is the distance from 1 to the next larger number. `epsneg` is the distance from 1 to the next smaller number.
+    `nmant` is the maximum number of fraction bits. `minexp` is the exponent of `smallest_normal`. `maxexp` is the
+    exponent of the first power of two above the largest number.
     """
 
     format: Format
@@ -45,12 +45,12 @@ class Finfo:
 
     @property
     def tiny(self) -> float:
-        """Return `smallest_normal`. `tiny` is the older name in `numpy.finfo`."""
+        """Return `smallest_normal` under its older name in `numpy.finfo`."""
         return self.smallest_normal
 
 
 def finfo(fmt: Format | str | object) -> Finfo:
-    """Return the limits of a format. The format is given as a name, a dtype, or an array that states a format.
+    """Return the limits of a format, given by a name, a dtype, or an array that states a format.
 
     >>> finfo("e4m3").max, finfo("hif8").eps, finfo("e5m2").maxexp
     (448.0, 0.125, 16)
@@ -82,9 +82,8 @@ def finfo(fmt: Format | str | object) -> Finfo:
 def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions]) -> NDArray[Any]:
     """Cast numbers to a format and back. The result has the dtype of `x`, or float32 if `x` holds integers.
 
-    All options of `encode` except `out` are accepted. With a `scale`, the function divides x by 2**scale before the
-    cast and multiplies the result by 2**scale. A number that the dtype of `x` cannot represent is rounded to this
-    dtype.
+    All options of `encode` except `out` are accepted. A number that the dtype of `x` cannot represent is rounded to
+    this dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]
@@ -95,7 +94,6 @@ def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions
 
 
 def dtype_of_result(x: ArrayLike) -> np.dtype[Any]:
-    """Return the dtype of quantised numbers: the dtype of `x`, or float32 if `x` holds integers."""
     dtype = as_numbers(np.asarray(x) if carried(x) else x).dtype
     return dtype if dtype.kind not in "iu" else np.dtype(np.float32)
 
@@ -108,9 +106,8 @@ def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | No
     """Return the smallest scale exponents with which no finite number overflows, one exponent per slice along `axis`.
 
     Pass the exponents to `encode` as `scale`. Without `axis`, the function returns one exponent for the whole array.
-    With `axis`, the function returns an int32 array that broadcasts to the shape of `x`, with size 1 along `axis`. The
-    function ignores zeros, infinities and NaN. If a slice along `axis` has no finite nonzero number, the exponent is
-    0.
+    With `axis`, the function returns an int32 array that broadcasts to the shape of `x`. Zeros, infinities and NaN are
+    ignored. The exponent of a slice without finite nonzero numbers is 0.
 
     >>> x = np.float32([[1.0, 3.0], [1000.0, -4000.0]])
     >>> amax_scale(x, "e4m3", axis=1).tolist()
@@ -138,9 +135,8 @@ def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...]) -> np.float64 
 def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
     """Return the signal-to-quantisation-noise ratio in dB over `axis` or all elements, computed in float64.
 
-    The signal-to-noise ratio is 10 log10(sum x^2 / sum (x - y)^2). The signal-to-noise ratio is infinity if x equals
-    y. If x is all zeros and y is not, the signal-to-noise ratio is minus infinity. If x or y contains an infinity or
-    NaN, the signal-to-noise ratio is NaN.
+    The ratio is 10 log10(sum x^2 / sum (x - y)^2), and infinity if x equals y. If x is all zeros and y is not, the
+    ratio is minus infinity. If x or y contains an infinity or NaN, the ratio is NaN.
 
     >>> round(float(sqnr([1.0, 2.0], [1.0, 2.25])), 3)
     19.031

@@ -1,9 +1,8 @@
 """Functions that compare, sort and classify codes, and find neighbouring numbers.
 
-All functions first convert codes to signed integers, called ordinals. Zero has the ordinal 0. The k-th smallest
-positive number has the ordinal k. Its negative has the ordinal -k. The ordinal of infinity is one more than the
-ordinal of the largest finite number. In a fixed-field format, the ordinal's magnitude is the code without sign and
-padding bits. For a format without fixed fields, a table gives the ordinal of each code.
+All functions first convert codes to signed integers, called ordinals. Zero has the ordinal 0, and the k-th smallest
+positive number has the ordinal k. Its negative has the ordinal -k. The ordinal of infinity is one more than the ordinal
+of the largest finite number.
 """
 
 from __future__ import annotations
@@ -44,9 +43,8 @@ class Class(IntEnum):
 def order(codes: ArrayLike, fmt: Format | str) -> NDArray[np.int64]:
     """Return sort keys for the total order of codes (IEEE 754-2019 section 5.10), in the shape of `codes`.
 
-    The rising order is -NaN, -Inf, negative numbers, -0, +0, positive numbers, +Inf, +NaN. NaN codes with the same
-    sign are ordered by their bits. Codes of equal numbers have equal sort keys. Keys of different formats are not
-    comparable.
+    The rising order is -NaN, -Inf, negative numbers, -0, +0, positive numbers, +Inf, +NaN. NaN codes with the same sign
+    are ordered by their bits. Keys of different formats are not comparable.
     """
     found = format(fmt)
     array = as_codes(codes, found)
@@ -55,10 +53,7 @@ def order(codes: ArrayLike, fmt: Format | str) -> NDArray[np.int64]:
 
 
 def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
-    """Return -1, 0 or 1 if a is less than, equal to or greater than b. Return `UNORDERED` if an operand is NaN.
-
-    -0 and +0 compare as equal. The arrays `a` and `b` broadcast against each other.
-    """
+    """Return -1, 0 or 1 if a is less than, equal to or greater than b, and `UNORDERED` if an operand is NaN."""
     found = format(fmt)
     (left, _), (right, _) = (_ordinals(as_codes(codes, found), found) for codes in (a, b))
     unordered = (np.abs(left) >= _NAN) | (np.abs(right) >= _NAN)
@@ -69,8 +64,7 @@ def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray
     """Return the neighbour of each code in the direction of `toward`. The two arrays broadcast against each other.
 
     As in `numpy.nextafter`, the result is `toward` if both operands are equal, and NaN if an operand is NaN. The
-    neighbour above the largest number is infinity. In a format without infinity, `nextafter` returns the largest
-    number for the largest number.
+    neighbour above the largest number is infinity, or the largest number in a format without infinity.
     """
     found = format(fmt)
     start, end = np.broadcast_arrays(as_codes(codes, found), as_codes(toward, found))
@@ -86,8 +80,7 @@ def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray
 def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
     """Return the ulp of each number as float64, in the shape of `codes`.
 
-    The ulp of a number is the distance between two neighbouring numbers in its binade. For zero, the function returns
-    the ulp of the lowest binade. NaN and infinities give NaN.
+    Zero gives the ulp of the lowest binade. NaN and infinities give NaN.
     """
     found = format(fmt)
     numbers = decode_to(as_codes(codes, found), found, np.float64)
@@ -127,10 +120,7 @@ def _max_ordinal(fmt: Format) -> int:
 
 
 def _ordinals(codes: NDArray[Any], fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the signed ordinals of codes, and a mask of the codes with negative sign, including -0.
-
-    The ordinals of NaN codes have magnitudes of at least `_NAN`.
-    """
+    """Return the signed ordinals of codes, and a mask of the codes with negative sign, including -0."""
     if not isinstance(fmt, FixedFormat):
         ordinals, negative, _, _ = _tables(fmt)
         return ordinals[codes], negative[codes]
@@ -157,8 +147,8 @@ def _tables(
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
     """Return four tables that convert between codes and signed ordinals, for a format without fixed fields.
 
-    The first table maps each code to an ordinal. The second table tells whether a code is negative. The third table
-    maps ordinals to codes of positive numbers, and the fourth table to codes of negative numbers.
+    The tables map codes to ordinals, codes to their signs, and ordinals to the codes of positive and of negative
+    numbers.
     """
     every = range(1 << fmt.bits)
     magnitudes = {fmt.value_of(int(code)): i for i, code in enumerate(fmt.ordered_magnitudes(), start=not fmt.has_zero)}

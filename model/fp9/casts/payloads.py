@@ -17,10 +17,7 @@ if TYPE_CHECKING:
 
 
 def around(encode: Encode, request: Request, dtype: np.dtype[Any]) -> Encode:
-    """Return an encode function that also flushes subnormal sources or copies NaN payloads, as the policy requires.
-
-    If the policy neither flushes subnormal sources nor copies NaN payloads, the function returns `encode`.
-    """
+    """Return an encode function that also flushes subnormal sources or copies NaN payloads, as the policy requires."""
     policy, fmt = request.policy, request.fmt
     flushes, keeps = policy.flush_source, policy.payload is not Payload.LOST
     if dtype.kind in "iu" or not (flushes or keeps):

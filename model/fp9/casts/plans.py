@@ -3,7 +3,7 @@
 The kernels form four groups. Tests check that different kernels give the same codes.
 
 * Vector kernels on float32 patterns (`round32`, `hif8`) support target formats whose range lies within float32's
-  range. Before a float32 kernel runs, float64 numbers, integers and scaled numbers are rounded to odd in float32.
+  range. Float64 numbers, integers and scaled numbers are first rounded to odd in float32.
 * Look-up tables with 65,536 entries encode 16-bit sources. Casts from float32 to hif8 also use such a table.
 * Vector kernels on float64 patterns (`wide`) encode to wider fixed-field formats, and compute flags.
 * The universal kernel on float64 patterns (`round64`) performs all other casts.
@@ -40,7 +40,7 @@ TOP_FIELD = BINARY32.top_field - 1
 
 
 def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
-    """Return the plan for encoding a flat source array of `size` elements. The function caches plans."""
+    """Return the cached plan for encoding a flat source array of `size` elements."""
     return _encoder(request, dtype, TABLE_PAYS if size >= TABLE_PAYS else 0)
 
 
@@ -93,10 +93,7 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
 
 
 def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
-    """Return a kernel that encodes float32 patterns and counts statistics, or None if no kernel supports the cast.
-
-    The kernel encodes and counts in a single pass over the array.
-    """
+    """Return a kernel that encodes float32 patterns and counts statistics in a single pass, or None."""
     from fp9.kernels.counts import encode_nearest_even_counted  # slow to load
 
     magic = _magic(request, grid)
@@ -110,8 +107,7 @@ def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
 def odd_is_safe(grid: Grid) -> bool:
     """Return whether a cast gives the same result if the source is first rounded to odd in float32.
 
-    Float32's significand must be at least two bits wider than the sum of two widths: the target's significand and the
-    random bits.
+    Float32's significand must be at least two bits wider than the target's significand and the random bits together.
     """
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits
@@ -120,11 +116,7 @@ def odd_is_safe(grid: Grid) -> bool:
 def fixed_rounding(
     request: Request, grid: Grid, edges: Edges
 ) -> Callable[[Supplied, slice, NDArray[np.uint32], NDArray[Any]], None]:
-    """Return a function that rounds float32 patterns to a fixed-field format.
-
-    The returned function has four arguments: the arguments of the `encode` call (`Supplied`), a slice, float32
-    patterns, and an output array.
-    """
+    """Return a function that rounds float32 patterns to a fixed-field format."""
     from fp9.kernels import round32 as fast_kernels  # slow to load
 
     complement = request.fmt.twos_complement
@@ -151,8 +143,8 @@ def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
 def grid_of(request: Request, scale: int, top: int) -> Grid | None:
     """Return the target format's constants for the float32 kernels, for source numbers that are multiplied by 2**scale.
 
-    Returns None if the target format needs an exponent field below 1 or above `top` in float32. The kernels detect
-    overflow by a float32 exponent above the format's range, so one must be free.
+    Returns None if the format's exponents do not fit. The kernels detect overflow by a float32 exponent above the
+    format's range, so one must be free.
     """
     from fp9.kernels.round32 import Grid  # slow to load
 

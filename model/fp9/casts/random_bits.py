@@ -47,11 +47,9 @@ class RandomBits:
     width: int
 
     def part(self, part: slice) -> NDArray[Any]:
-        """Return the random integers for a slice of source elements."""
         return self.values if self.values.shape[0] == 1 else self.values[part]
 
     def of(self, rows: slice) -> RandomBits:
-        """Return the random integers for a slice of the source array's rows."""
         return RandomBits(self.part(rows), self.width)
 
 
@@ -66,13 +64,11 @@ def random_bits_of(
 ) -> RandomBits | None:
     """Return the random bits for a source of the given shape, or None if the rounding mode needs no random bits.
 
-    The array `given` holds the random bits. Without `given`, the random generator `rng` supplies the random bits.
-    `stochastic` selects an instruction's rule:
+    `given` or the random generator `rng` supplies the random bits. `stochastic` selects an instruction's rule:
 
     - `nvidia_rs`: four elements share a 32-bit word, so the last axis of `given` is a quarter as long as the source's
-      last axis. In memory, the first element uses word[15:0] and the third element uses word[31:16]. PTX calls the
-      four elements f, e, b and a. The second element uses word[15:0] with its bits reversed, and the fourth element
-      word[31:16] with its bits reversed.
+      last axis. In memory order, the elements use word[15:0], word[15:0] reversed, word[31:16] and word[31:16]
+      reversed. PTX calls the four elements f, e, b and a.
     - `amd_sr`: every element has a 32-bit seed. The cast uses the top 23 - p seed bits for a target with p fraction
       bits.
     - `intel_bias`: every element has 8 random bits.
@@ -105,8 +101,7 @@ def random_bits_of(
 def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> ArrayLike | np.random.Generator:
     """Return the array `given` if random integers are given, and otherwise a random generator for the seed `rng`.
 
-    `what` is the name of the rounding mode in error messages. Raises ValueError if both or neither of `given` and `rng`
-    are given. Raises TypeError if `given` is a generator.
+    Raises ValueError if both or neither of `given` and `rng` are given. Raises TypeError if `given` is a generator.
     """
     if given is not None and rng is not None:
         raise ValueError("random_bits and rng given; give one of them")
@@ -120,11 +115,7 @@ def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> Array
 
 
 def generator_of(rng: Rng) -> np.random.Generator:
-    """Return a NumPy random generator for a seed. A generator is returned unchanged.
-
-    Raises TypeError if `rng` is neither an integer nor a NumPy source of random integers. Raises ValueError for a
-    negative seed.
-    """
+    """Return a NumPy random generator for a seed. Raises TypeError or ValueError for an unsuitable seed."""
     if isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, np.random.SeedSequence | np.random.BitGenerator):
@@ -167,10 +158,9 @@ def _supplied(given: ArrayLike | np.random.Generator, width: int, shape: tuple[i
 
 
 def check_integers(array: NDArray[Any], width: int, shape: tuple[int, ...], what: str = "integers") -> None:
-    """Check that random bits are integers of `width` bits in the given shape.
+    """Raise TypeError or ValueError unless random bits are integers of `width` bits in the given shape.
 
-    Raises TypeError if the array does not hold integers. Raises ValueError for a wrong shape and for integers that are
-    too wide. If the shape has a single element, the random bits may also be a zero-dimensional array.
+    If the shape has a single element, the random bits may also be a zero-dimensional array.
     """
     if array.dtype.kind not in "iu":
         raise TypeError(f"random_bits of {array.dtype.name} given; give {what} of shape {shape}")

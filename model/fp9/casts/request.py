@@ -1,8 +1,4 @@
-"""Settings and arguments of a cast, and an encoding plan that supports every cast.
-
-`Request` holds the settings that are shared by many calls of `encode`, so that a plan is built only once. `Supplied`
-holds the arguments that differ between calls of `encode`.
-"""
+"""Settings and arguments of a cast, and an encoding plan that supports every cast."""
 
 from __future__ import annotations
 
@@ -52,7 +48,7 @@ class Plan(NamedTuple):
     part: int
     takes_nan: bool = True
     counted: Counted | None = None
-    """A function that encodes a slice and counts its statistics in one pass, or None if no kernel can do both.
+    """Function that encodes a slice and counts its statistics in one pass, or None if no kernel can do both.
 
     The arguments of `counted` are (source[slice], codes[slice], limits).
     """
@@ -60,7 +56,10 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """Settings of a cast. `scale` is the exponent of a common scale, or None if each element has its own scale."""
+    """Settings of a cast, which many calls of `encode` share, so that a plan is built only once.
+
+    `scale` is the exponent of a common scale, or None if each element has its own scale.
+    """
 
     fmt: Format
     policy: CastPolicy
@@ -71,15 +70,11 @@ class Request:
 
     @functools.cached_property
     def rounding(self) -> Rounding:
-        """Return the rounding mode."""
         return self.policy.rounding_for(self.fmt)
 
 
 def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.uint32]:
-    """Return the float32 bit patterns of a slice of the source array, multiplied by the cast's scale.
-
-    The products are rounded to odd in float32.
-    """
+    """Return a slice of the source array as scaled float32 bit patterns, rounded to odd."""
     from fp9.kernels.round32 import narrow_to_odd  # slow to load
 
     patterns = np.empty(source.size, dtype=np.uint32)
@@ -145,7 +140,6 @@ def _randoms(
 
 
 def random_part(supplied: Supplied, part: slice) -> NDArray[Any]:
-    """Return the random bits for a slice of the source array."""
     assert supplied.random is not None, "rounding needs random bits"
     return supplied.random.part(part)
 

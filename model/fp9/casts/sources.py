@@ -26,8 +26,7 @@ MAX_SCALE = 4096
 def as_numbers(x: ArrayLike) -> NDArray[Any]:
     """Return `x` as an array of float64, float32, float16, bfloat16 or integers, without rounding.
 
-    If `x` is a torch tensor, the result shares its memory. Raises TypeError for other types, and for Python integers
-    that need more than 64 bits.
+    Raises TypeError for other types, and for Python integers that need more than 64 bits.
     """
     try:
         source = tensor_numbers(x)
@@ -61,8 +60,8 @@ def widen(source: NDArray[Any]) -> NDArray[np.float64]:
 def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> NDArray[np.float64]:
     """Return numbers * 2^exponents as float64, without rounding.
 
-    A product outside float64's normal range becomes the largest or the smallest normal number with the same sign. A
-    cast gives the same code for the clipped product, because the range of every target format is far smaller.
+    A product outside float64's normal range is clipped, which changes no code, because the range of every target format
+    is far smaller.
     """
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)
@@ -74,8 +73,8 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
 def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
     """Return read-only views of the arrays.
 
-    Numba has different types for writeable and read-only arrays. With read-only views, Numba compiles each kernel
-    only once.
+    Numba has different types for writeable and read-only arrays. With read-only views, Numba compiles each kernel only
+    once.
     """
     return [_read_only(array) if array.flags.writeable else array for array in arrays]
 
@@ -96,8 +95,8 @@ def check_switches(**given: object) -> None:
 def check_integer(name: str, value: object, least: int, most: int | None = None, extra: str = "") -> None:
     """Check that the argument `name` is an integer from `least` to `most`.
 
-    Raises TypeError for a value of another type, and ValueError for an integer out of range. `extra` is a text at the
-    end of the error messages, which lists other accepted values.
+    Raises TypeError for a value of another type, and ValueError for an integer out of range. The error messages end
+    with the text `extra`.
     """
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} of type {type(value).__name__} given; give an integer{extra}")
@@ -123,8 +122,8 @@ def check_work(threads: object, progress: object = None) -> None:
 def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
     """Return a single exponent as an integer. Broadcast an array of exponents to `shape`, and return it flat.
 
-    Raises TypeError if the exponents are not signed integers. Raises ValueError for a shape that does not broadcast
-    and for exponents out of range.
+    Raises TypeError if the exponents are not signed integers. Raises ValueError for a shape that does not broadcast and
+    for exponents out of range.
     """
     exponents = np.asarray(scale)
     if exponents.dtype.kind not in "iu":
@@ -148,8 +147,7 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
 def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
     """Return a function that computes hybrid rounding's thresholds from source elements, and the thresholds' width.
 
-    The threshold of an FP32 source is its 14 lowest bits. The threshold of an FP16 or BF16 source has two bits: the
-    source's lowest bit and a 1 (HiF8 section 3.2, CANN `Cast`). Raises TypeError for other source types.
+    Raises TypeError for source types other than float32, float16 and bfloat16.
     """
     if dtype.name == "bfloat16" and hybrid.bf16_via_fp32:
         return (lambda part: np.zeros(part.size, dtype=np.int64)), _threshold_width("float32")

@@ -5,9 +5,9 @@ magnitude's binade. The magnitude's significand is a 53-bit integer:
 
     ordinal = base[row] + (significand >> shift[row])    plus 1 if the dropped bits require it
 
-The ordinal of a magnitude is its index in the rising list of the format's magnitudes, with 0 for zero. In e8m13, a
-code is the ordinal followed by padding bits. In hif8, a second table maps ordinals to codes. In all other signed
-formats, the code of a positive number equals the ordinal of the number.
+The ordinal of a magnitude is its index in the rising list of the format's magnitudes, with 0 for zero. In e8m13, a code
+is the ordinal followed by padding bits. In hif8, a second table maps ordinals to codes. In all other signed formats,
+the code of a positive number equals the ordinal of the number.
 """
 
 from __future__ import annotations
@@ -45,8 +45,8 @@ class Rows(NamedTuple):
 class Target(NamedTuple):
     """Scalars of a rounding table.
 
-    Some fields are pairs: the first value applies to positive source numbers, and the second to negative source
-    numbers. Scalars and arrays are in separate tuples, because Numba counts references for each tuple with an array.
+    Fields that are pairs hold one value for positive and one for negative source numbers. Scalars and arrays are in
+    separate tuples, because Numba counts references for each tuple with an array.
     """
 
     max_ordinal: int
@@ -83,8 +83,7 @@ def rounding_rows(fmt: Format) -> Rows:
 def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
     """Return the constants that the kernels need to round to a format with a cast policy.
 
-    A slow exact reference computes which codes and flags overflow, infinity and NaN give, for both signs. Raises
-    ValueError if the policy requires a code that the format does not have.
+    Raises ValueError if the policy requires a code that the format does not have.
     """
     infinite = _both_signs(Kind.INF, Fraction(0), fmt, policy)
     nan = _both_signs(Kind.NAN, Fraction(0), fmt, policy) if can_express_nan(fmt, policy) else [(0, Flags(0))] * 2
@@ -113,9 +112,8 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
 def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
     """Return the codes that vector kernels write for zero, overflow, infinity and NaN, for both signs.
 
-    If a code differs between the signs, the function sets the marker bit `takes_sign` in the code. The kernel
-    replaces the marker bit by the source's sign bit. Returns None if the codes of the two signs differ in more than
-    the sign bit.
+    In a code that differs between the signs, the marker bit `takes_sign` is set. Returns None if the codes of the two
+    signs differ in more than the sign bit.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)
@@ -164,18 +162,17 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
 
 @functools.lru_cache(maxsize=256)
 def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
-    """Return a look-up table that maps each code of the format to its number, as an array of `dtype`.
+    """Return a look-up table (2**bits,) that maps each code of the format to its number, as an array of `dtype`.
 
-    The array has the shape (2**bits,). If the format has more than `TABLE_BITS` bits, the table has only the dummy
-    entry NaN.
+    For a format with more than `TABLE_BITS` bits, the table has only the dummy entry NaN.
     """
     return fmt.table.astype(dtype) if fmt.bits <= TABLE_BITS else np.array([np.nan], dtype=dtype)
 
 
 def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
-    """Return float32 if float32 can represent all numbers of the format times 2**scale.
+    """Return float32 if float32 represents all numbers of the format times 2**scale, and otherwise float64.
 
-    Otherwise, return float64. `scales` is a pair: the lowest and the highest exponent of the scales.
+    `scales` holds the lowest and the highest exponent of the scales.
     """
     low, high = scales
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) + low
