@@ -1,7 +1,4 @@
-"""Conversion of arrays to and from block formats, whose elements share scales.
-
-The public interface is `quantise`, `dequantise`, `tensor_scale`, `BLOCK_FORMATS` and `RULES`.
-"""
+"""Conversion of arrays to and from block formats, whose elements share scales."""
 
 from fp9.blocks.arrays import Quantised, dequantise, quantise, tensor_scale
 from fp9.formats.blocks import (

@@ -1,7 +1,7 @@
 """Conversion of arrays to and from block formats, with a named scale rule.
 
-If the elements are rounded to nearest even, vector kernels compute the codes. If no kernel supports the options, the
-numbers are divided by the scales in float64. An ordinary cast then rounds each quotient.
+Vector kernels compute elements that are rounded to nearest even. For all other options, the numbers are divided by the
+scales in float64, and an ordinary cast rounds each quotient.
 """
 
 from __future__ import annotations
@@ -67,8 +67,8 @@ def quantise(
     [[56, 176, 126, 68], [127]]
 
     Raises ValueError for unknown names, and for shapes and rounding modes that do not fit. With the scale rule 4over6,
-    numbers that float32 cannot hold also raise ValueError. `fp9.blocks.RULES` names the publications of the scale
-    rules. docs/reference/formats/blocks.md describes the results for very large and very small numbers.
+    numbers that float32 cannot hold also raise ValueError. Sources: `fp9.blocks.RULES` and
+    docs/reference/formats/blocks.md.
     """
     check_work(threads)
     found = block_format(block)
@@ -95,16 +95,15 @@ def dequantise(
     square: bool = False,
     dtype: Any = np.float64,
 ) -> NDArray[Any]:
-    """Multiply elements by scales. Return the exact products of elements and scales in float64, in the shape of
-    `elements`.
+    """Return the exact products of elements and scales in float64, in the shape of `elements`.
 
     Another `dtype` rounds every product once.
 
     >>> dequantise([[56, 176]], [[130]], "mxfp8_e4m3").tolist()
     [[8.0, -4.0]]
 
-    Raises ValueError if the shapes do not match or a code does not exist in its format. Raises TypeError for codes
-    that are not integers.
+    Raises ValueError if the shapes do not match or a code does not exist in its format. Raises TypeError for codes that
+    are not integers.
     """
     found = block_format(block)
     scale = _checked_tensor_scale(found, tensor_scale)
@@ -125,10 +124,9 @@ def dequantise(
 def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | None = None) -> np.float32:
     """Return the FP32 scale of a whole tensor, computed from its largest magnitude (amax) and rounded to nearest.
 
-    The tensor scale is chosen so that amax divided by the tensor scale equals the largest element times the largest
-    block scale. For NVFP4, the tensor scale is amax / (6 * 448). For the scale rule 4over6, the tensor scale is amax
-    / (6 * 256). The function ignores infinities and NaN. The tensor scale is 1 for an array of zeros. A tensor scale
-    is never below the smallest normal FP32 number.
+    For NVFP4, the tensor scale is amax / (6 * 448): the largest element times the largest block scale. For the scale
+    rule 4over6, the tensor scale is amax / (6 * 256). Infinities and NaN are ignored. The tensor scale is 1 for an
+    array of zeros, and never below the smallest normal FP32 number.
 
     Raises ValueError for block formats without a tensor scale.
     """
@@ -147,9 +145,8 @@ def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | N
 def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
     """Return x as float32 if this is exact, and otherwise as float64 with significands of 44 bits.
 
-    Significands with more bits are rounded to odd, which does not change the result of quantising. A midpoint between
-    two neighbouring elements or scales has a significand of at most 32 bits, even after scaling. A number whose
-    44-bit significand is odd never equals a midpoint.
+    Longer significands are rounded to odd, which does not change the result: midpoints between elements or scales have
+    at most 32 bits.
     """
     source = as_numbers(np.asarray(x) if carried(x) else x)
     with np.errstate(over="ignore", invalid="ignore"):

@@ -38,10 +38,7 @@ def fast_blocks(
     tensor_scale: float,
     threads: int | None,
 ) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
-    """Return the elements and the scales of blocks (blocks, size).
-
-    Return None if no vector kernel supports the options of the call.
-    """
+    """Return the elements and the scales of blocks, or None if no vector kernel supports the options."""
     size = rows.shape[1]
     if rounding is not Rounding.RNE or rule.tries or block.levels or size % _ROW or size.bit_count() > 1:
         return None
@@ -131,9 +128,8 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
 def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
     """Return, for every scale factor, the smallest float32 pattern that quantises to each element number.
 
-    The result has the shape (factors, numbers - 1). The smallest element number needs no limit. If a scale factor is
-    0 or NaN, no finite float32 number reaches the limits. The midpoints of neighbouring elements have at most 53
-    bits, so they are exact in float64.
+    The result has the shape (factors, numbers - 1). The midpoints of neighbouring elements have at most 53 bits, so
+    they are exact in float64.
     """
     middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
     with np.errstate(over="ignore"):

@@ -37,14 +37,12 @@ class Layout:
 
     @property
     def scales_shape(self) -> tuple[int, ...]:
-        """Return the shape of an array with one scale per block."""
         axes = range(len(self.shape))
         blocked = (len(self.shape) - 2, len(self.shape) - 1) if self.square else (self.axis % len(self.shape),)
         return tuple(-(-n // self.length) if axis in blocked else n for axis, n in zip(axes, self.shape, strict=True))
 
     @property
     def block_size(self) -> int:
-        """Return the number of elements in a full block."""
         return self.length**2 if self.square else self.length
 
     @property
@@ -89,7 +87,7 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(one_a_block.reshape(moved), -1, self.axis))
 
     def of_blocks(self, scales: NDArray[Any]) -> NDArray[Any]:
-        """Reshape an array of scales to the shape (blocks,). The method is the inverse of `scales`."""
+        """Reshape an array of scales to the shape (blocks,): the inverse of `scales`."""
         moved = scales if self.square else np.moveaxis(scales, self.axis, -1)
         return np.ascontiguousarray(moved).reshape(-1)
 

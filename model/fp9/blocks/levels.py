@@ -19,11 +19,7 @@ def own_codes(scales: NDArray[Any], block: BlockFormat) -> NDArray[Any]:
 
 
 def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
-    """Return the factors that multiply the elements of each block.
-
-    The result has the shape (blocks, 1) if all elements of a block share a factor. For formats with level bits, such
-    as HiF4, the shape is (blocks, length).
-    """
+    """Return the factors that multiply the elements of each block, shape (blocks, 1), or (blocks, length) for HiF4."""
     factors = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]
     place = block.scale.bits
     for group in block.levels:
@@ -37,9 +33,8 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
     """Return, for each level of a HiF4 block format, an array (blocks, groups) with the level bits of all groups.
 
-    The quotient of a group is the group's largest magnitude divided by the block scale and by the factors of earlier
-    levels. The level bit of a group is set if this quotient is at least 2^n, where n is the number of levels from the
-    group's level to the last level.
+    A level bit is set if the group's largest magnitude, divided by the block scale and by the factors of earlier
+    levels, is at least 2^n. The number n counts the levels from the group's level to the last level.
     """
     if not block.levels:
         return []
@@ -56,9 +51,7 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
     """Return scale codes (blocks,) that hold the block scale in the low bits and the level bits above.
 
-    A HiF4 scale code is a uint32, whose lowest 8 bits are the block scale in E6M2. The next 8 bits of the code are
-    the level bits of the 8 groups of level 1. The highest 16 bits of the code are the level bits of the 16 groups of
-    level 2.
+    A HiF4 scale code is a uint32: 8 bits of block scale in E6M2, 8 level bits of level 1, and 16 level bits of level 2.
     """
     if not bits:
         return codes

@@ -47,8 +47,8 @@ def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[
 class _Try(NamedTuple):
     """Result of quantising with one divisor: element codes, scale codes, and two sums that give the squared error.
 
-    `squares` (blocks,) is the sum of d^2 over a block, where d is an element times its block scale. `products`
-    (blocks,) is the sum of x d, where x is the source number.
+    For a source number x and an element times its block scale d, `squares` (blocks,) is the sum of d^2, and `products`
+    (blocks,) is the sum of x d.
     """
 
     elements: NDArray[Any]
@@ -57,11 +57,8 @@ class _Try(NamedTuple):
     products: NDArray[np.float64]
 
     def error(self, scale: float | NDArray[np.float64]) -> NDArray[np.float64]:
-        """Return each block's sum of squared errors, divided by the tensor scale t = `scale`.
-
-        The result is t sum d^2 - 2 sum x d, where x is a source number, and d is an element times its block scale.
-        The result omits the term sum x^2 / t, which is equal for all divisors.
-        """
+        # Each block's sum of squared errors, divided by the tensor scale. The term sum x^2 / t is omitted, because it
+        # is equal for all divisors.
         with np.errstate(invalid="ignore"):
             return np.asarray(scale * self.squares - 2 * self.products)
 
@@ -81,10 +78,7 @@ def _where(rows: NDArray[np.bool_], ours: NDArray[Any], others: NDArray[Any]) ->
 
 
 def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotients) -> Iterator[_Try]:
-    """Quantise the blocks once for every divisor that a scale rule tries, and yield each result.
-
-    The sums of squares and products in a result are exact in float64.
-    """
+    # The sums of squares and products are exact in float64.
     for divisor in how.rule.tries:
         codes = scale_codes(amax, how.block, how.rule, how.scale, divisor)
         elements = _elements(numbers, codes, how)
@@ -98,8 +92,7 @@ def errors_of_tries(
 ) -> list[NDArray[np.float64]]:
     """For every divisor that a scale rule tries, return the squared errors of blocks (blocks,).
 
-    `numbers` has the shape (blocks, block_size). Each error is divided by the tensor scale. Each error omits the
-    constant sum of squared source numbers.
+    Each error is divided by the tensor scale, and omits the constant sum of squared source numbers.
     """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 
@@ -109,8 +102,7 @@ def balancing_scales(
 ) -> NDArray[np.float64]:
     """Return, for each block, the tensor scale at which the two divisors of a scale rule give equal errors.
 
-    The elements and block scales are computed with the tensor scale `scale`. If no tensor scale makes the errors equal,
-    the result for the block is NaN or not positive.
+    If no tensor scale makes the errors equal, the result for the block is NaN or not positive.
     """
     first, second = _made(numbers, block, rule, scale)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,7 +1,6 @@
 """Scale codes of blocks, computed from the largest magnitudes (amax) by a scale rule.
 
-Quotients are rounded to float64 and then to the scale format. This double rounding gives the same scale code as a
-single rounding.
+Quotients are rounded to float64 and then to the scale format, which gives the same code as a single rounding.
 """
 
 from __future__ import annotations
@@ -38,9 +37,8 @@ def scale_codes(
 ) -> NDArray[Any]:
     """Return the scale codes (blocks,) for blocks with the largest magnitudes `amax`.
 
-    `amax` holds float32 numbers, infinities and NaN, in a float64 array. If given, `divisor` replaces the divisor of
-    the scale rule. A block with an infinity or a NaN has the scale NaN. A block of zeros has the smallest scale. Scales
-    saturate at both ends of the scale format.
+    If given, `divisor` replaces the divisor of the scale rule. A block with an infinity or a NaN has the scale NaN. A
+    block of zeros has the smallest scale. Scales saturate at both ends of the scale format.
     """
     finite = np.isfinite(amax)
     sizes = np.where(finite, amax, 1.0)
