@@ -1,8 +1,4 @@
-"""Arrays with a number format: casts, quantisation, and products with a chosen accumulator.
-
-The public interface is `Array`, `array`, `quantise`, `dequantise`, `fake_quantise`, `matmul`, `dot` and
-`accumulator`.
-"""
+"""Arrays with a number format: casts, quantisation, and products with a chosen accumulator."""
 
 from fp9.arrays.array import Array
 from fp9.arrays.block_arrays import BlockArray

@@ -52,13 +52,12 @@ class Array(Held):
     """Array of codes in a number format. An `Array` behaves like an array of the numbers that its codes represent.
 
     `Array(codes, fmt)` holds an array of unsigned integers without a copy. Omit `fmt` for arrays with an 8-bit dtype of
-    ml_dtypes, en_dtypes or torch. Call `array(numbers, fmt)` to round numbers. `scales` holds integer exponents k
-    that broadcast to the codes. Each number is multiplied by 2**k. `accumulator` is the accumulator model with which
-    `a @ b` adds products (see `fp9.accumulator`).
+    ml_dtypes, en_dtypes or torch. Call `array(numbers, fmt)` to round numbers. `scales` holds integer exponents k that
+    broadcast to the codes. Each number is multiplied by 2**k. `accumulator` is the accumulator model with which `a @ b`
+    adds products (see `fp9.accumulator`).
 
     NumPy functions that compute new numbers return plain NumPy arrays: float32, or float64 if float32 is too narrow.
-    NumPy functions that only move elements, such as `np.transpose`, return an `Array` in the same format. Functions
-    of fp9 use the codes.
+    NumPy functions that only move elements, such as `np.transpose`, return an `Array` in the same format.
 
     >>> x = Array([50, 142, 64], "hif8")
     >>> x
@@ -147,7 +146,7 @@ class Array(Held):
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
         """Move codes and scales by the function `change`, and return an `Array` of the same format.
 
-        `change` must not alter elements. If `change` returns several arrays, the method returns a list of arrays.
+        If `change` returns several arrays, the method returns a list of arrays.
         """
         codes, scales = change(self.codes), self.scales
         if scales is not None and scales.ndim:
@@ -242,7 +241,7 @@ class Array(Held):
     # --- to other formats and packages -----------------------------------------------------------------------------
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """Convert the numbers to another format, with one rounding. The options are described in `fp9.encode`.
+        """Convert the numbers to another format, with one rounding and the options of `fp9.encode`.
 
         To convert to a NumPy dtype, use `np.asarray`.
         """
@@ -253,8 +252,7 @@ class Array(Held):
     def view(self, package: str = "ml_dtypes") -> Any:
         """Return the codes, without scales, as an array of ml_dtypes or en_dtypes, or as a torch tensor.
 
-        The ml_dtypes, en_dtypes or torch array that is returned shares the memory of this array. Raises ValueError if
-        the package has no dtype for the format.
+        The result shares the memory of this array. Raises ValueError if the package has no dtype for the format.
         """
         return as_dtype(self.codes, self.format, package)
 

@@ -24,10 +24,10 @@ if TYPE_CHECKING:
 class BlockArray(Array):
     """Array in a block format, stored as element codes and block scales.
 
-    A `BlockArray` behaves like an array of the numbers that it represents. `quantise` returns a BlockArray. `codes`
-    holds the element codes in the shape of the array. `scales` holds a scale code for every block. Blocks lie along
-    `axis`, or over the last two axes if `square` is true. `tensor_scale` multiplies all numbers. The numbers are exact
-    in float64. An index that splits a block, or a reshape that moves blocks, raises an error.
+    A `BlockArray` behaves like an array of the numbers that it represents, which are exact in float64. `codes` holds
+    the element codes in the shape of the array. `scales` holds a scale code for every block. Blocks lie along `axis`,
+    or over the last two axes if `square` is true. `tensor_scale` multiplies all numbers. An index that splits a block,
+    or a reshape that moves blocks, raises an error.
 
     >>> import fp9
     >>> x = fp9.quantise(np.float32([[1.0, -0.3, 500.0, 3.0]]), "mxfp8_e4m3")
@@ -79,11 +79,7 @@ class BlockArray(Array):
         return dequantise(self.codes, self.scales, self.format, self.axis, **how)
 
     def reshape(self, *shape: Any) -> BlockArray:
-        """Return the array in another shape.
-
-        The blocks of the array must lie along the last axis. The new shape must have the same length along the last
-        axis.
-        """
+        """Return the array in another shape. Blocks must lie along the last axis, whose length must not change."""
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         codes = self.codes.reshape(given)
         if self.square or self.axis != self.ndim - 1 or codes.shape[-1] != self.shape[-1]:
@@ -102,14 +98,11 @@ class BlockArray(Array):
         return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Call a NumPy function that exchanges axes, for the elements and for the scales. Return the new array."""
+        """Call a NumPy function that exchanges axes, for the elements and for the scales."""
         return self._permuted(change)
 
     def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:
-        """Call the function `change`, which exchanges axes, for the elements and for the scales. Return the new array.
-
-        To find the permutation of axes, the method applies `change` to a small array whose axes have distinct lengths.
-        """
+        # Find the permutation of axes: apply `change` to a small array whose axes have distinct lengths.
         lengths = range(2, self.ndim + 2)
         marker = np.arange(math.prod(lengths)).reshape(*lengths)
         moved = change(marker)
@@ -161,7 +154,7 @@ class BlockArray(Array):
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> BlockArray:
         """Concatenate arrays of one block format.
 
-        Arrays can be joined along the axis of the blocks only if every array except the last ends with a full block.
+        Along the axis of the blocks, every array except the last must end with a full block.
         """
         axis = (options.get("axis", arguments[0] if arguments else 0)) if called is np.concatenate else None
         same = {(one.axis, one.square, one.tensor_scale, one.ndim) for one in arrays}
@@ -180,7 +173,7 @@ class BlockArray(Array):
         return self._at(codes, scales, self.axis)
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
-        """Convert the numbers to another format, with one rounding. The options are described in `fp9.encode`."""
+        """Convert the numbers to another format, with one rounding and the options of `fp9.encode`."""
         return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
 
     def _scaled(self) -> str:

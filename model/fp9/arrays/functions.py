@@ -32,32 +32,21 @@ class Held(NDArrayOperatorsMixin):
     __slots__ = ()
 
     product: ClassVar[Callable[..., Any]]
-    """Function that computes matrix products and dot products with the chosen accumulator.
-
-    The module `fp9.arrays.products` sets the attribute.
-    """
+    """Function for matrix products and dot products. The module `fp9.arrays.products` sets the attribute."""
 
     def numbers(self) -> NDArray[Any]:
-        """Return the numbers that the codes represent."""
         raise NotImplementedError
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Apply the function `change` to the array of codes, and return the result as an array of the same format.
-
-        `change` may move codes, but must not alter them.
-        """
         raise NotImplementedError
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> Any:
-        """Join arrays of equal formats by the NumPy function `called`."""
         raise NotImplementedError
 
     def __array_ufunc__(self, function: np.ufunc, method: str, *inputs: Any, **options: Any) -> Any:
-        """Apply a NumPy ufunc to the numbers of the arrays. Matrix products use the chosen accumulator."""
         return _ufunc(function, method, inputs, options)
 
     def __array_function__(self, function: Any, types: Any, arguments: Any, options: Any) -> Any:
-        """Apply a NumPy function to the codes if the function only moves elements, and otherwise to the numbers."""
         return _function(function, arguments, options)
 
 

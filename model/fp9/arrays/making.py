@@ -29,10 +29,10 @@ AXES: dict[str, Any] = {"tensor": None, "row": -1, "column": -2}
 def array(
     x: ArrayLike, fmt: Format | str, *, accumulator: Engine | str | None = None, **options: Unpack[CastOptions]
 ) -> Array:
-    """Return numbers as an array of a format. The options are described in `fp9.encode`.
+    """Return numbers as an array of a format, with the options of `fp9.encode`.
 
-    `scale` gives exponents of two. The array stores the exponents in `scale` as its `scales`, so that the array's
-    numbers approximate `x`. `accumulator` is the accumulator model that `a @ b` uses (see `fp9.accumulator`).
+    The array stores the exponents in `scale` as its `scales`, so that the array's numbers approximate `x`.
+    `accumulator` is the accumulator model that `a @ b` uses (see `fp9.accumulator`).
 
     >>> array([[1.0, 1e9]], "e5m2", overflow="inf")
     Array([[1.0, inf]], e5m2)
@@ -66,10 +66,9 @@ def quantise(
       rounded once.
     - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block lie along
       `axis` and share a scale.
-    - `per`: which numbers share a scale. Block formats do not use this argument. With `per="tensor"`, the
-      default, all numbers of the array share a scale. With `per="row"`, all numbers along the last axis share a
-      scale. With `per="column"`, all numbers along the second-last axis share a scale. If `per` is an integer, each
-      block of `per` numbers along `axis` shares a scale. The last block may be shorter.
+    - `per`: which numbers share a scale, for a format of single numbers. With `per="tensor"`, the default, all numbers
+      share a scale. With `per="row"` or `per="column"`, all numbers along the last or the second-last axis share a
+      scale. If `per` is an integer, each block of `per` numbers along `axis` shares a scale.
     - `rule`: the scale rule of blocks. For a format of single numbers, a scale is the lowest power of two at which no
       number saturates.
     - `rounding`: the rounding mode of the elements, by default the format's rounding mode. `fp9.encode` describes
@@ -135,8 +134,7 @@ def _shared_axis(per: Any, dimensions: int) -> int | None:
 def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int = -1, **options: Any) -> NDArray[Any]:
     """Return the numbers that an array from `quantise` represents.
 
-    Like `fp9.blocks.dequantise`, the function also accepts three arguments: element codes, scale codes and a block
-    format.
+    Like `fp9.blocks.dequantise`, the function also accepts element codes, scale codes and a block format.
 
     >>> dequantise(quantise([[1.0, 500.0]], "mxfp8_e4m3")).tolist()
     [[1.0, 448.0]]
@@ -153,10 +151,8 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
     """Round numbers to a format or block format. The numbers keep the dtype of `x`, and integers become float32.
 
-    For a format of single numbers, the function accepts the options of `encode`. With `scale`, numbers are divided by
-    2**scale before rounding, and multiplied by 2**scale after rounding. With a block format or with `per`, the
-    function accepts the options of `quantise`. A number that the dtype of `x` cannot represent is rounded to this
-    dtype.
+    The function accepts the options of `encode` for a format of single numbers, and the options of `quantise` for a
+    block format or with `per`. A number that the dtype of `x` cannot represent is rounded to this dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

@@ -25,7 +25,6 @@ if TYPE_CHECKING:
     from fp9.sums.operands import Operand
 
 DEFAULT = "fma_fp32"
-"""Name of the default accumulator of `dot` and `matmul`."""
 
 
 class ProductOptions(products.SumOptions, total=False):
@@ -45,20 +44,19 @@ def matmul(
 ) -> Any:
     """Return the matrix product a (..., M, K) x b (..., K, N) + c (..., M, N) in the accumulator's output format.
 
-    For each element of the result, the accumulator receives the products in the order k = 0, 1, ..., K - 1. For
-    `fp9.Array` operands, the function returns an `fp9.Array` in the accumulator's output format, with all scales
-    applied. If the operands are plain codes, or if `out` is given, the result is an array of plain codes. With
-    `flags`, the function also returns exception flags, a uint8 array of `fp9.Flags` bits.
+    The accumulator receives the products of an element in the order k = 0, 1, ..., K - 1. For `fp9.Array` operands, the
+    function returns an `fp9.Array`, with all scales applied. If the operands are plain codes, or if `out` is given, the
+    result is an array of plain codes. With `flags`, the function also returns exception flags, a uint8 array of
+    `fp9.Flags` bits.
 
     `engine` is the name of an accumulator preset or device, or an `Engine`. By default, `matmul` uses the attribute
-    `accumulator` of the operands. If the operands have none, `matmul` uses the accumulator that the context manager
-    `fp9.accumulator` has set, or else `fma_fp32`.
+    `accumulator` of the operands, or else the accumulator that the context manager `fp9.accumulator` has set, or else
+    `fma_fp32`.
 
-    All other arguments are those of `dot`, but leading axes broadcast as in `numpy.matmul`. The leading axes of `c` and
-    of the scales broadcast to the leading axes of the result. `scale_a` is one exponent, or has the shape (..., M), or
-    with `block` the shape (..., M, blocks). `scale_b` is one exponent, or has the shape (..., N), or with `block` the
-    shape (..., blocks, N). `threads` is the maximum number of threads. The default is one thread per core. `matmul`
-    repeatedly calls the function `progress` with the completed fraction of the work.
+    All other arguments and the errors are those of `dot`, but leading axes broadcast as in `numpy.matmul`. `scale_a` is
+    one exponent, or has the shape (..., M), or with `block` the shape (..., M, blocks). `scale_b` is one exponent, or
+    has the shape (..., N), or with `block` the shape (..., blocks, N). `threads` is the maximum number of threads, by
+    default one per core. `matmul` repeatedly calls the function `progress` with the completed fraction of the work.
 
     >>> import fp9
     >>> fp9.matmul(fp9.array([[1.0, 2.0]], "e4m3"), fp9.array([[3.0], [4.0]], "e5m2"), engine="hopper")
@@ -66,8 +64,6 @@ def matmul(
     >>> one = fp9.encode([[1.0, 2.0]], "e4m3")
     >>> fp9.decode(fp9.matmul(one, one.T, "e4m3", "e4m3"), "fp32").tolist()
     [[5.0]]
-
-    The function `matmul` raises the same errors as `dot`.
     """
     return _product(products.matmul, (a, b), (format_a, format_b), engine, c, dict(options))
 
@@ -86,17 +82,16 @@ def dot(
     - `a`, `b`: arrays that state their format (`fp9.Array`, ml_dtypes, en_dtypes, torch), operands (`fp9.operand`), or
       codes with `format_a` and `format_b`. The shapes of the operands broadcast, and their last axes must have equal
       lengths.
-    - `c`: the initial value of each sum. The default is +0. `c` has the accumulator's output format, and the shape of
-      the result. `format_c` states the format if `c` holds plain codes.
+    - `c`: the initial value of each sum, +0 by default. `c` has the accumulator's output format, and the shape of the
+      result. `format_c` states the format if `c` holds plain codes.
     - `engine`: the accumulator model, an `Engine` or a name. The default accumulator is the same as in `matmul`.
     - `scale_a`, `scale_b`: exponents k of scales 2**k, from -127 to 127. Give one exponent, or one per vector. With
       `block`, the last axis of the scales has one exponent for every `block` products of a vector. The accumulator
       model's field `scaling` states whether scales multiply products or sums.
     - `scale_format`: the format of the scales if the scales are codes (e8m0, ue4m3, ue5m3 or e6m2). A NaN scale makes
       the result NaN.
-    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis of `random_bits` holds one
-      integer for every rounding (see `Engine.steps`). If a scale multiplies the whole sum, the last axis of
-      `random_bits` holds one more integer.
+    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis holds one integer for every
+      rounding (see `Engine.steps`), and one more if a scale multiplies the whole sum.
     - `rng`: a seed or a NumPy Generator for stochastic rounding, instead of `random_bits`.
 
     >>> import fp9

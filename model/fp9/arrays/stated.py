@@ -39,10 +39,9 @@ def _stating(engine: Engine) -> Iterator[Engine]:
 
 
 def stated_accumulator(*owners: Engine | None) -> Engine | None:
-    """Return the accumulator of the arrays, or else the accumulator set by `fp9.accumulator`.
+    """Return the accumulator of the arrays, or else the accumulator set by `fp9.accumulator`, or None.
 
-    Return None if neither is set. `owners` holds the accumulators of the arrays. Raises ValueError if the arrays have
-    different accumulators.
+    Raises ValueError if the arrays have different accumulators.
     """
     own = list(dict.fromkeys(owner for owner in owners if owner is not None))
     if len(own) > 1:
