@@ -164,12 +164,11 @@ PROFILES: dict[str, Profile] = {
         ),
     )
 }
-"""GPU and library profiles by name."""
 _NAMES = {plain(way): p for p in PROFILES.values() for way in (p.name, *p.names)}
 
 
 def profile(name: str | Profile) -> Profile:
-    """Return the profile (a GPU and a library) with the given name. A `Profile` is returned unchanged.
+    """Return the profile (a GPU and a library) with the given name.
 
     Raises ValueError for an unknown name, and TypeError for an object that is not a name.
     """

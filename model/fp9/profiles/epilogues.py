@@ -9,7 +9,6 @@ from numpy.typing import NDArray
 
 
 def rounded(x: NDArray[np.float64]) -> NDArray[np.float32]:
-    """Return float64 numbers rounded to nearest FP32."""
     with np.errstate(over="ignore"):
         return x.astype(np.float32)
 
@@ -34,45 +33,33 @@ def fused(x: Any, y: Any, z: Any) -> NDArray[np.float32]:
 
 
 def once(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Multiply the sums by the product of both scales.
-
-    Before this multiplication, the product of the two scales is rounded to FP32.
-    """
     return product(sums, product(scale_a, scale_b))
 
 
 def a_then_b(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Multiply the sums by the scale of `a`, round to FP32, and multiply by the scale of `b`."""
     return product(product(sums, scale_a), scale_b)
 
 
 def b_then_a(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Multiply the sums by the scale of `b`, round to FP32, and multiply by the scale of `a`."""
     return product(product(sums, scale_b), scale_a)
 
 
 def unscaled(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
-    """Return the sums as FP32 without scaling, because the instruction itself applies the scales."""
+    # The instruction itself applies the scales.
     return rounded(np.asarray(sums, np.float64) + 0.0)
 
 
 def added(sums: NDArray[np.float32], bias: NDArray[np.float32]) -> NDArray[np.float32]:
-    """Add the bias to the sums, and round to FP32."""
     return rounded(sums.astype(np.float64) + bias.astype(np.float64))
 
 
 def scaled_once(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np.float32]:
-    """Compute total + sum * (scale_a * scale_b) for a chunk's sum, as a fused multiply-add.
-
-    Before this multiplication, the product of the two scales is rounded to FP32.
-    """
     return fused(part, product(scale_a, scale_b), total)
 
 
 def scaled_by_a_first(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np.float32]:
     """Compute total + (sum * scale_a) * scale_b for a chunk's sum.
 
-    The product of the sum and the scale of `a` is rounded to FP32. A fused multiply-add then multiplies by the scale of
-    `b`, and adds the total.
+    The first product is rounded to FP32. A fused multiply-add then multiplies by `scale_b` and adds the total.
     """
     return fused(product(part, scale_a), scale_b, total)

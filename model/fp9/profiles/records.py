@@ -22,8 +22,7 @@ class Scaling:
     """Kind of operand scales, such as one scale per tensor, or one scale per block.
 
     `format` is the format of scale codes, or None for FP32 scales. `block` is the number of products along K with the
-    same scale. `shapes(m, n, k)` returns pairs of shapes: a shape for the scales of a (m, k), and a shape for the
-    scales of b (k, n).
+    same scale. `shapes(m, n, k)` returns pairs of shapes, for the scales of a (m, k) and of b (k, n).
     """
 
     name: str
@@ -57,10 +56,9 @@ class Split:
 class Epilogue:
     """Operations that a GPU library applies to the sums of a matrix product.
 
-    `scale` holds two functions, for the two orders ("ab" and "ba") in which the scales can be multiplied. Each
-    function applies both scales. `bias` is the function that adds the bias, or None if its rounding is unknown.
-    `outputs` lists the formats of the result. `takes_result_scale` is false if the library ignores the scale of the
-    result.
+    `scale` holds two functions, for the two orders ("ab" and "ba") in which the scales can be multiplied. `bias` is the
+    function that adds the bias, or None if its rounding is unknown. `outputs` lists the formats of the result.
+    `takes_result_scale` is false if the library ignores the scale of the result.
     """
 
     scale: dict[str, Callable[[Any, Any, Any], Numbers]]
@@ -73,10 +71,9 @@ class Epilogue:
 class Call:
     """Arithmetic of a GPU library's matrix product, for one kind of scales.
 
-    `fast` names the accumulator that the library uses with `use_fast_accum`, and `slow` the accumulator without it.
-    If the library refuses `use_fast_accum`, `fast` is None. If the accumulator without `use_fast_accum` is unknown,
-    `slow` is None. `splits` names the known ways in which the library splits K. `may_split` is false if the library
-    never splits K.
+    `fast` and `slow` name the accumulators with and without `use_fast_accum`. `fast` is None if the library refuses
+    `use_fast_accum`, and `slow` is None if its accumulator is unknown. `splits` names the known ways in which the
+    library splits K. `may_split` is false if the library never splits K.
     """
 
     scaling: str
@@ -96,7 +93,7 @@ class Call:
 class Profile:
     """GPU and library with their versions, and the matrix products whose arithmetic is known.
 
-    `source` names the measurements and publications from which the arithmetic is known.
+    `source` names the measurements and publications of the arithmetic.
     """
 
     name: str

@@ -137,10 +137,7 @@ def _order(found: Profile, call: Call, order: str | None) -> Any:
 
 
 def _scales(found: Profile, scale_a: Any, scale_b: Any, sizes: tuple[int, int, int]) -> tuple[Scaling, tuple[Any, Any]]:
-    """Return the kind of scales that matches the shapes, and the scales as FP32 numbers or as codes.
-
-    If several kinds of scales match the shapes, the function prefers a kind that the profile lists.
-    """
+    # If several kinds of scales match the shapes, a kind that the profile lists is preferred.
     known = {call.scaling for call in found.calls}
     formats = [carried(scale) for scale in (scale_a, scale_b)]
     narrow = [None if fmt is None or fmt.bits > 8 else fmt for fmt in formats]
