@@ -68,9 +68,9 @@ def recipes(
 
     A training recipe sets a network's number formats, its accumulators, and the scaling of its tensors and its loss.
     RECIPE is the name of a training recipe or a TOML file. A name may change fields in parentheses. The exit code is 1
-    if a measured value violates its limit.
+    if a measured value is out of bounds.
 
-    \b
+    
       fp9 recipes "hfp8(weights=f143(bias=14),wgrad=chunked(L=128))"
       fp9 recipes hfp8 --toml > mine.toml
       fp9 recipes mine.toml --units
@@ -109,11 +109,6 @@ def recipes(
 
 
 def _reproduce(name: str, seeds: tuple[int, ...], out: Path | None, as_json: bool) -> None:
-    """Measure a paper's claim, and print the measured values and their limits.
-
-    With several random seeds, also print the smallest and largest measured value of every quantity. Then list the
-    claims that fp9 does not reproduce, with reasons. The exit code is 1 if a measured value violates its limit.
-    """
     from fp9_ml.experiments.catalogue import NOT_REPRODUCED, claim  # slow to load
     from fp9_ml.experiments.claims_page import TWICE
     from fp9_ml.experiments.reproduce import SEEDS, reproduce, write

@@ -26,18 +26,16 @@ if TYPE_CHECKING:
 Columns = dict[str, "NDArray[Any]"]
 
 SUMS = 16
-"""Default number of sums that are taken from each recorded product."""
 NUMBERS = 256
-"""Default number of operations that are taken from each recorded cast."""
 
 
 def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed: int = 0) -> VectorSet:
     """Return golden vectors for a `cast`, `dot`, `fma` or `mac` unit from a file that `Recording.save` wrote.
 
-    From each recorded matrix product, `count` random elements of the result are selected. Every accumulation step of a
-    selected element becomes one test vector. From each recorded cast, `count` random numbers are selected. Products and
-    casts that the unit cannot compute are left out. `seed` is the random seed of the selection. Raises ValueError for
-    another kind of unit, for a file without a recording, and if the unit can compute none of the recorded operations.
+    `count` random elements of each recorded matrix product, and `count` random numbers of each recorded cast, become
+    test vectors. An element of a matrix product gives one vector for each accumulation step. `seed` is the seed of the
+    random selection. Raises ValueError for other kinds of units, for a file without a recording, and if the unit can
+    compute none of the recorded operations.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -54,11 +52,7 @@ def _origin(seed: int, **counts: int) -> dict[str, Any]:
 
 
 def of_casts(unit: Cast, casts: Sequence[RecordedCast], generator: np.random.Generator, count: int) -> Columns:
-    """Return inputs for a cast unit: `count` random numbers from each recorded cast that the unit can compute.
-
-    The unit must cast from FP32, because the recorded numbers are FP32. Raises ValueError if the cast unit can compute
-    none of the recorded casts.
-    """
+    # The recorded numbers are FP32, so the unit must cast from FP32.
     fitting = [cast for cast in casts if _casts(unit, cast)]
     if not fitting:
         asked = "; ".join(sorted({f"FP32 to {c.format}, {c.rounding.value}, {c.overflow.value}" for c in casts}))
@@ -95,13 +89,6 @@ def _casts(unit: Cast, cast: RecordedCast) -> bool:
 
 
 def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.Generator, sums: int = SUMS) -> Columns:
-    """Return inputs with which a hardware unit recomputes random elements of the recorded matrix products.
-
-    An element is a sum of products. For a multiply-add unit, the addend of each step is the sum so far, and +0 in the
-    first step. An accumulator unit gets a load operation, then accumulate operations, and then a read operation. If the
-    unit adds several products in a step, the last step of a sum is filled with zeros. Raises ValueError as
-    `from_recording` does.
-    """
     summed = sum_of(unit)
     if summed is None:
         raise ValueError(
@@ -119,10 +106,6 @@ def of_products(unit: Unit, products: Sequence[Recorded], generator: np.random.G
 
 
 def _orders(product: Recorded) -> tuple[Recorded, ...]:
-    """Return the recorded product.
-
-    If the operand formats differ, also return the transposed product, whose operands are exchanged.
-    """
     if product.a.format == product.b.format:
         return (product,)
     turned = replace(product, a=product.b.transposed, b=product.a.transposed, result=product.result.T)
@@ -136,10 +119,6 @@ def _fits(unit: Dot, product: Recorded) -> bool:
 
 
 def _selects(unit: Dot, side: str, offered: Sequence[Format], operand: Operand) -> dict[str, int] | None:
-    """Return the values of the ports that select an operand's format and exponent bias.
-
-    Return None if the hardware unit does not support the operand's format.
-    """
     for index, fmt in enumerate(offered):
         biases: Sequence[int | None] = HFP8_BIASES if unit.bias_port and fmt.programmable_bias else (None,)
         for bias in biases:
@@ -173,7 +152,6 @@ def _lanes(unit: Dot, side: str, codes: NDArray[Any]) -> Columns:
 
 
 def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Add the column of addends to the inputs (sums, steps): +0 in the first step, then the sum so far."""
     sums = np.zeros(shape, unit.engine.output.dtype)
     for k in range(shape[1] - 1):
         step = {name: np.ascontiguousarray(column[:, k]) for name, column in steps.items()}
@@ -182,10 +160,6 @@ def chained(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
 
 
 def _accumulated(steps: Columns, unit: Dot, shape: tuple[int, ...]) -> Columns:
-    """Add the operations of an accumulator unit (load, accumulate and read) to the inputs (sums, steps).
-
-    In each sum, the first operation is a load, and the last operation reads the result.
-    """
     widened = {name: np.pad(column, ((0, 0), (0, 1))) for name, column in steps.items()}
     op = np.full((shape[0], shape[1] + 1), MacOp.ACCUMULATE, np.uint8)
     op[:, 0], op[:, -1] = MacOp.LOAD, MacOp.FOLD if unit.engine.steps_of_chunk else MacOp.HOLD

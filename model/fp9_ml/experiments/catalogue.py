@@ -1,4 +1,4 @@
-"""All reproduced claims of papers by name, and a list of claims that fp9 does not reproduce."""
+"""Reproduced claims of papers by name, and the claims that fp9 does not reproduce."""
 
 from __future__ import annotations
 
@@ -24,11 +24,9 @@ NOT_REPRODUCED: dict[str, str] = {
     "Networks for speech, translation, detection and language keep their quality (HFP8 Fig. 4, Graphcore Tables 5 "
     "to 7, HiFloat8 Tables 5 to 8)": "This needs days of training, and data that fp9 does not have.",
 }
-"""Claims of papers that no experiment reproduces, with the reason for each claim."""
 
 
 def claim(name: str) -> Claim:
-    """Return the claim of a paper that has the given name. Raises ValueError for an unknown name."""
     if name not in CLAIMS:
         raise ValueError(f"claim {name!r} is not known; choose one of {', '.join(CLAIMS)}")
     return CLAIMS[name]

@@ -1,7 +1,4 @@
-"""Charts of the values that were measured to test papers' claims.
-
-Values that depend on an exponent bias are drawn as a curve. All other values are drawn as points.
-"""
+"""Charts of the values that were measured to test papers' claims."""
 
 from __future__ import annotations
 
@@ -21,15 +18,12 @@ if TYPE_CHECKING:
 _BIASED = re.compile(r"(\w+)\(bias=(-?\d+)\)")
 
 
+# Maximum number of characters in a line below the axes of a chart.
 _LINE = 60
-"""Maximum number of characters in a line below the axes of a chart."""
 
 
 def draw(record: dict[str, Any]) -> str:
-    """Return an SVG chart of a record from `reproduce`. The chart shows medians over the random seeds.
-
-    Equal records give identical SVG text.
-    """
+    """Return an SVG chart of a record from `reproduce`, with medians over the random seeds."""
     names = list(record["runs"][0]["values"])
     middle = {name: float(np.median([run["values"][name] for run in record["runs"]])) for name in names}
     curves: dict[str, list[tuple[int, float]]] = {}
@@ -63,10 +57,7 @@ def _curves(axes: Axes, curves: dict[str, list[tuple[int, float]]], levels: dict
 
 
 def _points(axes: Axes, values: dict[str, float]) -> None:
-    """Draw each value as a labelled point.
-
-    The axis is logarithmic, so a value of zero is drawn at the chart's left edge.
-    """
+    # The axis is logarithmic, so a value of zero is drawn at the chart's left edge.
     left = min(value for value in values.values() if value > 0) / 2
     shown = [max(value, left) for value in values.values()]
     axes.plot(shown, range(len(values)), "o", markersize=5)

@@ -1,4 +1,4 @@
-"""Generator of the documentation page about reproduced claims of papers, from their records."""
+"""Generate the documentation page about reproduced claims of papers from records."""
 
 from __future__ import annotations
 
@@ -26,14 +26,9 @@ does not quite halve the error of the logits.
 """
 
 TWICE = "A bar with a spread is twice the largest value of ten seeds, rounded up to two decimals."
-"""Note on the page that says how a limit is computed from the values of ten seeds."""
 
 
 def page(folder: Path) -> str:
-    """Return the documentation page about papers' claims, from the records in a folder.
-
-    Raises OSError if a record is missing.
-    """
     parts = [HEAD]
     for name in CLAIMS:
         parts.append(_section(json.loads((folder / f"{name}.json").read_text())))

@@ -1,7 +1,6 @@
 """Compares methods that convert a trained character model to 8-bit formats.
 
-The error is the Kullback-Leibler divergence of the converted model's predictions from the float32 model's predictions,
-in nats per character. The loss itself is not used, because it is too noisy.
+The error is a Kullback-Leibler divergence in nats per character, because the loss is too noisy.
 """
 
 from __future__ import annotations
@@ -18,14 +17,14 @@ from fp9_ml.experiments.networks.train import Trained
 from fp9_ml.recipes import smooth
 from fp9_ml.recipes.calibration import best_pair, pairs_of
 
+# Calibration windows of 64 characters at the start of the held-out text.
 CALIBRATION = 16
-"""Number of calibration windows (64 characters each) at the start of the held-out text."""
+# Measured windows of 64 characters, which follow the calibration windows.
 MEASURED = 64
-"""Number of measured windows (64 characters each), which follow the calibration windows."""
 
 
 class Divergence:
-    """Measures how much the predictions of a converted model differ from the float32 model's predictions."""
+    """Difference between the predictions of a converted model and of the float32 model."""
 
     def __init__(self, trained: Trained) -> None:
         self._tokens = trained.windows(64 * CALIBRATION, MEASURED)[:, :-1]
@@ -34,14 +33,13 @@ class Divergence:
     def of(self, parameters: Parameters, product: Product = blas) -> float:
         """Return the Kullback-Leibler divergence sum(p (log p - log q)), averaged over all characters.
 
-        The probabilities p are from the float32 model, and the probabilities q are from the converted model.
+        The probabilities p are from the float32 model, and q from the converted model.
         """
         logs = log_softmax(forward(parameters, self._tokens, product).logits)
         return float((np.exp(self._logs) * (self._logs - logs)).sum(-1).mean())
 
 
 def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]:
-    """Run the model on the calibration text, and return the input (rows, in) of each linear layer."""
     found: dict[str, Numbers] = {}
 
     def watch(name: str, x: Numbers, weight: Numbers) -> Numbers:
@@ -53,10 +51,7 @@ def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]
 
 
 def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[str, Pair]:
-    """Return, for each layer, exponents of scales that bring the largest operand magnitudes just below `top`.
-
-    The scales are powers of two. The magnitudes of a layer's input are measured on the calibration text.
-    """
+    """Return exponents of power-of-two scales that bring the largest operands of each layer just below `top`."""
 
     def exponent(x: Numbers) -> int:
         return math.floor(math.log2(top / float(np.abs(x).max())))
@@ -66,10 +61,7 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 
 
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
-    """Return the scale exponents that HiFloat8's Algorithm 1 finds for each layer.
-
-    The scale exponents minimise the mean square error of the layer's product. The earlier layers are already converted.
-    """
+    """Return the scale exponents that HiFloat8's Algorithm 1 finds for each layer."""
     wanted: dict[str, Numbers] = {}
     found: dict[str, Pair] = {}
 
@@ -89,11 +81,7 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 
 
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
-    """Return the model with SmoothQuant applied after every layer norm (Xiao et al., arXiv 2211.10438, eq. 4).
-
-    SmoothQuant divides each channel after a layer norm by a factor, and multiplies the next layer's weights by the same
-    factor. In exact arithmetic, SmoothQuant does not change the results of the model.
-    """
+    """Return the parameters after SmoothQuant on every layer norm (Xiao et al., arXiv 2211.10438, eq. 4)."""
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
     for name, norm in AFTER_NORM.items():
         factors = smooth(inputs[name], parameters[f"{name}.weight"].T, alpha)
@@ -102,10 +90,9 @@ def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Pa
 
 
 def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10, seed: int = 0) -> Parameters:
-    """Return the model with outliers: some channels after each layer norm are multiplied by 2^exponent.
+    """Multiply some channels after each layer norm by 2^exponent, like outliers in large language models.
 
-    The weights of the next layer are divided by the same factor, so the float32 results do not change. The outliers
-    imitate the activations of large language models.
+    The weights of the next layer are divided by the same factor, so the float32 results do not change.
     """
     rng, changed = np.random.default_rng(seed), dict(parameters)
     for name, norm in AFTER_NORM.items():
@@ -116,7 +103,6 @@ def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10,
 
 
 def _shifted(parameters: Parameters, name: str, norm: str, factors: Numbers) -> Parameters:
-    """Multiply the channels after a layer norm by `factors`, and divide the next layer's weights by `factors`."""
     return {
         f"{norm}.gain": parameters[f"{norm}.gain"] * factors,
         f"{norm}.bias": parameters[f"{norm}.bias"] * factors,
@@ -126,17 +112,15 @@ def _shifted(parameters: Parameters, name: str, norm: str, factors: Numbers) -> 
 
 # --- the tables -------------------------------------------------------------------------------------------------------
 
+# Formats to which the model is cast without scaling.
 DIRECT = ("e4m3", "hfp8_143", "e5m2", "hfp8_152", "hif8")
-"""Formats to which the model is cast without scaling."""
 
 
 def conversions(trained: Trained) -> dict[str, float]:
-    """Convert the model to 8 bits by several methods. Return the divergence that each method causes."""
     return _conversions(trained, trained.parameters)
 
 
 def conversions_with_outliers(trained: Trained) -> dict[str, float]:
-    """Add outliers to the model, and convert the model by several methods. Return each method's divergence."""
     found = _conversions(trained, with_outliers(trained.parameters))
     scaled = top_exponents(trained, trained.parameters, format("e4m3").max)
     without = Divergence(trained).of(trained.parameters, eight_bit("e4m3", exponents=scaled))
@@ -158,10 +142,6 @@ def _conversions(trained: Trained, parameters: Parameters) -> dict[str, float]:
 
 
 def weight_biases(trained: Trained) -> dict[str, float]:
-    """Cast the weights to several formats and exponent biases. Return the divergence that each cast causes.
-
-    Activations are not cast, and products are computed in float32.
-    """
     divergence = Divergence(trained)
     names = [f"f143(bias={bias})" for bias in range(0, 25)] + [f"f152(bias={bias})" for bias in range(4, 37)]
     names += [f"int8(bias={bias})" for bias in range(0, 16)] + [f"hfp8_143(bias={bias})" for bias in range(0, 5)]

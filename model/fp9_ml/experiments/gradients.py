@@ -1,4 +1,4 @@
-"""Effect of 8-bit formats on a trained model's gradients and softmax."""
+"""Effect of 8-bit formats on the gradients and the softmax of a trained model."""
 
 from __future__ import annotations
 
@@ -16,11 +16,10 @@ BATCH = 16
 
 
 def gradient_errors(trained: Trained) -> dict[str, float]:
-    """Return the relative error of the weight gradients if output gradients are cast to an 8-bit format.
+    """Return the relative error of the weight gradients for several 8-bit formats of output gradients.
 
-    In the backward pass, the gradient that arrives at a linear layer is cast before the matrix products. The products
-    are computed in float32, for 1,024 characters, without loss scaling. The relative error is the norm of the error,
-    divided by the norm of the exact gradients.
+    The relative error is the norm of the error, divided by the norm of the exact gradients. Products are computed in
+    float32, without loss scaling.
     """
     batch = trained.windows(0, BATCH)
     run = forward(trained.parameters, batch[:, :-1])
@@ -50,10 +49,10 @@ LARGEST = 5
 
 
 def softmax_ties(trained: Trained) -> dict[str, float]:
-    """Cast logits to 8 bits, with and without subtracting the maximum. Return ties and errors.
+    """Cast logits to 8 bits, with and without subtracting the maximum, and return the errors and ties.
 
-    A tie is a row of logits whose two largest logits become equal by the cast. The error is the root mean square error
-    of the five largest logits of each row. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
+    A tie is a row of logits whose two largest logits become equal. The error is the root mean square error of the five
+    largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
     """
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits
     rows = logits.reshape(-1, logits.shape[-1])

@@ -1,8 +1,7 @@
 """Histograms that show how scaling rules change the exponents of tensors.
 
-One more chart shows the loss scale in each training step. The command `python -m fp9_ml.experiments.histograms
-records/recipes` computes the histograms and writes `rules.json`. The documentation's pictures are drawn from
-`rules.json`.
+`python -m fp9_ml.experiments.histograms records/recipes` writes `rules.json`, from which the documentation draws its
+pictures.
 """
 
 from __future__ import annotations
@@ -44,20 +43,18 @@ if TYPE_CHECKING:
     from matplotlib.axes import Axes
 
 RECORD, PICTURE = "rules.json", "rules-{}"
-"""File name of the record, and the pattern of picture names without a suffix."""
 PICTURES = tuple(
     PICTURE.format(name)
     for name in ("scales", "loss", "machines", "residual", "ring", "calibration", "softmax", "smooth", "hybrid")
 )
-"""Names of all pictures, in the order of the record."""
+# A number outside these binades is counted in the nearest binade.
 LOWEST, HIGHEST = -44, 20
-"""Lowest and highest binade of a histogram. A number outside these binades is counted in the nearest binade."""
 LAYER = "1.up"
 Panel = dict[str, Any]
 
 
 def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
-    """Return a histogram of each tensor: the percentage of numbers in each binade, and of zeros.
+    """Return the percentage of numbers in each binade, and of zeros, for each tensor.
 
     The picture shows the number range of the format `fmt` as a shaded area.
     """
@@ -74,7 +71,6 @@ def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
 
 
 def measured(trained: Trained) -> dict[str, list[Panel]]:
-    """Compute all histograms. Return a dictionary from the name of a picture to its histograms."""
     x, w = layer_inputs(trained, trained.parameters)[LAYER], trained.parameters[f"{LAYER}.weight"]
     arrived = _gradient(trained)
     return {
@@ -215,7 +211,6 @@ def _smoothed(trained: Trained) -> list[Panel]:
 
 
 def draw(panels: list[Panel]) -> str:
-    """Return an SVG picture of several histograms, one above the other. Equal panels give identical SVG text."""
     import matplotlib  # optional
     from matplotlib.figure import Figure
 
@@ -260,7 +255,6 @@ def _over_steps(axes: Axes, shown: Panel) -> None:
 
 
 def main() -> None:
-    """Measure the histograms and write their record."""
     parser = argparse.ArgumentParser(
         description="Measure how the scaling rules of recipes change a histogram of exponents."
     )

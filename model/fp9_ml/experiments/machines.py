@@ -13,18 +13,15 @@ from fp9_ml.recipes import Adaptive, Backoff, LogMax, LossRule
 
 FORMAT = format("hfp8_152")
 STEPS = 3000
+# Steps between two halvings of the gradients, and number of halvings.
 EVERY, FALLS = 20, 24
-"""Number of steps between two halvings of the gradients, and number of halvings."""
 
 
 def machines(seed: int) -> dict[str, float]:
     """Test three loss scaling rules on synthetic gradients, and return their errors.
 
-    `LogMax` gets 4,000 random gradient magnitudes with a log-normal distribution. The error of `LogMax` is the distance
-    of the loss scale from the ideal loss scale, in binades. `Backoff` and `Adaptive` get a gradient that starts at 1
-    and is halved every 20 steps. The number of lost steps is the number of steps in which the scaled gradient rounds to
-    zero in the 8-bit format 1-5-2. The number of skipped steps is the number of steps in which the scaled gradient
-    overflows.
+    The error of `LogMax` is the distance of the loss scale from the ideal scale, in binades. `Backoff` and `Adaptive`
+    get a falling gradient: lost steps round it to zero in the format 1-5-2, and skipped steps overflow.
     """
     rng = np.random.default_rng(seed)
     found = {}
@@ -42,7 +39,6 @@ def machines(seed: int) -> dict[str, float]:
 
 
 def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, bool]]:
-    """Yield, for each step, the loss scale, the scaled 8-bit gradient, and whether the optimiser takes the step."""
     scaler = rule.start(FORMAT)
     for step in range(steps):
         amax, scale = falling_amax(step), scaler.scale
@@ -51,7 +47,6 @@ def falling(rule: LossRule, steps: int = STEPS) -> Iterator[tuple[float, float, 
 
 
 def falling_amax(step: int) -> float:
-    """Return the synthetic gradient magnitude of a training step."""
     return 2.0 ** -min(step // EVERY, FALLS)
 
 

@@ -1,6 +1,6 @@
-"""Table of how much each training recipe increases the loss, generated from records.
+"""Table of the loss that each training recipe adds, generated from records of claims.
 
-The command `python -m fp9_ml.experiments.measured records/recipes` generates the table.
+Command: `python -m fp9_ml.experiments.measured records/recipes`.
 """
 
 from __future__ import annotations
@@ -19,11 +19,7 @@ TABLE = Path(__file__).with_name("measured.json")
 
 @dataclass(frozen=True)
 class Row:
-    """Row of the table: a training recipe, and the hardware unit that computes the recipe's products.
-
-    `training` and `conversion` are the names of the recipe's measured values, in the records of the claims `training`
-    and `ptq`.
-    """
+    """Training recipe, the hardware unit for its products, and the names of its measured values."""
 
     name: str
     recipe: str
@@ -44,11 +40,10 @@ ROWS = (
         "hfp8_152",
     ),
 )
-"""Recipes for which the catalogue has a hardware unit that computes their products."""
 
 
 def measured(folder: Path) -> list[dict[str, Any]]:
-    """Return, for each recipe, the increase of the training loss over float32, and the error of a converted model.
+    """Return the increase of the training loss, and the error of a converted model, for each recipe.
 
     Both values are medians over the seeds.
     """
@@ -73,7 +68,6 @@ def table() -> list[dict[str, Any]]:
 
 
 def main() -> None:
-    """Generate the table from the records."""
     parser = argparse.ArgumentParser(description="Build the table of recipe costs from the records of claims.")
     parser.add_argument("records", type=Path)
     write_whole(TABLE, json.dumps(measured(parser.parse_args().records), indent=1) + "\n")

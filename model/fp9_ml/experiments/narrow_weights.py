@@ -1,7 +1,6 @@
 """Training of a small digit classifier with 8-bit weights, on one learner or several learners.
 
-The images are scikit-learn's digits. The sources are HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3, and for
-stochastic rounding Wang et al. (NeurIPS 2018).
+Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3, and for stochastic rounding Wang et al. (NeurIPS 2018).
 """
 
 from __future__ import annotations
@@ -33,20 +32,18 @@ RULES = {
 
 
 class Network:
-    """Network of linear layers with ReLU between the layers. All products follow the training recipe `spec`."""
+    """Network of linear layers with ReLU, whose products follow a training recipe."""
 
     def __init__(self, spec: Recipe, images: Numbers, labels: NDArray[Any]) -> None:
         self.spec, self.images, self.labels = spec, images, labels
 
     def loss(self, weights: list[Numbers]) -> float:
-        """Return the mean cross entropy over all images."""
         h = self.images
         for number, w in enumerate(weights):
             h, _ = self.spec.linear(np.maximum(h, 0) if number else h, w)
         return cross_entropy(h, self.labels)[0]
 
     def gradients(self, weights: list[Numbers], rows: NDArray[Any]) -> list[Numbers]:
-        """Return the gradient of the loss with respect to each weight matrix. `rows` selects the images."""
         h, kept, outputs = self.images[rows], [], []
         for number, w in enumerate(weights):
             h, saved = self.spec.linear(np.maximum(h, 0) if number else h, w)
@@ -62,14 +59,13 @@ class Network:
 
 
 def digits() -> Network:
-    """Return a network whose layers all use the recipe HFP8. The training data are the first 512 digits."""
     images, labels = images_and_labels()
     spec = recipe("hfp8(first=none,last=none)")
     return Network(spec, (images[:IMAGES] / 16).astype(np.float32), labels[:IMAGES])
 
 
 class Outcome(NamedTuple):
-    """Loss before and after training, and the fraction of weight updates that rounding did not cancel."""
+    """Loss before and after training, and the share of weight updates that changed a weight."""
 
     before: float
     after: float
@@ -77,23 +73,20 @@ class Outcome(NamedTuple):
 
 
 def drawn(seed: int) -> list[Numbers]:
-    """Return random initial weights."""
     rng = np.random.default_rng(seed)
     return [rng.normal(0, np.sqrt(2 / a), (b, a)).astype(np.float32) for a, b in pairwise(SIZES)]
 
 
 def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
-    """Return, for each training step, the indices of the images in the batch."""
     rng = np.random.default_rng([seed, 1])
     orders = [rng.permutation(images) for _ in range(epochs)]
     return [order[i : i + BATCH] for order in orders for i in range(0, images - BATCH + 1, BATCH)]
 
 
 def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master: bool = False) -> Outcome:
-    """Train by stochastic gradient descent with momentum, and return the losses before and after training.
+    """Train by stochastic gradient descent with momentum, with 8-bit weights or FP32 weights (`master`).
 
-    If `master` is true, the weights are FP32 numbers during training. The initial weights are always rounded to the
-    weight format of `rule`.
+    The initial weights are always rounded to the weight format of `rule`.
     """
     random = np.random.default_rng([seed, 2])
     states = [rule.start(w, random) for w in drawn(seed)]
@@ -115,11 +108,7 @@ def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master:
 
 
 def residuals(seed: int) -> dict[str, float]:
-    """Train with each update rule. Return the loss decreases relative to training with FP32 weights.
-
-    The dictionary also has the fraction of weight updates that change the code of a weight if weights are rounded to
-    nearest.
-    """
+    """Train with each update rule, and return the loss decreases relative to FP32 weights."""
     net = digits()
     whole = train(net, RULES["1-4-3, nearest"], seed, master=True)
     outcomes = {name: train(net, rule, seed) for name, rule in RULES.items()}
@@ -138,10 +127,7 @@ RING_EPOCHS = 8
 
 
 def ringed(net: Network, rule: RoundOff, seed: int, learners: int, epochs: int = RING_EPOCHS) -> tuple[Outcome, Ring]:
-    """Train several data-parallel learners, whose gradients are added around a ring in the format 1-6-9.
-
-    Every batch is divided among the learners.
-    """
+    # Every batch is divided among the learners.
     start = drawn(seed)
     ring = Ring(rule, np.concatenate([w.reshape(-1) for w in start]), learners)
     velocity = [np.zeros(part.stop - part.start, np.float32) for part in ring.parts]
@@ -166,11 +152,7 @@ def _layers(weights: Numbers) -> list[Numbers]:
 
 
 def rings(seed: int) -> dict[str, float]:
-    """Train four learners with 8-bit weights. Return the loss decrease relative to one learner with FP32 weights.
-
-    The dictionary also has the number of weights in which the learners differ, and the number of bytes sent for each
-    weight.
-    """
+    """Train four learners with 8-bit weights, and compare them with one learner with FP32 weights."""
     net, found = digits(), {}
     whole = train(net, RULES["1-4-3, nearest"], seed, epochs=RING_EPOCHS, master=True)
     for name in ("1-4-3, nearest", "1-4-3, residual"):

@@ -34,10 +34,6 @@ _FALLING = "amax falls by 2 every 20 steps, 24 times, in 3,000 steps"
 
 
 def _dearer(first: str, second: str) -> Callable[[Values], float]:
-    """Return a function that divides the excess loss of recipe `first` by the excess loss of recipe `second`.
-
-    The excess loss of a recipe is its loss minus the loss with float32.
-    """
     base = "fp32: training"
     return lambda v: (v[first] - v[base]) / (v[second] - v[base])
 

@@ -1,7 +1,7 @@
-"""Experiment with very long sums: a network learns a photograph, and adds gradients in 16 bits.
+"""Train a network on a photograph, with very long sums of gradients in 16 bits.
 
-A long sum in a 16-bit format loses small terms, which harms training (Wang et al., NeurIPS 2018, Fig. 3b). Adding
-chunks of 64 products first prevents this error.
+A long sum in a 16-bit format loses small terms (Wang et al., NeurIPS 2018, Fig. 3b). Adding chunks of 64 products first
+prevents this error.
 """
 
 from __future__ import annotations
@@ -22,10 +22,9 @@ ENGINES = ("chunked", "dlfloat")
 
 @functools.cache
 def pixels() -> tuple[Numbers, Numbers]:
-    """Return the network's inputs (24576, 33) and the colours (24576, 3) of all pixels of a photograph.
+    """Return inputs (24576, 33) and colours (24576, 3) of all pixels of scikit-learn's image of China.
 
-    The photograph is scikit-learn's image of China. The inputs of a pixel are sines and cosines of the pixel's
-    coordinates, and the constant 1.
+    Inputs are sines and cosines of a pixel's coordinates, and the constant 1.
     """
     from PIL import Image  # optional
 
@@ -38,7 +37,6 @@ def pixels() -> tuple[Numbers, Numbers]:
 
 
 def initial(seed: int, hidden: int) -> dict[str, Numbers]:
-    """Return the initial weight matrices (out, in) of both network layers."""
     rng, width = np.random.default_rng(seed), 4 * WAVES + 1
     return {
         "first": rng.normal(0, 1 / np.sqrt(width), (hidden, width)).astype(np.float32),
@@ -47,10 +45,7 @@ def initial(seed: int, hidden: int) -> dict[str, Numbers]:
 
 
 def gradients(spec: Recipe, weights: dict[str, Numbers]) -> tuple[float, dict[str, Numbers]]:
-    """Return the mean square error over all pixels, and the weight gradients. All products follow `spec`.
-
-    The loss function for the weight gradients is half the sum of the squared errors.
-    """
+    """Return the mean square error over all pixels, and the weight gradients of half the squared error."""
     places, colours = pixels()
     hidden, first = spec.linear(places, weights["first"])
     painted, second = spec.linear(np.maximum(hidden, 0), weights["second"])
@@ -65,10 +60,7 @@ def _recipe(engine: str) -> Recipe:
 
 
 def swamping(seed: int) -> dict[str, float]:
-    """Return the relative error of a weight gradient that is a sum over 24,576 pixels, by accumulator model.
-
-    The reference is the exact sum of the same 8-bit products.
-    """
+    """Return the relative error of a weight gradient over 24,576 pixels, by accumulator model."""
     weights = initial(seed, hidden=16)
     found = {e: gradients(_recipe(e), weights)[1]["first"].astype(np.float64) for e in ("exact", *ENGINES)}
     size = np.linalg.norm(found["exact"])
@@ -82,10 +74,7 @@ FP32_SUMS = "fma_fp32"
 
 
 def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Train with each accumulator model for 60 steps. Return the mean square errors over all pixels.
-
-    Only the weight gradients are computed with the accumulator model.
-    """
+    """Train for 60 steps with each accumulator model for weight gradients, and return the final errors."""
     found: dict[str, float] = {}
     for engine in (FP32_SUMS, *ENGINES):
 

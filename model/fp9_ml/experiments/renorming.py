@@ -1,4 +1,4 @@
-"""Effect of measuring batch norm statistics again after a network is cast to 8 bits.
+"""Effect of re-tuned batch norms after a network is cast to 8 bits.
 
 Source: HFP8 (Sun et al., NeurIPS 2019), section 3, eq. 2 and Fig. 6.
 """
@@ -35,7 +35,6 @@ WAYS = ("cast", "tuned again", "tuned again, depthwise in 16 bits")
 
 
 def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] | None = None) -> Parameters:
-    """Train the network by Adam for 25 epochs in float32, with a linearly falling learning rate."""
     images, labels = data[:2]
     parameters = initial(seed)
     adam, rng = Adam(parameters), np.random.default_rng([seed, 3])
@@ -52,10 +51,10 @@ def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] |
 
 
 def sums_in(fmt: Format, depthwise: Format) -> Sums:
-    """Return a function that computes a layer: it casts the operands to `fmt`, and adds products in FP32.
+    """Return a function that computes a layer with operands in `fmt` and sums in FP32.
 
-    The operands of the first convolution are not cast. The operands of depthwise convolutions are cast to `depthwise`.
-    The sum is rounded after each product, except in depthwise convolutions with more than 8 bits.
+    The first convolution is not cast. Depthwise convolutions are cast to `depthwise`. Each addition rounds, except in
+    depthwise convolutions with more than 8 bits.
     """
     product = eight_bit(fmt, ENGINE)
 
@@ -75,9 +74,7 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
 def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = None) -> dict[str, float]:
     """Return accuracy and error of a network in 8-bit formats, with and without re-tuned batch norms.
 
-    The error is the relative mean square error of the logits. Without re-tuning, the means and variances of batch norms
-    come from float32 inference. Re-tuned means and variances come from 8-bit inference of all training images. Accuracy
-    and error are measured on test images.
+    The error is the relative mean square error of the logits of test images.
     """
     data = digits(seed)
     parameters = trained(seed, data, progress)

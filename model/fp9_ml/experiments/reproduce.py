@@ -1,7 +1,4 @@
-"""Measurement of papers' claims.
-
-The command `python -m fp9_ml.experiments.reproduce` measures papers' claims and writes records.
-"""
+"""Measure papers' claims and write records."""
 
 from __future__ import annotations
 
@@ -17,17 +14,16 @@ from fp9_ml.experiments.catalogue import CLAIMS, claim
 from fp9_ml.experiments.claims import Claim, Progress, Values
 from fp9_ml.experiments.store import Store
 
+# No limit was set on these seeds. The first seed is the seed of the package's model.
 SEEDS = (7, 8, 9)
-"""Random seeds of the records. No limit was set on these seeds. The first seed is the seed of the package's model."""
 
 
 def reproduce(
     name: str, seeds: Sequence[int] = SEEDS[:1], progress: Progress | None = None, part: Path | None = None
 ) -> dict[str, Any]:
-    """Measure a paper's claim with each random seed. Return a record of the claim and the measured values.
+    """Measure a paper's claim with each random seed, and return the values and whether they respect the limits.
 
-    The record also states whether the measured values respect the limits. `part` is a folder for partial results, from
-    which an interrupted measurement continues. A finished measurement removes the folder. Raises ValueError if `name`
+    `part` is a folder for partial results, from which an interrupted measurement continues. Raises ValueError if `name`
     is unknown or `seeds` is empty.
     """
     chosen = claim(name)
@@ -59,12 +55,11 @@ def _run(chosen: Claim, seed: int, values: Values) -> dict[str, Any]:
 
 
 def _rounded(value: float) -> float:
-    """Round a value to four significant digits. Further digits differ between BLAS libraries."""
+    # Further digits differ between BLAS libraries.
     return float(f"{value:.4g}")
 
 
 def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progress | None = None) -> dict[str, Any]:
-    """Measure a paper's claim. Write the record NAME.json and the chart NAME.svg to a folder."""
     from fp9_ml.experiments.charts import draw  # slow to load
 
     record = write_record(name, folder, seeds, progress)
@@ -75,14 +70,12 @@ def write(name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progr
 def write_record(
     name: str, folder: Path, seeds: Sequence[int] = SEEDS, progress: Progress | None = None
 ) -> dict[str, Any]:
-    """Measure a paper's claim. Write the record NAME.json to a folder."""
     record = reproduce(name, seeds, progress, folder / f".{name}.part")
     write_whole(folder / f"{name}.json", json.dumps(record, indent=1) + "\n")
     return record
 
 
 def main() -> None:
-    """Run the command line of this module."""
     parser = argparse.ArgumentParser(
         description="Measure published claims about 8-bit formats, and write records and charts."
     )

@@ -15,28 +15,21 @@ from numpy.typing import NDArray
 
 from fp9.system.files import write_whole
 
+# Arrays by name, and further data that can be written as JSON.
 State = tuple[dict[str, NDArray[Any]], dict[str, Any]]
-"""Arrays by name, and further data that can be written as JSON."""
 
 
 class Store:
-    """Folder for the partial results of a measurement: measured values, and states of unfinished training runs.
-
-    `clear` removes the folder. A store without a folder stores nothing.
-    """
+    """Folder for partial results of a measurement. A store without a folder stores nothing."""
 
     def __init__(self, folder: Path | None = None) -> None:
         self._folder = folder
 
     def within(self, name: str) -> Store:
-        """Return a store for a part of the measurement, in a subfolder."""
         return Store(self._folder and self._folder / _slug(name))
 
     def values(self, name: str, measure: Callable[[Store], Mapping[str, float]]) -> dict[str, float]:
-        """Return the values that are stored under `name`, or measure and store them.
-
-        If no values are stored, `measure` is called. Afterwards, the states of unfinished training runs are removed.
-        """
+        """Return the values that are stored under `name`, or measure and store them."""
         path = self._folder and self._folder / f"{_slug(name)}.json"
         if path and path.exists():
             kept: dict[str, float] = json.loads(path.read_text())
@@ -59,7 +52,6 @@ class Store:
         return found, json.loads(found.pop("_").tobytes())
 
     def keep(self, name: str, state: State) -> None:
-        """Store the state of an unfinished training run atomically."""
         if not self._folder:
             return
         arrays, rest = state
@@ -70,7 +62,6 @@ class Store:
         write_whole(self._folder / f"{_slug(name)}.npz", buffer.getvalue())
 
     def clear(self) -> None:
-        """Remove all stored results."""
         if self._folder:
             shutil.rmtree(self._folder, ignore_errors=True)
 

@@ -1,7 +1,6 @@
 """Training of the character model under training recipes, with bit-accurate products.
 
-All operations other than matrix products are float32, and Adam updates float32 weights. After an interruption, a run
-continues bit-exactly from its last stored step.
+All other operations are float32. After an interruption, a run continues bit-exactly from its last stored step.
 """
 
 from __future__ import annotations
@@ -21,16 +20,11 @@ from fp9_ml.recipes import LayerState, Recipe, Saved, gradients_are_finite, reci
 
 Progress = Callable[[str, int, int], None]
 KEPT_EVERY = 25
-"""Number of training steps between two stored states."""
 VALIDATED = 64
-"""Number of windows of held-out text for validation (4,096 characters)."""
 
 
 class ByRecipe:
-    """Computes the matrix products of the character model's linear layers as a training recipe states.
-
-    Every layer has separate scales.
-    """
+    """Matrix products of the character model's linear layers under a training recipe."""
 
     def __init__(self, spec: Recipe) -> None:
         self.recipe = spec
@@ -43,7 +37,6 @@ class ByRecipe:
         return y
 
     def back(self, name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-        """Return the gradients of the input and the weights of a layer, after a forward pass."""
         found = self.recipe.linear_backward(arrived, self._saved[name])
         return found.dx, found.dw.T
 
@@ -52,7 +45,7 @@ class ByRecipe:
 class Course:
     """Number of steps, learning rate and random seed of a training run.
 
-    The learning rate rises linearly for `warm_up` steps and falls to 0 at the end. The seed selects the batches.
+    The learning rate rises linearly for `warm_up` steps and falls to 0 at the end.
     """
 
     steps: int
@@ -61,12 +54,11 @@ class Course:
     seed: int
 
     def rate_of(self, step: int) -> float:
-        """Return the learning rate at a step."""
         return self.rate * min((step + 1) / self.warm_up, 1 - step / self.steps)
 
 
 class Run:
-    """Training run of the character model, with all data that are needed to continue after an interruption."""
+    """Training run of the character model that can be stored and continued."""
 
     def __init__(self, spec: Recipe, start: Parameters, course: Course, text: NDArray[np.uint8]) -> None:
         self.course, self.losses, self.skipped = course, list[float](), 0
@@ -76,7 +68,6 @@ class Run:
         self._scaler, self._rng = spec.loss_scaler(), np.random.default_rng([course.seed, 4])
 
     def step(self) -> float:
-        """Take one training step and return the loss of its batch."""
         places = self._rng.integers(0, len(self._text) - CONTEXT, BATCH)[:, None] + np.arange(CONTEXT + 1)
         batch = self._text[places]
         run = forward(self.parameters, batch[:, :-1], self.products)
@@ -94,10 +85,6 @@ class Run:
         return loss
 
     def validation(self, windows: NDArray[np.uint8]) -> float:
-        """Return the loss of the character model over windows of text, in nats per character.
-
-        The scale factors of the recipe are not updated.
-        """
         self.products.training = False
         run = forward(self.parameters, windows[:, :-1], self.products)
         self.products.training = True
@@ -114,7 +101,6 @@ class Run:
         return arrays, rest | {"skipped": self.skipped, "adam": self._adam.steps}
 
     def resume(self, state: State) -> None:
-        """Restore the training run from a stored state of the same run."""
         arrays, rest = state
         self.losses, self.skipped = arrays["losses"].tolist(), rest["skipped"]
         for name, value in self.parameters.items():
@@ -129,10 +115,6 @@ class Run:
 
 
 def run_to_end(run: Run, what: str, store: Store, progress: Progress | None = None) -> Run:
-    """Take the remaining steps of a training run.
-
-    If the store holds a state of an interrupted run, the run continues from this state.
-    """
     kept = store.state("run")
     if kept:
         run.resume(kept)
@@ -148,6 +130,7 @@ def run_to_end(run: Run, what: str, store: Store, progress: Progress | None = No
 # --- tuned on in eight bits -------------------------------------------------------------------------------------------
 
 _FP32_SUMS = "forward=fma_fp32,dgrad=fma_fp32,wgrad=fma_fp32,output=none"
+# Recipes under which a trained float32 model is trained further.
 TUNED = {
     "fp32": "fp32",
     "1-5-2 everywhere": f"hfp8({_FP32_SUMS},activations=hfp8_152,weights=hfp8_152)",
@@ -157,19 +140,13 @@ TUNED = {
     "1-5-2 everywhere, sums in 1-6-9": "hfp8(activations=hfp8_152,weights=hfp8_152)",
     "HFP8, sums in 1-6-9": "hfp8",
 }
-"""Recipes under which a trained float32 model is trained further."""
 TUNING_STEPS, TUNING_RATE = 100, 1e-3
+# Number of steps at the end of a run over which the loss is averaged.
 AVERAGED = 50
-"""Number of steps at the end of a run over which the loss is averaged."""
 
 
 def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Train the package's character model for 100 more steps under each training recipe.
-
-    Return the losses in nats per character.
-
-    The random seed selects the batches. All training recipes train on the same batches.
-    """
+    """Train the package's model for 100 more steps under each recipe, and return losses in nats per character."""
     text, trained = manual(), load()
     windows = trained.windows(0, VALIDATED)
     found: dict[str, float] = {}
@@ -202,15 +179,11 @@ SCRATCH = {
     "1-4-3 gradients, Backoff": f"hfp8({_FP32_SUMS},gradients=hfp8_143)",
     "E4M3/E5M2, delayed scales": "te_delayed",
 }
-"""Recipes under which a model is trained from scratch."""
 SCRATCH_STEPS, SCRATCH_RATE, SCRATCH_WIDTH = 150, 3e-3, 32
 
 
 def scratch(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Train a new character model for 150 steps under each training recipe. Return the losses on held-out text.
-
-    The losses are in nats per character.
-    """
+    """Train a new model for 150 steps under each recipe, and return losses in nats per character."""
     text = manual()
     windows = Trained({}, text[-HELD_OUT:], {}).windows(0, VALIDATED)
     found: dict[str, float] = {}

@@ -1,8 +1,4 @@
-"""Rules that adapt the loss scale to the magnitudes of the gradients or to overflows.
-
-The sources of `LogMax` are Noune et al. (arXiv 2206.02915) section 4 and OpenSeq2Seq. The source of `Adaptive` is
-HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
-"""
+"""Loss scaling rules `LogMax` and `Adaptive`, which adapt to gradient magnitudes and overflows."""
 
 from __future__ import annotations
 
@@ -16,8 +12,8 @@ import numpy as np
 from fp9.formats import Format
 from fp9_ml.recipes.loss import LossRule, LossScaler, check_positive, grown, shrunk
 
+# Upper bound on the logarithm of a float64 number.
 _LARGEST_LOG = 1024
-"""Upper bound on the logarithm of a float64 number. `deviations` and `log_max` are checked against this bound."""
 
 
 @dataclass(frozen=True)
@@ -26,16 +22,15 @@ class LogMax(LossRule):
 
     The amax is the largest magnitude of the unscaled weight gradients in a step. The rule computes the running mean mu
     and the standard deviation sigma of log2 amax. The loss scale maps the magnitude 2^(mu + c sigma) to the largest
-    number of the gradient format. The paper does not define the averages. Like OpenSeq2Seq, fp9 uses exponential
-    averages with bias correction. The decay factors of the averages are `mean_decay` for mu and `spread_decay` for
-    sigma.
+    number of the gradient format. The paper does not define the averages; fp9 uses exponential averages with bias
+    correction, like OpenSeq2Seq. `mean_decay` and `spread_decay` are the decay factors for mu and sigma.
 
     `deviations` is the factor c. The paper's best results use c = 0, and OpenSeq2Seq uses c = 3.09. `log_max` is log2
-    of the magnitude to which the gradients are scaled. By default, `log_max` is log2 of the largest number of the
-    gradient format. OpenSeq2Seq uses 16 for every format. The loss scale is at first `start_scale`, and always at least
-    `smallest` and at most `largest`. If `power_of_two` is true, the loss scale is rounded down to a power of two, so
-    that scaling adds no rounding error. A step whose gradients have an infinity or NaN is dropped, and counts as a step
-    with the amax 2^log_max. If all gradients of a step are zero, the loss scale does not change.
+    of the magnitude to which the gradients are scaled. The default is the largest number of the gradient format.
+    OpenSeq2Seq uses 16 for every format. The loss scale starts at `start_scale`, and stays between `smallest` and
+    `largest`. If `power_of_two` is true, the loss scale is rounded down to a power of two. A step whose gradients have
+    an infinity or NaN is dropped, and counts as a step with the amax 2^log_max. If all gradients of a step are zero,
+    the loss scale does not change.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -93,7 +88,6 @@ class _LogMaxScaler(LossScaler):
 
     @property
     def moments(self) -> tuple[float, float]:
-        """Return the running mean mu and the standard deviation sigma of log2 amax."""
         fast, slow = 1 - self._rule.mean_decay**self.steps, 1 - self._rule.spread_decay**self.steps
         variance = self.square / slow - (self.slow_mean / slow) ** 2
         return self.mean / fast, math.sqrt(max(variance, 0.0))
@@ -106,8 +100,8 @@ class _LogMaxScaler(LossScaler):
         return 2.0 ** (math.floor(exponent) if self._rule.power_of_two else exponent)
 
 
+# Window lengths of HiFloat8's loss scaling (section 5.1), in steps.
 WINDOWS = (1, 20, 50, 100, 200, 500, 1000)
-"""Window lengths of HiFloat8's loss scaling (section 5.1), in steps."""
 
 
 @dataclass(frozen=True)
@@ -117,13 +111,12 @@ class Adaptive(LossRule):
     The scale is doubled after `window` consecutive steps with finite gradients. The scale is halved after a step with
     an infinity or NaN. After the scale was doubled three times, the rule uses the next larger number of steps in
     `windows`. After the scale was halved three times, the rule uses the next smaller number. The source is HiFloat8
-    section 5.1. The paper starts with the scale 2^32 and a window of 20 steps, and uses windows of 1, 20, 50, 100, 200,
-    500 and 1000 steps.
+    section 5.1.
 
     The paper does not define some details. Doubling the scale resets the count of halvings, but halving the scale does
-    not reset the count of doublings. MindFormers, to which the paper links, counts in the same way. A change of
-    `window` resets both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest
-    number. After three halvings, MindFormers changes to a window of 1 step. Here fp9 follows the paper instead.
+    not reset the count of doublings. MindFormers, to which the paper links, does the same. A change of `window` resets
+    both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number. After three
+    halvings, MindFormers changes to a window of 1 step, but fp9 follows the paper.
     """
 
     kind: ClassVar[str] = "adaptive"
@@ -158,7 +151,6 @@ class _AdaptiveScaler(LossScaler):
 
     @property
     def window(self) -> int:
-        """Return the number of consecutive steps with finite gradients after which the loss scale is doubled."""
         return self._rule.windows[self.place]
 
     def update(self, finite: bool, amax: float | None = None) -> bool:

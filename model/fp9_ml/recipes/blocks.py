@@ -1,7 +1,4 @@
-"""Training recipes for block formats.
-
-Both operands of a matrix product are divided into blocks along the axis over which the product sums.
-"""
+"""Training recipes for block formats, with blocks along the summed axis of a matrix product."""
 
 from __future__ import annotations
 
@@ -23,7 +20,7 @@ _SIDE = 128
 
 @dataclass(frozen=True)
 class BlockRecipe:
-    """Function that multiplies FP32 arrays x (M, K) and w (K, N) in a block format, with its name and source.
+    """Training recipe that multiplies FP32 arrays x (M, K) and w (K, N) in a block format.
 
     `multiply(x, w, is_weight)` returns the product. `is_weight` states whether w is the weight matrix of a layer.
     """
@@ -42,10 +39,7 @@ def _blocks(block: str, engine: str) -> Callable[[Numbers, Numbers, bool], Numbe
 
 
 def _scaled(x: Numbers, rows: int) -> tuple[Array, Numbers]:
-    """Divide x into blocks of `rows` x 128 elements. Return E4M3 codes, and an FP32 scale for each block.
-
-    The scale of a block is the block's largest magnitude divided by 448.
-    """
+    """Cast blocks of `rows` x 128 elements to E4M3, with the FP32 scale amax / 448 for each block."""
     sides = [-(-size // block) for size, block in zip(x.shape, (rows, _SIDE), strict=True)]
     padded = np.zeros((sides[0] * rows, sides[1] * _SIDE), np.float32)
     padded[: x.shape[0], : x.shape[1]] = x
@@ -70,4 +64,3 @@ BLOCK_RECIPES: dict[str, BlockRecipe] = {
         BlockRecipe("deepseek", _deepseek, "DeepSeek-V3, section 3.3: 1 x 128 and 128 x 128, sums as in DeepGEMM"),
     )
 }
-"""Recipes for block formats, by name."""

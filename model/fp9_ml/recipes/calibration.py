@@ -1,9 +1,8 @@
 """HiFloat8's calibration of trained models: finds two power-of-two scales for each layer.
 
-One scale applies to the layer's activations, and the other to its weights. Source: HiFloat8 (Luo et al., arXiv
-2409.16626) section 4.2, Algorithm 1. The paper does not define three details. In fp9, the scale exponents are Ea for
-activations and Ew for weights. Of several pairs with equal error, fp9 chooses the pair with the smallest |Ea| + |Ew|.
-The bias is added after the product. Each layer is calibrated with the output of the calibrated previous layer.
+Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. The paper does not define three details. Of
+several pairs of exponents with equal error, fp9 chooses the pair with the smallest |Ea| + |Ew|. The bias is added after
+the product. Each layer is calibrated with the output of the calibrated previous layer.
 """
 
 from __future__ import annotations
@@ -24,8 +23,8 @@ from fp9.sums.products import matmul
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
+# Exponents that the paper tries for activations and for weights.
 EXPONENTS = range(-4, 6)
-"""Exponents that the paper tries for activations and for weights."""
 
 
 class Layer(Protocol):
@@ -36,10 +35,7 @@ class Layer(Protocol):
         """Return the weight matrix (out, in)."""
 
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Compute the next layer's input (n, in) from the product (n, out) of this layer's input and weights.
-
-        For example, a layer adds its bias and applies an activation function such as ReLU.
-        """
+        """Compute the next layer's input (n, in) from the product (n, out) of this layer's input and weights."""
 
 
 @dataclass(frozen=True)
@@ -51,14 +47,14 @@ class Linear:
     vector: Callable[[NDArray[np.float32]], NDArray[np.float32]] | None = None
 
     def forward(self, product: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Add the bias to the product, and apply the activation function `vector`. Both are optional."""
+        """Add the bias to the product, and apply the activation function."""
         total = product if self.bias is None else product + self.bias
         return total if self.vector is None else self.vector(total)
 
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Scale exponents of a layer, and the mean squared errors of the layer's product with and without scales.
+    """Scale exponents of a layer, and the mean squared error of its product with and without scales.
 
     `direct` is the error without scales, or NaN if calibration did not try the exponents (0, 0).
     """
@@ -84,10 +80,9 @@ def calibrate(
 
     `data` (n, in) is the calibration data. First, NumPy computes the products O_l = A_l W_l of all layers in FP32. With
     the scale exponents Ea and Ew, the operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q = Q(W 2^Ew). The
-    accumulator `engine` then computes O_q = (A_q W_q) 2^-(Ea + Ew) from the quantised operands A_q and W_q. The
-    function chooses the pair (Ea, Ew) whose product O_q has the least mean squared error against O_l. From this O_q,
-    `forward` computes the next layer's input. After each layer, `progress` is called with the layer's name, the number
-    of finished layers, and the number of layers.
+    accumulator `engine` then computes O_q = (A_q W_q) 2^-(Ea + Ew). The chosen pair (Ea, Ew) has the least mean squared
+    error of O_q against O_l. From this product, `forward` computes the next layer's input. `progress` receives each
+    finished layer's name and number, and the number of layers.
 
     Raises ValueError if there are no layers or exponents, if shapes do not match, or if products are not finite.
     """
@@ -128,10 +123,7 @@ def _weight(layer: Layer) -> NDArray[np.float32]:
 
 
 def pairs_of(activations: Iterable[int] = EXPONENTS, weights: Iterable[int] = EXPONENTS) -> list[tuple[int, int]]:
-    """Return all pairs (Ea, Ew) of an activation exponent and a weight exponent, sorted by |Ea| + |Ew|.
-
-    Of several pairs with equal error, calibration chooses the first pair in the list.
-    """
+    """Return all pairs of an activation exponent Ea and a weight exponent Ew, sorted by |Ea| + |Ew|."""
     weights = list(weights)
     return sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
 
@@ -145,11 +137,10 @@ def best_pair(
     pairs: Sequence[tuple[int, int]],
     rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
-    """Return the pair of scale exponents with the least error, and the product with these scales.
+    """Return the scale exponents with the least error, and the product (n, out) with these scales.
 
-    The error is the mean squared difference of the product from `wanted` (n, out). Of several pairs with equal error,
-    the first pair is returned. The first of `formats` is for `inputs` (n, in), and the second is for `weight` (out,
-    in).
+    The error is the mean squared difference from `wanted` (n, out). `formats` are the formats of `inputs` (n, in) and
+    of `weight` (out, in).
     """
     left, right = formats
     a = {e: operand(encode(inputs, left, rounding, scale=-e), left) for e in {pair[0] for pair in pairs}}

@@ -84,8 +84,7 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 def recipe(name: str | Recipe | Path) -> Recipe:
     """Return the training recipe with the given name, or the training recipe in a TOML file.
 
-    A recipe's name may be followed by changed fields in parentheses, such as `hfp8(first=none)`. A `Recipe` object is
-    returned unchanged.
+    A name may change fields in parentheses, such as `hfp8(first=none)`. A `Recipe` is returned unchanged.
 
     >>> recipe("hfp8(weights=f143(bias=14),wgrad=chunked(L=128),loss=backoff(window=1000))").wgrad.chunk.length
     128
@@ -138,7 +137,7 @@ def _read(path: Path) -> str:
 def loads(text: str, where: str = "recipe") -> Recipe:
     """Read a recipe from TOML text.
 
-    In the TOML text, all fields of the recipe are strings. Missing fields have their defaults.
+    All fields are TOML strings. Missing fields have their defaults.
 
     Raises ValueError for text that is not TOML, unknown fields, and inconsistent fields.
     """
@@ -158,10 +157,10 @@ def loads(text: str, where: str = "recipe") -> Recipe:
 
 
 def dumps(spec: Recipe) -> str:
-    """Return a recipe as TOML text. `loads` converts the TOML text back to an equal recipe.
+    """Return a recipe as TOML text that `loads` can read.
 
-    In the TOML text, the recipe's name is written without the changed fields in parentheses. Raises ValueError for an
-    accumulator model that cannot be written as text.
+    The name is written without changed fields in parentheses. Raises ValueError for an accumulator model that cannot be
+    written as text.
     """
     for product in ("forward", "dgrad", "wgrad"):
         chosen = getattr(spec, product)

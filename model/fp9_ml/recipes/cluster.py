@@ -1,7 +1,6 @@
 """Ring of data-parallel learners on the workers of a Dask cluster.
 
-The results are bit-identical to the results of `Ring`, which runs in one process. Workers send data to each other
-directly. The module needs the extra fp9[cluster].
+The results are bit-identical to `Ring`, which runs in one process. The module needs the extra fp9[cluster].
 """
 
 from __future__ import annotations
@@ -22,22 +21,16 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 Optimizer = Callable[["NDArray[np.float32]"], "NDArray[np.float32]"]
-"""Function from a learner's slice of the reduced gradients to the update of its weights.
-
-The function may have state.
-"""
+"""Function from the reduced gradients of a learner's weights to the update of these weights."""
 _Owned = tuple["NDArray[Any]", "NDArray[Any] | None", Optimizer]
 
 
 class ClusterRing:
     """Ring of data-parallel learners that run on the workers of a `distributed.Client`.
 
-    If there are fewer workers than learners, a worker runs several learners. Every learner has a separate copy of
-    `optimizer`. A learner receives a partial sum from the previous learner in the ring, and its worker adds the
-    learner's gradient. Each learner updates one slice of the weights. Then every learner gathers the new codes.
-
-    Raises ValueError for a cluster without workers, and for all arguments that `Ring` refuses. Raises ValueError for
-    stochastic rounding, because all random bits must come from one process.
+    Every learner has a separate copy of `optimizer`. Raises ValueError for a cluster without workers, and for all
+    arguments that `Ring` refuses. Raises ValueError for stochastic rounding, because all random bits must come from one
+    process.
     """
 
     def __init__(
@@ -72,15 +65,14 @@ class ClusterRing:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the weights (size,) as FP32 numbers, decoded from the learners' weight codes."""
+        """Return the weights (size,) in FP32."""
         return decode(self.copies[0].result(), self.rule.weights).astype(np.float32)
 
     def step(self, gradients: Sequence[Any]) -> None:
-        """Take one training step with all learners, and wait for the end of the step.
+        """Take one training step with all learners, and wait for its end.
 
-        `gradients` are N arrays (size,) or futures.
-
-        Raises ValueError as `Ring.step` does. After an error, the state is unchanged.
+        `gradients` are N arrays (size,) or futures. Raises ValueError as `Ring.step` does. After an error, the state is
+        unchanged.
         """
         learners = len(self.parts)
         if len(gradients) != learners:
@@ -125,10 +117,7 @@ def _added(total: NDArray[Any], codes: NDArray[Any], part: slice, hop: Format) -
 
 
 def _updated(kept: _Owned, total: NDArray[Any], rule: RoundOff, hop: Format, divisor: int) -> _Owned:
-    """Update a learner's slice of the weights. Return the new codes, the new residual and the new optimiser.
-
-    The old optimiser is not changed, so that the training step can be undone if another worker fails.
-    """
+    # The old optimiser is not changed, so that the training step can be undone if another worker fails.
     codes, residual, optimizer = kept
     optimizer = copy.deepcopy(optimizer)
     new, left = rule.step(codes, residual, optimizer(reduced(total, hop, divisor)))

@@ -1,4 +1,4 @@
-"""Conversion of a training recipe's fields to text and from text."""
+"""Convert the fields of a training recipe to text and from text."""
 
 from __future__ import annotations
 
@@ -15,7 +15,6 @@ from fp9_ml.recipes.loss import Backoff, Constant, LossRule
 from fp9_ml.recipes.scaling import SCALES, ScaleRule
 
 LOSSES: dict[str, type[LossRule]] = {rule.kind: rule for rule in (Constant, Backoff, LogMax, Adaptive)}
-"""Loss scaling rules, by name."""
 
 
 def _is_none(value: object) -> bool:
@@ -70,15 +69,13 @@ READERS: dict[str, Callable[[Any, str], Any]] = {
     "scale": _scale,
     "loss": _loss,
 }
-"""Dictionary from a recipe's field to a function that converts a value, such as a text, to the field's type.
+"""Functions that convert a recipe's field from text, by name of the field.
 
-The second argument of a function is the field's location, for error messages. Fields that hold plain text, such as
-`name`, have no entry.
+The second argument of a function is the field's location, for error messages.
 """
 
 
 def word(value: object) -> str:
-    """Return the text form of the value of a recipe's field. Reading the text gives the same value."""
     match value:
         case ScaleRule() | LossRule():
             return spelling.spelled(value, value.kind)

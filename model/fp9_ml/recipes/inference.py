@@ -1,8 +1,4 @@
-"""Methods for 8-bit inference with a trained FP32 model: softmax, batch norm and SmoothQuant.
-
-The softmax follows HFP8 (Sun et al., NeurIPS 2019) section 2.3. The re-tuned batch norm follows HFP8 (Sun et al.,
-NeurIPS 2019) section 3. The function `smooth` follows SmoothQuant (Xiao et al., ICML 2023).
-"""
+"""Methods for 8-bit inference with a trained FP32 model: softmax, batch norm and SmoothQuant."""
 
 from __future__ import annotations
 
@@ -30,10 +26,9 @@ def softmax(
 ) -> NDArray[np.float32]:
     """Cast logits to `fmt`, and return the softmax of the cast logits over the last axis, in FP32.
 
-    As in HFP8 section 2.3, the largest logit of each row is subtracted before the cast. The largest logit is then
-    exactly 0, and logits close to it have small rounding errors. HFP8 subtracts in at least 16 bits, and fp9 in FP32.
-    If `subtract_max` is false, x is cast directly. Different large logits may then become equal. The paper does not
-    define the precision of exp, sum and division. For these operations, fp9 uses float64.
+    As in HFP8 section 2.3, the largest logit of each row is subtracted before the cast. Large logits then have small
+    rounding errors. HFP8 subtracts in at least 16 bits, and fp9 in FP32. If `subtract_max` is false, x is cast
+    directly. The paper does not define the precision of exp, sum and division. For these operations, fp9 uses float64.
 
     Raises ValueError for logits with NaN or plus infinity, and for rows that are all minus infinity.
     """
@@ -61,10 +56,7 @@ class BatchNorm:
     def __init__(
         self, mean: ArrayLike, var: ArrayLike, gamma: ArrayLike = 1.0, beta: ArrayLike = 0.0, eps: float = 1e-5
     ) -> None:
-        """Create a batch norm with the parameters `mean`, `var`, `gamma` and `beta`, each of shape (channels,).
-
-        Raises ValueError if `mean` and `var` have different shapes, or if a variance is below 0.
-        """
+        """Raises ValueError if `mean` and `var` differ in shape from (channels,), or if a variance is below 0."""
         self.mean = np.asarray(mean, dtype=np.float32)
         self.var = np.asarray(var, dtype=np.float32)
         if self.mean.ndim != 1 or self.var.shape != self.mean.shape or not (self.var >= 0).all():
@@ -77,7 +69,7 @@ class BatchNorm:
         self.collected: list[tuple[NDArray[np.float64], NDArray[np.float64]]] | None = None
 
     def __call__(self, x: NDArray[np.float32]) -> NDArray[np.float32]:
-        """Return the normalised batch, in the shape of x. Raises ValueError for a wrong number of channels."""
+        """Return the normalised batch, in the shape of x."""
         if x.ndim < 2 or x.shape[1] != self.mean.size:
             raise ValueError(f"x of shape {x.shape} given; give (n, {self.mean.size}, ...)")
         mean, var = self.mean, self.var
@@ -104,10 +96,9 @@ def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], 
     """Re-tune batch norms: replace their means and variances by values measured in 8-bit inference.
 
     `model` is called with batches of unlabelled training data, and computes as in inference (HFP8 section 3). The
-    parameters gamma and beta do not change. The HFP8 paper uses "2 % of a single epoch" of the training data. For a
-    small data set, pass all training data. The paper does not define the averaging. As torch does with momentum None,
-    fp9 averages the means and the unbiased variances of all batches. All batch norms are re-tuned at the same time.
-    During the measurement, each batch norm uses the mean and variance of the current batch.
+    parameters gamma and beta do not change. The HFP8 paper uses "2 % of a single epoch" of the training data. The paper
+    does not define the averaging. As torch does with momentum None, fp9 averages the means and the unbiased variances
+    of all batches. During the measurement, each batch norm uses the mean and variance of the current batch.
 
     `model` must call all batch norms in `norms`. After an error, the statistics are unchanged. Raises ValueError if
     there are no batches, if the model does not call a batch norm, or if values are not finite.
@@ -139,9 +130,9 @@ def _averages(number: int, norm: BatchNorm) -> tuple[NDArray[np.float32], NDArra
 def smooth(x: ArrayLike, w: ArrayLike, alpha: float = 0.5) -> NDArray[np.float32]:
     """Return factors s (in,) by which activations x (..., in) are divided to reduce their outliers.
 
-    Dividing x by s and multiplying w by s keeps the product: (x / s) (w s)^T = x w^T. SmoothQuant defines the factor
-    s_j = max|x_j|^alpha / max|w_j|^(1 - alpha). The default for alpha is 0.5, as in SmoothQuant; HiFloat8 (section 4.2)
-    does not state alpha. If all activations or all weights of a channel are zero, its factor is 1.
+    The product is unchanged: (x / s) (w s)^T = x w^T. SmoothQuant defines s_j = max|x_j|^alpha / max|w_j|^(1 - alpha).
+    The default for alpha is 0.5, as in SmoothQuant (Xiao et al., ICML 2023). If all activations or all weights of a
+    channel are zero, its factor is 1.
 
     Raises ValueError for shapes that do not match, an alpha outside 0..1, and numbers that are not finite.
     """

@@ -1,10 +1,9 @@
 """Linear layer with operands in narrow formats and bit-accurate matrix products.
 
 The layer computes y = x w^T with x (..., in) and w (out, in), as torch does. The backward pass computes dx = g w and dw
-= g^T x. An operand is multiplied by its scale factor before the cast. The product is then divided by the scale factors
-of both operands, in float64 with one rounding to FP32. Scaling by a power of two is exact. With any other scale factor,
-the scaled operand is rounded to FP32 before the cast, as in Transformer Engine. The inverse of such a scale factor is
-also rounded to FP32.
+= g^T x. Each operand is multiplied by its scale factor before the cast, and the product is divided by both factors in
+float64, with one rounding to FP32. If a scale factor is no power of two, the scaled operand and the inverse factor are
+also rounded to FP32, as in Transformer Engine.
 """
 
 from __future__ import annotations
@@ -31,10 +30,7 @@ if TYPE_CHECKING:
 
 
 class LayerState:
-    """Scales of the three operands (activations, weights and gradients) of a layer.
-
-    The layers of a network do not share scales.
-    """
+    """Scales of the activations, weights and gradients of one layer."""
 
     def __init__(self, recipe: Choices) -> None:
         self.scalers: dict[Role, Scaler] = {}
@@ -49,16 +45,13 @@ class LayerState:
         return any(scaler.remembers for scaler in self.scalers.values())
 
     def state_dict(self) -> State:
-        """Return a dictionary with the states of the layer's scalers (activations, weights and gradients).
-
-        `json.dumps` writes the dictionary without loss.
-        """
+        """Return the states of the layer's scalers, in a dictionary that `json.dumps` writes without loss."""
         return {role.value: scaler.state_dict() for role, scaler in self.scalers.items()}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        If the state does not fit the layer, raises ValueError and keeps the present scales.
+        Raises ValueError, and changes nothing, for the state of another layer.
         """
         check_keys(state, tuple(role.value for role in self.scalers), "a layer's scales")
         before = self.state_dict()
@@ -73,10 +66,10 @@ class LayerState:
 
 @dataclass(frozen=True)
 class Operand:
-    """Operand of a bit-accurate matrix product: the codes of a scaled tensor. `factor` is the scale factor.
+    """Operand of a bit-accurate matrix product: codes of a tensor that was multiplied by `factor`.
 
-    If `format` is None, the tensor was not cast. `codes` then holds FP32 numbers, and the scale factor is 1. `prepared`
-    is the operand in the form that `fp9.matmul` needs. Two matrix products can share `prepared`.
+    If `format` is None, `codes` holds FP32 numbers and the factor is 1. `prepared` is the operand in the form that
+    `fp9.matmul` needs.
     """
 
     codes: NDArray[Any]
@@ -90,7 +83,7 @@ class Operand:
 
     @property
     def transposed(self) -> Operand:
-        """Return a copy of the operand whose last two axes are swapped."""
+        """Return a copy of the operand with its last two axes swapped."""
         return Operand(self.codes.swapaxes(-1, -2), self.format, self.factor, self.prepared and self.prepared.mT)
 
     def numbers(self) -> NDArray[np.float32]:
@@ -105,8 +98,7 @@ class Saved:
     """Data that a forward pass saves for the backward pass: operands x (n, in) and w (out, in).
 
     `product` holds the codes of the forward product (n, out), or FP32 numbers if the host computed the product.
-    `earlier` holds the scale factor of the gradient after a first backward pass. A repeated backward pass uses the same
-    scale factor again.
+    `earlier` holds the gradient's scale factor of the first backward pass, for repeated backward passes.
     """
 
     recipe: Choices
@@ -120,17 +112,15 @@ class Saved:
 
     @property
     def factors(self) -> dict[Role, float]:
-        """Return the scale factors of the activations and of the weights."""
         return {Role.ACTIVATIONS: self.x.factor, Role.WEIGHTS: self.w.factor}
 
 
 @dataclass(frozen=True)
 class Backward:
-    """Result of the backward pass: the cast gradient (n, out), and the gradients dx and dw.
+    """Result of a layer's backward pass: the cast gradient (n, out), and the gradients dx and dw.
 
-    `dx_product` (n, in) and `dw_product` (out, in) are the results of the matrix products as codes, before the division
-    by the scale factors. A product that the host computed has FP32 numbers instead of codes. `dx` and `dw` are FP32
-    numbers in the shapes of `x` and `w`.
+    `dx_product` (n, in) and `dw_product` (out, in) are the products as codes before the division by the scale factors,
+    or FP32 numbers if the host computed them. `dx` and `dw` are FP32 numbers in the shapes of `x` and `w`.
     """
 
     gradient: Operand
@@ -152,14 +142,12 @@ def linear(
 ) -> tuple[NDArray[np.float32], Saved]:
     """Compute the linear layer y = x w^T for x (..., in) and w (out, in).
 
-    Return y (..., out) in FP32, and data for the backward pass. If w has the shape (..., out, in) and x has the shape
-    (..., n, in), the matrices are multiplied pairwise, as in attention. All matrices of a tensor have the same scale
-    factor.
+    Return y (..., out) in FP32, and data for the backward pass. With w (..., out, in) and x (..., n, in), the matrices
+    are multiplied pairwise, as in attention. All matrices of a tensor have the same scale factor.
 
-    `state` holds the scales of the layer. If `state` is None, the scales are those of the first training step. If
-    `training` is false, the scales are not updated. `random` gives the random bits for stochastic rounding. If a
-    forward pass is repeated, `earlier` holds the scale factors (`Saved.factors`) of the first pass. Scales that depend
-    on earlier tensors are then not updated again.
+    `state` holds the layer's scales; None means the scales of the first training step. If `training` is false, the
+    scales are not updated. `random` gives the random bits for stochastic rounding. For a repeated forward pass,
+    `earlier` holds the scale factors (`Saved.factors`) of the first pass.
 
     Raises ValueError for shapes that do not match, and TypeError for operands that are not numbers.
     """
@@ -181,9 +169,7 @@ def linear(
 def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
     """Compute both backward products of a layer. g (..., out) is the gradient of the loss with respect to y.
 
-    A repeated backward pass scales the gradient by the factor of the first pass, unless the factor depends on the
-    current tensor alone. Raises ValueError for a g of the wrong shape, and TypeError for a g that does not hold
-    numbers.
+    Raises ValueError for a wrong shape, and TypeError for a g that does not hold numbers.
     """
     recipe = saved.recipe
     expected = (*saved.shape[:-1], saved.w.codes.shape[-2])
@@ -210,11 +196,6 @@ def quantised(
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
 ) -> Operand:
-    """Scale and cast a tensor. `role` states whether the tensor is activations, weights or gradients.
-
-    If `training` is true, the tensor's scaler is updated. In a repeated pass, `earlier` holds the scale factors of the
-    first pass. For scalers that depend on earlier tensors, the factors of the first pass are used again.
-    """
     fmt = recipe.format_of(role)
     if fmt is None:
         return Operand(x, None)
@@ -230,17 +211,12 @@ def quantised(
 
 
 def encode_scaled(x: NDArray[np.float32], fmt: Format, factor: float, **policy: Any) -> NDArray[Any]:
-    """Multiply x by a scale factor, and return the codes of the product in the format `fmt`.
-
-    If the scale factor is a power of two, the product is rounded only once. If the scale factor is not a power of two,
-    the product is first rounded to FP32.
-    """
     numbers, exponent = taken(x, factor)
     return np.asarray(encode(numbers, fmt, scale=-exponent, **policy))
 
 
 def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], int]:
-    """Return an FP32 array and an exponent e, such that x * factor is the array times 2^e."""
+    # The result is an FP32 array and an exponent e, such that x * factor is the array times 2^e.
     fraction, exponent = math.frexp(factor)
     if fraction == 0.5:
         return x, exponent - 1
@@ -249,10 +225,6 @@ def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], i
 
 
 def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:
-    """Multiply codes a (M, K) by codes b (K, N), and return codes in the accumulator model's output format.
-
-    If the recipe has no accumulator model for the product, return FP32 numbers.
-    """
     engine = recipe.engine_of(product)
     if engine is None or a.prepared is None or b.prepared is None:
         with np.errstate(over="ignore", invalid="ignore"):
@@ -263,8 +235,7 @@ def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDA
 def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
     """Divide an array by scale factors in float64, and round once to FP32.
 
-    The array is multiplied by the inverse of each scale factor. The inverse is first rounded to FP32. The inverse of a
-    power of two needs no rounding.
+    The inverse of each scale factor is first rounded to FP32, as in Transformer Engine.
     """
     scaling = math.prod(float(np.float32(1) / np.float32(factor)) for factor in factors)
     if scaling == 1:
@@ -295,7 +266,6 @@ def _rounded(
 
 
 def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
-    """Return x as a contiguous FP32 array. If `many` is false, all axes but the last are merged into one axis."""
     array = as_numbers(x)
     if array.ndim < 2:
         raise ValueError(f"{what} of shape {array.shape} given; give at least two axes")
@@ -307,7 +277,7 @@ def _matrices(x: ArrayLike, what: str, many: bool) -> NDArray[np.float32]:
 def gradients_are_finite(*gradients: NDArray[Any]) -> tuple[bool, float]:
     """Return whether all gradients are finite, and the largest gradient magnitude.
 
-    Both values are arguments of `LossScaler.update`.
+    Pass both values to `LossScaler.update`.
     """
     finite = all(bool(np.isfinite(g).all()) for g in gradients)
     return finite, max((amax(g) for g in gradients), default=0.0)

@@ -1,10 +1,4 @@
-"""Rules for the loss scale, and scalers that apply a rule in each training step.
-
-`rule.start(fmt)` returns the scaler of a training run whose gradients are cast to `fmt`. The loss is multiplied by the
-attribute `scale` of the scaler. After the backward pass, the gradients are divided by the loss scale. `update` returns
-false if the optimiser must skip the training step. The source of `Backoff` is the documentation of PyTorch's
-`torch.amp.GradScaler`.
-"""
+"""Loss scaling rules for training, and scalers that adapt the loss scale in each step."""
 
 from __future__ import annotations
 
@@ -24,19 +18,16 @@ FP32_SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 
 
 class LossScaler(Stateful, abc.ABC):
-    """Holds the loss scale of a training run, and adapts the loss scale after each step."""
+    """Loss scale of a training run, which is adapted after each step."""
 
     scale: float
-    """FP32 factor by which the loss is multiplied in the current step."""
 
     @abc.abstractmethod
     def update(self, finite: bool, amax: float | None = None) -> bool:
-        """Set the loss scale for the next training step.
+        """Set the loss scale for the next training step, and return false if the present step must be dropped.
 
-        Return false if the present training step must be dropped.
-
-        `finite` states whether the loss and all gradients of the step are finite. `amax` is the largest magnitude of
-        all weight gradients after division by the loss scale. Only `LogMax` needs `amax`.
+        `finite` states whether the loss and all gradients are finite. `amax` is the largest magnitude of all weight
+        gradients after division by the loss scale. Only `LogMax` needs `amax`.
         """
 
     def check_state(self, state: Mapping[str, Any]) -> None:
@@ -55,7 +46,6 @@ class LossRule(abc.ABC):
 
 
 def check_positive(kind: str, **numbers: float | None) -> None:
-    """Raise ValueError for a number that is not positive, or outside the range of FP32. None is accepted."""
     for name, number in numbers.items():
         if number is not None and not FP32_SMALLEST <= number <= FP32_MAX:
             raise ValueError(f"{kind}: {name}={number} given; give a number above zero that FP32 has room for")
@@ -63,7 +53,7 @@ def check_positive(kind: str, **numbers: float | None) -> None:
 
 @dataclass(frozen=True)
 class Constant(LossRule):
-    """Constant loss scale. A training step with an infinity or NaN is dropped. Wang et al. (NeurIPS 2018) use 1000."""
+    """Constant loss scale. A step with an infinity or NaN is dropped. Wang et al. (NeurIPS 2018) use 1000."""
 
     kind: ClassVar[str] = "constant"
     scale: float = 1.0
@@ -90,10 +80,9 @@ class Backoff(LossRule):
     """Loss scaling rule that raises the scale by `growth` after `window` consecutive steps without overflow.
 
     If the gradients have an infinity or NaN, the scale is multiplied by `backoff`, and the training step is dropped.
-    The default values and the loss scales are the same as in `torch.amp.GradScaler`. The scale is an FP32 number. A
-    step that would raise the scale beyond FP32's range leaves the scale unchanged. `largest` is an upper limit (Apex:
-    2^24). Raises ValueError if the loss scale falls to zero, because a large loss scale is then not the cause of the
-    infinities. With a loss scale of zero, torch would continue the training.
+    The default values and the loss scales are those of `torch.amp.GradScaler`. The scale is an FP32 number. A step that
+    would raise the scale beyond FP32's range leaves the scale unchanged. `largest` is an upper limit (Apex: 2^24).
+    Raises ValueError if the loss scale falls to zero, where torch would continue the training.
     """
 
     kind: ClassVar[str] = "backoff"
@@ -135,7 +124,6 @@ class _BackoffScaler(LossScaler):
 
 
 def grown(scale: float, factor: float, largest: float | None = None) -> float:
-    """Return scale * factor in FP32, but at most `largest`. If the product overflows FP32, return `scale`."""
     with np.errstate(over="ignore"):
         product = float(np.float32(scale * factor))
     product = product if math.isfinite(product) else scale
@@ -143,7 +131,6 @@ def grown(scale: float, factor: float, largest: float | None = None) -> float:
 
 
 def shrunk(scale: float, factor: float) -> float:
-    """Return scale * factor in FP32. Raises ValueError if the product is zero."""
     product = float(np.float32(scale * factor))
     if product == 0:
         raise ValueError(

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_OPERAND_BITS = 16
-"""Width of the widest operand format that an engine accepts, in bits."""
 
 _FP32, _FP16 = ENGINES["fma_fp32"], format("fp16")
 
@@ -34,22 +33,22 @@ class Recipe:
     """Training recipe: a format for each tensor, an accumulator model for each product, and scaling rules.
 
     `activations`, `weights` and `gradients` are the formats to which these tensors are cast before a matrix product.
-    `gradients` are here the derivatives of the loss with respect to a layer's output. `forward`, `dgrad` and `wgrad`
-    are the accumulator models of the layer's three products. If an accumulator model is None, NumPy computes the
-    product in FP32, and adds in no fixed order. If a format is None, the tensor is not cast. The accumulator models of
-    its products must then be None too. `output` is the format to which a layer's output and its activation gradients
-    are rounded. If `output` is None, the results keep the result format of the accumulator model. `weight_gradients` is
-    the format to which the weight gradients are rounded.
+    `gradients` are derivatives of the loss with respect to a layer's output. `forward`, `dgrad` and `wgrad` are the
+    accumulator models of the layer's three products. If an accumulator model is None, NumPy computes the product in
+    FP32, and adds in no fixed order. If a format is None, the tensor is not cast, and the accumulator models of its
+    products must be None. `output` is the format to which a layer's output and its activation gradients are rounded. If
+    `output` is None, the results keep the result format of the accumulator model. `weight_gradients` is the format to
+    which the weight gradients are rounded.
 
     `scale` is the rule for the scale factors of tensors, and `loss` is the rule for the loss scale. `rounding` and
     `overflow` apply to casts of activations and weights. `backward_rounding` and `gradient_overflow` apply to casts of
-    gradients. If a rounding field is None, the format's default rounding applies. With the overflow policy "inf", an
-    overflow of the gradients gives an infinity, so that the loss scaler reduces its scale. With the policy "saturate",
-    the overflow gives the largest number.
+    gradients. If a rounding field is None, the format's default rounding applies. With the overflow policy "inf",
+    gradients that overflow become infinite, so that the loss scaler reduces its scale. With "saturate", they become the
+    largest number.
 
     `first`, `last` and `depthwise` are formats that replace the three operand formats in the first layer, the last
-    layer and depthwise layers. If such a format is None, these layers use the same formats as all other layers. The
-    names of formats, accumulator models, scaling rules and policies may be given instead of the objects.
+    layer and depthwise layers. If such a format is None, these layers use the formats of all other layers. Formats,
+    accumulator models, scaling rules and policies may be given by name.
 
     Raises ValueError for inconsistent fields.
 
@@ -128,7 +127,7 @@ class Recipe:
     def format_of(self, role: Role) -> Format | None:
         """Return the format to which the tensor of a role (activations, weights or gradients) is cast.
 
-        The result is None if the recipe does not cast the tensor.
+        The result is None for a tensor that is not cast.
         """
         found: Format | None = getattr(self, role.value)
         return found
@@ -147,8 +146,8 @@ class Recipe:
     def layer(self, place: Place | str) -> Recipe:
         """Return the recipe for a layer that is the first layer, the last layer or a depthwise layer.
 
-        In the returned recipe, all three operands have the format `first`, `last` or `depthwise`, and are not scaled.
-        If this format is None, the recipe itself is returned.
+        All three operands have the format `first`, `last` or `depthwise`, and are not scaled. If this format is None,
+        the recipe itself is returned.
         """
         where = choice(Place, place, "place")
         fmt: Format | None = None if where is Place.INNER else getattr(self, where.value)
@@ -165,12 +164,11 @@ class Recipe:
     def units(self) -> dict[str, tuple[str, ...]]:
         """Return the names of catalogue units that compute each cast and product of the recipe bit-exactly.
 
-        The keys of the dictionary are the names of the tensors and products, such as "weights" or "forward". A unit for
-        a cast must support the target format, the rounding mode and the overflow policy. If the recipe scales tensors
-        by powers of two, the unit must also have a scale input. If the recipe scales tensors by other factors, the unit
-        must cast from FP32, because such tensors are scaled in FP32. A unit for a product must have the same
-        accumulator model and support both operand formats. If a unit has a bias port, any exponent bias is supported.
-        If the catalogue has no matching unit, the tuple is empty. Products in plain FP32 are left out.
+        The keys are names of tensors and products, such as "weights" or "forward". A unit for a cast must support the
+        target format, the rounding mode and the overflow policy. If the recipe scales by powers of two, the unit must
+        have a scale input; for other factors, the unit must cast from FP32. A unit for a product must have the same
+        accumulator model and support both operand formats. If no unit fits, the tuple is empty. Products in plain FP32
+        are left out.
         """
         found = {}
         for role in Role:
@@ -209,9 +207,9 @@ class Recipe:
         return LayerState(self)
 
     def loss_scaler(self) -> LossScaler:
-        """Return a new loss scaler that follows the recipe's rule for the loss scale.
+        """Return a new loss scaler that follows the recipe's loss scaling rule.
 
-        If the recipe has no gradient format, the loss scaler expects FP16 gradients.
+        If the recipe has no gradient format, the gradients are FP16.
         """
         return self.loss.start(self.gradients or _FP16)
 
@@ -225,20 +223,17 @@ class Recipe:
         random: np.random.Generator | None = None,
         earlier: Mapping[Role, float] | None = None,
     ) -> tuple[NDArray[np.float32], Saved]:
-        """Compute y = x w^T for a linear layer. Return the output y and the data for the backward pass.
-
-        The parameters are described in `fp9_ml.recipes.linear.linear`.
-        """
+        """Compute y = x w^T by `fp9_ml.recipes.linear.linear`, and return y and the data for the backward pass."""
         return linear(self, x, w, state, training=training, random=random, earlier=earlier)
 
     def linear_backward(self, g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
-        """Compute both backward products of a linear layer, as `fp9_ml.recipes.linear.linear_backward` does."""
+        """Compute both backward products by `fp9_ml.recipes.linear.linear_backward`."""
         return linear_backward(g, saved, random=random)
 
     # --- text ---------------------------------------------------------------------------------------------------
 
     def spelled(self) -> dict[str, str]:
-        """Return every field as text, by name. Reading a text gives the field's value."""
+        """Return every field as text, by name of the field."""
         return {field.name: word(getattr(self, field.name)) for field in fields(self)}
 
     def __str__(self) -> str:

@@ -1,8 +1,4 @@
-"""Records the casts and matrix products of a training step, and writes the recording to a file.
-
-The recording file holds the operand codes and result codes of the training run. The command `fp9 vectors export UNIT
---from run.npz` converts a recording to test vectors for hardware.
-"""
+"""Record the casts and matrix products of a training step, for test vectors of hardware."""
 
 from __future__ import annotations
 
@@ -63,16 +59,16 @@ class Recording:
     def forward(self, layer: str, saved: Saved, x: ArrayLike | None = None, w: ArrayLike | None = None) -> None:
         """Record the forward product of a layer. If the uncast x and w are given, record their casts too.
 
-        Products in plain FP32 and casts with stochastic rounding are not recorded. If w holds several matrices, each
-        product is recorded under a separate name, which ends with the index of the matrix. Raises ValueError if x or w
-        does not belong to the product.
+        Products in plain FP32 and casts with stochastic rounding are not recorded. If w holds several matrices, the
+        name of each product ends with the index of its matrix. Raises ValueError if x or w does not belong to the
+        product.
         """
         rows, weights = _cast(layer, saved, Role.ACTIVATIONS, x, saved.x), _cast(layer, saved, Role.WEIGHTS, w, saved.w)
         self.casts += [*rows, *weights]
         self._keep(layer, saved, Product.FORWARD, saved.x, saved.w.transposed, saved.product)
 
     def backward(self, layer: str, saved: Saved, back: Backward, g: ArrayLike | None = None) -> None:
-        """Record both backward products of a layer. If the uncast gradient `g` is given, record its cast too."""
+        """Record both backward products of a layer, and the cast of the gradient `g` if it is given."""
         e = back.gradient
         self.casts += _cast(layer, saved, Role.GRADIENTS, g, e)
         self._keep(layer, saved, Product.DGRAD, e, saved.w, back.dx_product)
@@ -90,8 +86,7 @@ class Recording:
     def save(self, path: Path | str) -> None:
         """Write the recorded products and casts to a .npz file, atomically.
 
-        Raises ValueError if nothing was recorded, or if a format or accumulator model has no name that fp9 can read
-        again.
+        Raises ValueError if nothing was recorded, or if a format or accumulator model has no name.
         """
         if not self.products:
             raise ValueError(
@@ -151,7 +146,7 @@ def _cast(layer: str, saved: Saved, role: Role, tensor: ArrayLike | None, operan
 def read_recording(path: Path | str) -> Recording:
     """Read a recording from a file.
 
-    Raises ValueError for a file without a recording, and OSError if the file cannot be read.
+    Raises ValueError for a file without a recording, and OSError for an unreadable file.
     """
     data = Path(path).read_bytes()
     try:

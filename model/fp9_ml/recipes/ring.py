@@ -1,7 +1,4 @@
-"""Ring of data-parallel learners in one process, with narrow gradients and weights.
-
-Source: HFP8 (Sun et al., NeurIPS 2019), table 2.
-"""
+"""Ring of data-parallel learners in one process, after HFP8 (Sun et al., NeurIPS 2019), table 2."""
 
 from __future__ import annotations
 
@@ -22,15 +19,15 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_HOP_BITS = 16
-"""Maximum width of a gradient format between learners, in bits, since an engine adds the gradients."""
+"""Maximum width of the gradient format between learners, in bits."""
 
 
 def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
     """Add the gradients (size,) of all learners hop by hop around a ring (reduce-scatter).
 
     The gradient is divided into one slice for each of the N learners. Return the N sums of the slices, as codes in the
-    format `hop`. The addition of slice i begins at learner i + 1, and ends at learner i, which owns the slice. Each
-    learner on the way adds its own slice, and rounds the sum once to `hop`.
+    format `hop`. The sum of slice i begins at learner i + 1 and ends at learner i, and is rounded to `hop` after each
+    addition.
 
     Raises ValueError for gradients of different shapes, for more learners than gradient elements, and for a format
     `hop` with more than 16 bits.
@@ -50,7 +47,6 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
 
 
 def hop_format(hop: Format | str) -> Format:
-    """Return the format in which learners send gradients to each other. Raises ValueError for more than 16 bits."""
     fmt = format(hop)
     if fmt.bits > MAX_HOP_BITS:
         raise ValueError(
@@ -60,35 +56,27 @@ def hop_format(hop: Format | str) -> Format:
 
 
 def route(owner: int, learners: int) -> list[int]:
-    """Return the numbers of the learners in the order in which they add a slice. The owner is last."""
+    """Return the numbers of the learners in the order in which they add a slice."""
     return [(owner + hops) % learners for hops in range(1, learners + 1)]
 
 
 def share(gradient: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """Cast a learner's gradient to the format in which learners send gradients."""
     return np.asarray(encode(np.asarray(as_numbers(gradient), np.float32), fmt, overflow="inf"))
 
 
 def added(a: NDArray[Any], b: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Add two arrays of codes, and return the codes of the sums.
-
-    Each sum is a fused multiply-add a x 1 + b, which rounds once.
-    """
+    # Each sum is a fused multiply-add a x 1 + b, which rounds once.
     engine = Engine("hop", Result(fmt, fmt.default_rounding))  # type: ignore[arg-type]
     one = encode(np.ones((1, 1), np.float32), fmt)
     return np.asarray(dot(a[:, np.newaxis], one, fmt, fmt, engine, c=b, format_c=fmt))
 
 
 def reduced(codes: NDArray[Any], fmt: Format, divisor: int) -> NDArray[np.float32]:
-    """Decode the codes of summed gradients, and divide the numbers by `divisor` in FP32."""
     return decode(codes, fmt).astype(np.float32) / np.float32(divisor)
 
 
 def slices(size: int, learners: int) -> list[slice]:
-    """Split the weights into one slice for each learner in the ring. The sizes of the slices differ by at most one.
-
-    Raises ValueError for more learners than weights.
-    """
+    """Divide `size` weights into one slice for each learner, with sizes that differ by at most one."""
     if not 1 <= learners <= size:
         raise ValueError(
             f"{learners} learners and {size} weights given; give 1 learner to as many as there are weights"
@@ -98,10 +86,7 @@ def slices(size: int, learners: int) -> list[slice]:
 
 
 Optimizer = Callable[[int, "NDArray[np.float32]"], "NDArray[np.float32]"]
-"""Function that returns the update of a learner's weights.
-
-The arguments are the learner's number and the learner's slice of the reduced gradients.
-"""
+"""Function that returns the update of a learner's weights from its number and its slice of the gradients."""
 
 
 class Ring:
@@ -110,15 +95,15 @@ class Ring:
     Each learner owns 1/N of the weights.
 
     In a training step, the learners first add their gradients in the format `hop`, by default the 16-bit format 1-6-9.
-    Each learner then updates its own slice of the weights by the update rule, and keeps the residual. Finally, all
-    learners exchange the new weight codes. The paper does not define two details. In fp9, the sum of the gradients is
-    rounded after each addition. If `mean` is true, the sum is divided by N in FP32.
+    Each learner then updates its own slice of the weights. Finally, all learners exchange the new weight codes. The
+    paper does not define two details: fp9 rounds the sum of the gradients after each addition, and divides it by N in
+    FP32 if `mean` is true.
     """
 
     def __init__(
         self, rule: RoundOff, weights: ArrayLike, learners: int, hop: Format | str = "dlfloat16", mean: bool = True
     ) -> None:
-        """Give the initial weights (size,) to all learners. Raises ValueError as `slices` and `hop_format` do."""
+        """Give the initial weights (size,) to all learners."""
         self.rule, self.hop, self.mean = rule, hop_format(hop), mean
         codes, residual = rule.start(weights)
         if codes.ndim != 1:
@@ -129,13 +114,13 @@ class Ring:
 
     @property
     def weights(self) -> NDArray[np.float32]:
-        """Return the weights (size,) as FP32 numbers, decoded from the learners' weight codes."""
+        """Return the weights (size,) in FP32."""
         return decode(self.copies[0], self.rule.weights).astype(np.float32)
 
     def step(
         self, gradients: Sequence[ArrayLike], optimizer: Optimizer, random: np.random.Generator | None = None
     ) -> None:
-        """Take one step with all learners. `gradients` holds N arrays (size,), one array from each learner.
+        """Take one training step with a gradient (size,) from each of the N learners.
 
         Raises ValueError for gradients of different shapes, or updates that are not finite. After an error, the state
         is unchanged.
@@ -155,22 +140,19 @@ class Ring:
 
     @property
     def bytes_per_weight(self) -> float:
-        """Return the number of bytes that a learner sends per weight in one training step.
-
-        A learner sends all slices but one, first as gradients in the format `hop` and then as weight codes.
-        """
+        """Return the number of bytes per weight that a learner sends in one training step."""
         share = (len(self.parts) - 1) / len(self.parts)
         return share * (self.hop.bits + self.rule.weights.bits) / 8
 
     def state_dict(self) -> State:
-        """Return the codes of the weights and of the residuals as lists, which `json.dumps` can write."""
+        """Return the codes of the weights and residuals as lists, for `json.dumps`."""
         return {
             "weights": self.copies[0].tolist(),
             "residuals": [None if r is None else r.tolist() for r in self.residuals],
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state that `state_dict` returned. Raises ValueError if the state does not fit the ring."""
+        """Continue from a state that `state_dict` returned. Raises ValueError for the state of another ring."""
         check_keys(state, ("weights", "residuals"), "a ring")
         codes = as_codes(np.asarray(state["weights"]), self.rule.weights)
         fmt = self.rule.residual

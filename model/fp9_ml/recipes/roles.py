@@ -1,4 +1,4 @@
-"""Enumerations: the tensors of a layer, its matrix products, and kinds of layers."""
+"""Tensors of a layer, its matrix products, and kinds of layers, as enumerations."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ from fp9_ml.recipes.scaling import ScaleRule
 
 
 class Role(Enum):
-    """The three tensors that a layer multiplies in its matrix products: activations, weights and gradients."""
+    """Tensors that a layer multiplies: activations, weights and gradients."""
 
     ACTIVATIONS = "activations"
     WEIGHTS = "weights"
@@ -20,7 +20,7 @@ class Role(Enum):
 
 
 class Product(Enum):
-    """The three matrix products of a layer: forward product, activation gradients and weight gradients."""
+    """Matrix products of a layer: forward product, activation gradients and weight gradients."""
 
     FORWARD = "forward"
     DGRAD = "dgrad"
@@ -28,12 +28,11 @@ class Product(Enum):
 
     @property
     def operands(self) -> tuple[Role, Role]:
-        """Return which tensors are the left and the right operand of the matrix product."""
+        """Return the tensors that are the left and the right operand of a matrix product."""
         return _OPERANDS[self]
 
     @property
     def words(self) -> str:
-        """Return a description of the matrix product, for use in error messages."""
         return _PRODUCT_WORDS[self]
 
 
@@ -50,10 +49,7 @@ _PRODUCT_WORDS = {
 
 
 class Place(Enum):
-    """Kind of a layer: first layer, last layer, depthwise layer or any other layer.
-
-    A recipe may have special formats for the first layer, the last layer and depthwise layers.
-    """
+    """Kind of a layer: first layer, last layer, depthwise layer or any other layer."""
 
     INNER = "inner"
     FIRST = "first"
@@ -62,11 +58,11 @@ class Place(Enum):
 
 
 class Choices(Protocol):
-    """Attributes and methods of a training recipe on which a linear layer depends."""
+    """Protocol of the training recipes that a linear layer accepts."""
 
     @property
     def scale(self) -> ScaleRule:
-        """Return the scaling rule. The rule applies to each tensor separately."""
+        """Return the scaling rule, which applies to each tensor separately."""
 
     @property
     def output(self) -> Format | None:
@@ -77,10 +73,7 @@ class Choices(Protocol):
         """Return the format to which the weight gradients are rounded."""
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format to which the tensor of a role (activations, weights or gradients) is cast.
-
-        The result is None if the recipe does not cast the tensor.
-        """
+        """Return the format to which activations, weights or gradients are cast, or None for no cast."""
 
     def engine_of(self, product: Product) -> Engine | None:
         """Return the accumulator model for a matrix product, or None for a product in plain FP32."""

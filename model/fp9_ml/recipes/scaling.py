@@ -1,13 +1,7 @@
-"""Rules for the scale factors of tensors, and scalers that apply a rule in each step.
+"""Scaling rules of tensors, and scalers that compute a tensor's scale factor in each step.
 
-A rule determines a tensor's scale factor. `start(fmt)` returns the scaler of one tensor that is cast to `fmt`. In each
-step, `step(x)` returns the factor by which x is multiplied before the cast. The amax of a tensor is the largest
-magnitude in the tensor. A NaN in the tensor does not affect the amax, but an infinity does. If the amax is 0 or not
-finite, the scale factor keeps its value. Only the rule `Current` uses the scale factor 1 if the amax is 0 or not
-finite.
-
-The sources of `Delayed` and `Current` are Transformer Engine's `DelayedScaling` and `Float8CurrentScaling`. The source
-of `Periodic` is HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
+The amax of a tensor is its largest magnitude. A NaN does not affect the amax, but an infinity does. If the amax is 0 or
+not finite, the scale factor keeps its value; with the rule `Current`, it becomes 1.
 """
 
 from __future__ import annotations
@@ -30,7 +24,6 @@ if TYPE_CHECKING:
 FP32_MAX = float(np.finfo(np.float32).max)
 FP32_SMALLEST_NORMAL = float(np.finfo(np.float32).tiny)
 MAX_EXPONENT = BINARY32.bias
-"""Largest magnitude of an exponent of a power-of-two factor."""
 
 
 def amax(x: ArrayLike) -> float:
@@ -44,15 +37,8 @@ def amax(x: ArrayLike) -> float:
 
 
 def factor_onto(top: float, largest: float, power_of_two: bool) -> float | None:
-    """Return the scale factor that maps the magnitude `largest` to `top`.
-
-    The result is None if `largest` is 0, or not finite in FP32.
-
-    If `power_of_two` is true, the scale factor is exactly 2^floor(log2(top / largest)). If `power_of_two` is false, the
-    scale factor is top / largest in FP32, as in Transformer Engine. Scale factors are limited to the range from FP32's
-    smallest normal number to its largest number. Power-of-two scale factors are limited to the range from 2^-127 to
-    2^127.
-    """
+    # Powers of two are exactly 2^floor(log2(top / largest)). Other factors are rounded in FP32, as in Transformer
+    # Engine.
     with np.errstate(over="ignore"):
         narrow = np.float32(largest)
     if not np.isfinite(narrow) or narrow <= 0:
@@ -70,16 +56,13 @@ class Scaler(Stateful, abc.ABC):
 
     @abc.abstractmethod
     def factor(self, x: ArrayLike) -> float:
-        """Return the scale factor for `x` in the current step, without changing the scaler's state.
-
-        In evaluation mode, a forward pass calls only this method, so that the scaler does not change.
-        """
+        """Return the scale factor for `x` in the current step, without changing the scaler's state."""
 
     def observe(self, x: ArrayLike) -> None:
-        """Update the scaler with the tensor `x` of the current step, which influences later scale factors."""
+        """Update the scaler with the tensor `x`, which influences later scale factors."""
 
     def step(self, x: ArrayLike) -> float:
-        """Return the scale factor for the tensor `x`, and then update the scaler with `x`."""
+        """Return the scale factor for the tensor `x`, and update the scaler."""
         factor = self.factor(x)
         self.observe(x)
         return factor
@@ -96,15 +79,12 @@ class ScaleRule(abc.ABC):
 
     @property
     def is_exact(self) -> bool:
-        """Return whether all scale factors of the rule are powers of two.
-
-        If the scale factor is a power of two, the cast rounds only once.
-        """
+        """Return whether all scale factors are powers of two, so that a cast rounds only once."""
         return True
 
     @property
     def is_identity(self) -> bool:
-        """Return whether all factors are 1."""
+        """Return whether all scale factors are 1."""
         return False
 
 
@@ -140,8 +120,8 @@ class Current(ScaleRule):
     """Scaling rule that uses the tensor's current amax, as in Transformer Engine's `Float8CurrentScaling`.
 
     The scale factor is `top` / 2^margin, divided by the amax. The default for `top` is the largest number of the
-    tensor's format. The scale factor is an FP32 number, or a power of two if `power_of_two` is true. The scale factor
-    is 1 if the tensor has only zeros, or has an infinity.
+    tensor's format. The factor is an FP32 number, or a power of two if `power_of_two` is true. The factor is 1 if the
+    tensor has only zeros, or has an infinity.
     """
 
     kind: ClassVar[str] = "current"
@@ -170,18 +150,18 @@ class _CurrentScaler(Scaler):
 
 
 ALGORITHMS = ("max", "most_recent")
-"""Methods that compute the delayed factor from the history of amaxes."""
+"""Ways to compute the delayed scale factor from the history of amaxes."""
 
 
 @dataclass(frozen=True)
 class Delayed(ScaleRule):
     """Scaling rule that uses the amaxes of the last `history` steps, as in Transformer Engine's `DelayedScaling`.
 
-    The scale factor is the format's largest number, divided by 2^margin and by the amax. The history ends with the step
-    before the current step. The scale factor of the first step is 1. If `algo` is "max", the rule uses the largest amax
-    in the history. If `algo` is "most_recent", the rule uses the last amax. If this amax is 0 or not finite, the scale
-    factor does not change. The cast clips values above the format's largest number. If `power_of_two` is true, the
-    scale factor is rounded down to a power of two, as in older versions of Transformer Engine.
+    The scale factor is the format's largest number, divided by 2^margin and by the amax. The current step is not part
+    of the history. The scale factor of the first step is 1. If `algo` is "max", the rule uses the largest amax in the
+    history. If `algo` is "most_recent", the rule uses the last amax. If this amax is 0 or not finite, the scale factor
+    does not change. The cast clips values above the format's largest number. If `power_of_two` is true, the scale
+    factor is rounded down to a power of two, as in older versions of Transformer Engine.
     """
 
     kind: ClassVar[str] = "delayed"
@@ -240,10 +220,9 @@ class Periodic(ScaleRule):
     """Scaling rule that computes a power-of-two factor from the tensor's amax every `interval` steps.
 
     Source: HiFloat8's per-tensor scaling in training (section 5.1), which updates the factor every 10 iterations. The
-    paper does not define the algorithm. In fp9, the scaled amax lies in (top/2, top]. `top` should not be the largest
-    number of HiFloat8, because HiFloat8 has 3 fraction bits only for numbers up to 2^4. With the default `top` of 8,
-    magnitudes in the six binades below 8 have all 3 fraction bits. The scale factor is 1 in steps 0 to interval - 1,
-    and is first computed in step `interval`.
+    paper does not define the algorithm. In fp9, the scaled amax lies in (top/2, top]. With the default `top` of 8,
+    magnitudes in the six binades below 8 have all 3 fraction bits of HiFloat8. The scale factor is 1 in steps 0 to
+    interval - 1, and is first computed in step `interval`.
     """
 
     kind: ClassVar[str] = "periodic"
@@ -280,7 +259,7 @@ class _PeriodicScaler(Scaler):
 
 @dataclass(frozen=True)
 class Searched(ScaleRule):
-    """Power-of-two factor that `fp9_ml.torch.calibrate` finds.
+    """Scaling rule whose power-of-two factors are found by `fp9_ml.torch.calibrate`.
 
     Before `calibrate` is called, all scale factors are 1. The scale factor of gradients is always 1.
     """
@@ -300,7 +279,7 @@ class SearchedScaler(Scaler):
         self.last = 1.0
 
     def set(self, exponent: int) -> None:
-        """Set the factor to 2^exponent."""
+        """Set the scale factor to 2^exponent."""
         self.last = math.ldexp(1.0, Fixed(exponent).exponent)
 
     def factor(self, x: ArrayLike) -> float:
@@ -319,4 +298,3 @@ def _top(fmt: Format, top: float | None, margin: int) -> float:
 
 
 SCALES: dict[str, type[ScaleRule]] = {rule.kind: rule for rule in (Fixed, Current, Delayed, Periodic, Searched)}
-"""Scaling rules of tensors, by name."""

@@ -1,7 +1,7 @@
-"""Scaling rules and recipes with changed fields as text of the form `name(field=value,...)`.
+"""Read and write scaling rules and recipes as text of the form `name(field=value,...)`.
 
-A number may be written as a power of two (`2^24`). A list of numbers is written in parentheses (`(1, 20, 50)`). The
-text `none` stands for None.
+A number may be a power of two (`2^24`). A list of numbers is in parentheses (`(1, 20, 50)`). The text `none` means
+None.
 """
 
 from __future__ import annotations
@@ -16,15 +16,12 @@ from typing import Any, TypeVar
 _Rule = TypeVar("_Rule")
 _CALL = re.compile(r"\s*(\w+)\s*(?:\((.*)\))?\s*", re.DOTALL)
 _POWER = re.compile(r"2\^([+-]?\d+)")
+# Smallest power of two that is written as 2^N.
 _LARGE = 1 << 12
-"""Smallest power of two that is written as 2^N."""
 
 
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:
-    """Parse a text `name(field=value,...)`. Return the name, and a dictionary from fields to values.
-
-    Raises ValueError if the text does not have this form. `what` describes the text in the error message.
-    """
+    """Parse a text `name(field=value,...)`, and return the name and the values of the fields."""
     found = _CALL.fullmatch(text)
     if found is None or not _is_balanced(text):
         raise ValueError(f"{what} {text!r} given; write name or name(field=value,...)")
@@ -76,10 +73,7 @@ def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
 
 
 def spelled(record: object, name: str) -> str:
-    """Return a scaling rule as text, such as "delayed(history=16)". Fields with default values are left out.
-
-    `rule` converts the text back to an equal scaling rule.
-    """
+    """Return a scaling rule as text, such as "delayed(history=16)", without fields that have default values."""
     said = [f for f in _fields(type(record)) if f.default is MISSING or getattr(record, f.name) != f.default]
     settings = ",".join(f"{f.name}={word(getattr(record, f.name))}" for f in said)
     return f"{name}({settings})" if settings else name
@@ -93,10 +87,6 @@ def _fields(kind: type) -> tuple[Field[Any], ...]:
 
 
 def read(text: str, hint: object, where: str) -> object:
-    """Convert text to the value of a field. `hint` is the type of the field.
-
-    The text "none" stands for None if the type allows None.
-    """
     if isinstance(hint, types.UnionType):
         options = typing.get_args(hint)
         if text.lower() == "none" and types.NoneType in options:
@@ -124,7 +114,6 @@ def _number(text: str, hint: object, where: str) -> int | float:
 
 
 def word(value: object) -> str:
-    """Return the text for a field value. `read` converts the text back to the same value."""
     if isinstance(value, tuple):
         return f"({','.join(word(item) for item in value)})"
     if isinstance(value, float) and value.is_integer():

@@ -1,8 +1,4 @@
-"""Saved states of scalers, as dictionaries that can be written as JSON.
-
-If all scalers are restored from saved states, the training continues with exactly the same results. A state can be
-written as JSON.
-"""
+"""Saved states of scalers, as dictionaries that can be written as JSON."""
 
 from __future__ import annotations
 
@@ -16,20 +12,19 @@ State = dict[str, Any]
 class Stateful:
     """Base class of scalers whose state can be saved and restored.
 
-    The class attribute `remembers` lists the names of the attributes that are saved.
+    `remembers` lists the names of the saved attributes.
     """
 
     remembers: ClassVar[tuple[str, ...]] = ()
 
     def state_dict(self) -> State:
-        """Return a copy of the state. `json.dumps` writes the dictionary without loss."""
+        """Return a copy of the state, which `json.dumps` writes without loss."""
         return {name: _copied(getattr(self, name)) for name in self.remembers}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError if another kind of object returned the state, or if the state has impossible values such as
-        NaN. After an error, the present state is unchanged.
+        Raises ValueError, and changes nothing, for the state of another object or impossible values such as NaN.
         """
         check_keys(state, self.remembers, type(self).__name__)
         self.check_state(state)
@@ -46,7 +41,6 @@ class Stateful:
 
 
 def check_keys(state: Mapping[str, Any], names: tuple[str, ...], whose: str) -> None:
-    """Raise ValueError if the keys of the dictionary `state` differ from `names`."""
     if set(state) != set(names):
         expected, given = ", ".join(names) or "nothing", ", ".join(map(str, state)) or "nothing"
         raise ValueError(f"state with {given} given; that of {whose} has {expected}: load a state from its state_dict")

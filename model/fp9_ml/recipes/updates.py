@@ -1,7 +1,7 @@
 """Update rules for 8-bit weights, which compensate rounding errors or round stochastically.
 
-Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision. In fp9, the subtractions are
-computed in FP32, from left to right. The caller computes the update of the weights, including momentum.
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision of the subtractions: fp9
+computes them in FP32, from left to right. The caller computes the update of the weights, including momentum.
 """
 
 from __future__ import annotations
@@ -26,9 +26,9 @@ class RoundOff:
     R_0 = 0; W^_t = W_{t-1} - update - R_{t-1}; W_t = Q_W(W^_t); R_t = Q_R(W_t - W^_t).
 
     `weights` is the format of W. `residual` is the format of the residual R, and must be finer than the weight format
-    ("Q_R higher precision than Q_W"; 1-6-9 in the paper). If `residual` is None, the rounding error is lost. The
-    rounding can then be stochastic (Wang et al., NeurIPS 2018). If `rounding` is None, the format's default rounding
-    applies. Stochastic rounding ("sr") uses the random generator that the caller passes to `step`.
+    ("Q_R higher precision than Q_W"; 1-6-9 in the paper). If `residual` is None, the rounding error is lost. If
+    `rounding` is None, the format's default rounding applies. Stochastic rounding ("sr") uses the random generator that
+    the caller passes to `step`.
     """
 
     weights: Format
@@ -49,9 +49,7 @@ class RoundOff:
     def start(
         self, numbers: ArrayLike, random: np.random.Generator | None = None
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
-        """Cast the initial weights.
-
-        Return the codes of the weights, and the codes of a residual of zeros, in the shape of `numbers`.
+        """Return the codes of the initial weights, and a residual of zeros, both in the shape of `numbers`.
 
         The residual is None if the update rule uses no residual.
         """
@@ -68,9 +66,9 @@ class RoundOff:
     ) -> tuple[NDArray[Any], NDArray[Any] | None]:
         """Subtract `update` from the weights. Return the new codes of the weights and of the residual.
 
-        `update` holds FP32 numbers, in the shape of the weights. Raises ValueError if shapes do not match, or if a
-        residual is missing or given without need. Raises ValueError for an update that is not finite, and for
-        stochastic rounding without `random`. The caller must drop a training step whose update is not finite.
+        `update` holds FP32 numbers, in the shape of the weights. Raises ValueError for shapes that do not match, a
+        missing or unneeded residual, and stochastic rounding without `random`. Raises ValueError for an update that is
+        not finite; the caller must drop such a training step.
         """
         codes = as_codes(weights, self.weights)
         change = np.asarray(as_numbers(update), dtype=np.float32)

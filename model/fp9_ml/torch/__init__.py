@@ -1,6 +1,6 @@
 """PyTorch layers, optimizers and converters for training recipes.
 
-The package needs the extra fp9[torch].
+The package needs the extra `fp9[torch]`.
 """
 
 from fp9.system.missing import install_hint

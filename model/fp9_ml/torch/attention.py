@@ -1,7 +1,4 @@
-"""PyTorch attention layer whose two matrix products follow a training recipe.
-
-The two products are the scores q k^T and the weighted sum p v. PyTorch computes everything else.
-"""
+"""PyTorch attention layer whose products q k^T and p v follow a training recipe."""
 
 from __future__ import annotations
 
@@ -48,10 +45,7 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         average_attn_weights: bool = True,
         is_causal: bool = False,
     ) -> tuple[torch.Tensor, torch.Tensor | None]:
-        """Return the attention output. If `need_weights` is true, also return the attention weights.
-
-        `is_causal` needs `attn_mask`.
-        """
+        """Return the attention output. If `need_weights` is true, also return the attention weights."""
         if is_causal and attn_mask is None:
             raise ValueError("is_causal given without attn_mask; give the mask, as torch asks")
         batched = query.dim() == 3
@@ -73,15 +67,10 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         return (y, seen) if batched else (y[:, 0], None if seen is None else seen[0])
 
     def _heads(self, x: torch.Tensor) -> torch.Tensor:
-        """Split the last axis into heads: (time, batch, width) becomes (batch, heads, time, head width)."""
         heads: torch.Tensor = x.unflatten(-1, (self.num_heads, self.head_dim))
         return heads.permute(1, 2, 0, 3)
 
     def _masked(self, scores: torch.Tensor, mask: torch.Tensor | None, padding: torch.Tensor | None) -> torch.Tensor:
-        """Apply the masks to the attention scores (batch, heads, queries, keys).
-
-        A boolean mask replaces masked scores by minus infinity. A floating-point mask is added to the scores.
-        """
         if mask is not None and mask.dim() == 3:
             mask = mask.unflatten(0, (-1, self.num_heads))
         if padding is not None:
@@ -92,5 +81,4 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
         return scores
 
     def extra_repr(self) -> str:
-        """Return the recipe's name, which torch shows when a model is printed."""
         return f"recipe={self.recipe.name}"

@@ -14,7 +14,6 @@ from fp9_ml.recipes.blocks import BLOCK_RECIPES, BlockRecipe
 
 
 def block_recipe(name: str) -> BlockRecipe:
-    """Return the block recipe with this name. Raises ValueError for an unknown name."""
     if name not in BLOCK_RECIPES:
         raise ValueError(unknown("block recipe", name, BLOCK_RECIPES, "give mxfp8, nvfp4 or deepseek"))
     return BLOCK_RECIPES[name]
@@ -58,14 +57,12 @@ class BlockLinear(nn.Linear):
         self.recipe = block_recipe(recipe).name
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Return the output (..., out) for an input (..., in)."""
         rows = input.reshape(-1, input.shape[-1])
         y: torch.Tensor = _block_product(rows, self.weight.t(), self.recipe, True)
         y = y if self.bias is None else y + self.bias
         return y.reshape(*input.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
-        """Return torch's description of the layer, with the recipe's name added."""
         return f"{super().extra_repr()}, recipe={self.recipe}"
 
 
@@ -74,9 +71,9 @@ def convert_blocks(model: nn.Module, recipe: str, only: Callable[[str, nn.Module
 
     The new layers share the parameters of the old layers.
 
-    If `only` is given, only layers for which `only(name, module)` is true are replaced. The function changes the model
-    in place and returns the model. If the model itself is a Linear layer, a new layer is returned. Raises ValueError if
-    no layer is replaced.
+    If `only` is given, only layers for which `only(name, module)` is true are replaced. The model is changed in place
+    and returned; for a model that is a Linear layer, a new layer is returned. Raises ValueError if no layer is
+    replaced.
     """
     chosen = block_recipe(recipe).name
     wanted = [

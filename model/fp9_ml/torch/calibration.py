@@ -24,12 +24,11 @@ def calibrate(
 ) -> dict[str, Calibrated]:
     """Find power-of-two scales for a model whose training recipe has `scale=searched` (HiFloat8's Algorithm 1).
 
-    The model is called twice with all batches, in `eval` mode and without gradients. In the first pass, the layers
-    compute their products in FP32. In the second pass, each layer tries all pairs of scale exponents for activations
-    and weights. The pair whose product is nearest to the FP32 product is chosen, and the next layer gets this product
-    as input. The model's `state_dict` includes the chosen exponents. The returned dictionary has the exponents and the
-    error for each layer name. If a convolution has several channel groups, their names are NAME.0, NAME.1 and so on.
-    Source: Luo et al. (arXiv 2409.16626), section 4.2.
+    The model is called twice with all batches, in `eval` mode and without gradients. First, the layers compute their
+    products in FP32. Then each layer chooses the pair of scale exponents whose product is nearest to the FP32 product,
+    and passes this product to the next layer. The model's `state_dict` includes the chosen exponents. The returned
+    dictionary has the exponents and the error for each layer name. If a convolution has several channel groups, their
+    names are NAME.0, NAME.1 and so on. Source: Luo et al. (arXiv 2409.16626), section 4.2.
 
     Raises ValueError if no layer has searched scales, or if a layer is called twice in a pass. Raises ValueError if
     there are no batches or exponents, or if a product is not finite. After an error, the scales are unchanged.
@@ -62,7 +61,6 @@ def calibrate(
 
 
 def _set_scales(scalers: Mapping[Role, Scaler], found: Calibrated) -> None:
-    """Set a layer's scales for activations and weights to the powers of two that calibration found."""
     for role, exponent in ((Role.ACTIVATIONS, found.activation), (Role.WEIGHTS, found.weight)):
         scaler = scalers[role]
         assert isinstance(scaler, SearchedScaler)

@@ -1,7 +1,4 @@
-"""Converts a PyTorch model: replaces its layers by layers that follow a training recipe.
-
-The new layers share the parameters of the old layers.
-"""
+"""Replace the layers of a PyTorch model by layers that follow a training recipe."""
 
 from __future__ import annotations
 
@@ -15,16 +12,16 @@ from fp9_ml.recipes import recipe as find_recipe
 from fp9_ml.torch.attention import MultiheadAttention
 from fp9_ml.torch.layers import Conv2d, Linear
 
+# A subclass is not replaced, because a subclass may compute something else.
 _CONVERTED: dict[type[nn.Module], type[Any]] = {nn.Linear: Linear, nn.Conv2d: Conv2d}
-"""Replacement for each type of layer. A subclass is not replaced, because a subclass may compute something else."""
 
+# Each setting is both an attribute and a constructor argument.
 _SETTINGS: dict[type[nn.Module], tuple[str, ...]] = {
     nn.Linear: ("in_features", "out_features"),
     nn.Conv2d: (
         *("in_channels", "out_channels", "kernel_size", "stride", "padding", "dilation", "groups", "padding_mode"),
     ),
 }
-"""Settings of each type of layer. Each setting is both an attribute and a constructor argument."""
 
 
 def convert(
@@ -35,14 +32,14 @@ def convert(
 ) -> nn.Module:
     """Replace the Linear and Conv2d layers of a model by layers that follow a training recipe.
 
-    The function changes the model in place and returns the model.
+    The model is changed in place and returned.
 
     The new layers share the parameters of the old layers, so that an existing optimiser continues to work. Hooks of a
     replaced layer are lost. If `only` is given, only layers for which `only(name, module)` is true are replaced. The
     first layer, the last layer and depthwise convolutions have the formats `first`, `last` and `depthwise` of the
-    recipe. First and last are determined from the order in which the layers were registered in the model, even if
-    `only` excludes some layers. If the model itself is a Linear or Conv2d layer, a new layer is returned. If
-    `attention` is true, MultiheadAttention modules are replaced too, but are never first or last layers.
+    recipe. First and last refer to the order in which the layers were registered, including layers that `only`
+    excludes. If the model itself is a Linear or Conv2d layer, a new layer is returned. If `attention` is true,
+    MultiheadAttention modules are replaced too, but are never first or last layers.
 
     Raises ValueError if there is no layer to replace, or if a layer's weight is computed from other parameters. The
     model is then unchanged.
@@ -70,10 +67,7 @@ def convert(
 
 
 def _place(name: str, module: nn.Module, names: list[str]) -> Place:
-    """Return the kind of a layer: first layer, last layer, depthwise layer or any other layer.
-
-    A depthwise layer is never the first or last layer. The only layer of a model counts as the last layer.
-    """
+    # A depthwise layer is never the first or last layer. The only layer of a model counts as the last layer.
     if isinstance(module, nn.Conv2d) and module.groups == module.in_channels > 1:
         return Place.DEPTHWISE
     if names and name == names[-1]:

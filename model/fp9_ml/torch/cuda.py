@@ -1,7 +1,6 @@
-"""Matrix products of codes in CUDA, compiled at run time by NVRTC.
+"""Multiply matrices of codes by CUDA kernels, which NVRTC compiles at run time.
 
-The CUDA source contains the C code that fp9 generates for an accumulator model. The module needs `cuda-bindings` and
-NVRTC, which PyTorch's packages for CUDA contain. Install them by `pip install fp9[cuda]`.
+The module needs `cuda-bindings` and NVRTC. Install them by `pip install fp9[cuda]`.
 """
 
 from __future__ import annotations
@@ -24,16 +23,15 @@ try:
 except ImportError as error:
     raise ImportError(f"fp9_ml.torch.cuda needs cuda-bindings; install it with: {install_hint('cuda')}") from error
 
+# Content of the header stdint.h, which NVRTC lacks.
 _INTEGERS = """\
 typedef signed char int8_t; typedef short int16_t; typedef int int32_t; typedef long long int64_t;
 typedef unsigned char uint8_t; typedef unsigned short uint16_t; typedef unsigned int uint32_t;
 typedef unsigned long long uint64_t;
 """
-"""Content of the header stdint.h, which NVRTC lacks."""
 
 
 def _checked(found: tuple[Any, ...], log: Any = None) -> Any:
-    """Return the results of a CUDA call. If the CUDA call failed, raises RuntimeError with the compiler's log."""
     status, *results = found
     if int(status) != 0:
         raise RuntimeError(f"{status.name} from {type(status).__name__}{log() if log else ''}")
@@ -41,10 +39,9 @@ def _checked(found: tuple[Any, ...], log: Any = None) -> Any:
 
 
 def compiled(source: str, architecture: str, options: tuple[str, ...] = ()) -> tuple[bytes, str]:
-    """Compile CUDA source to machine code for an architecture, such as `sm_90`. Return the code and the messages.
+    """Return machine code for an architecture such as `sm_90`, and the compiler's messages.
 
-    The function needs no GPU. If `options` contains `--ptxas-options=--verbose`, the messages state the number of
-    registers of each kernel. Raises RuntimeError with the compiler's messages if the CUDA source does not compile.
+    The function needs no GPU. Raises RuntimeError for CUDA source that does not compile.
     """
     headers, names = [_INTEGERS.encode()], [b"stdint.h"]
     program = _checked(nvrtc.nvrtcCreateProgram(source.encode(), b"fp9.cu", len(headers), headers, names))
@@ -70,7 +67,6 @@ def _source(format_a: Format, format_b: Format, engine: Engine) -> Kernels:
 
 @functools.lru_cache(maxsize=128)
 def _loaded(made: Kernels, device: int) -> dict[str, Any]:
-    """Compile CUDA source and load it on a CUDA device. Return a dictionary of the kernels by name."""
     major, minor = torch.cuda.get_device_capability(device)
     module = _checked(driver.cuModuleLoadData(compiled(made.source, f"sm_{major}{minor}")[0]))
     names = ["fp9_sums", *["fp9_tiles"] * made.tiled]
@@ -80,8 +76,8 @@ def _loaded(made: Kernels, device: int) -> dict[str, Any]:
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
     """Multiply codes a (m, k) by codes b (k, n) on a CUDA device. Return codes in the model's output format.
 
-    The dtype of codes is uint8, int16 or int32, depending on the width of the format. The result has the bits of
-    `fp9.matmul`. Tensors may have any strides.
+    The dtype of codes is uint8, int16 or int32, depending on the width of the format. The result is bit-identical to
+    `fp9.matmul`.
 
     Raises ValueError if a dtype, shape or device is wrong. Raises ValueError for accumulator models with scaled groups,
     stochastic rounding or `zero_bypass`.

@@ -1,7 +1,7 @@
 """Matrix products of codes that use only torch's integer operations, on any device.
 
-No compiler can fuse or reorder a rounding, because the code has no floating-point operations. A number is a triple: a
-signed significand, the exponent of the significand's last bit, and a kind (finite, infinite or NaN).
+Without floating-point operations, no compiler can fuse or reorder a rounding. A number is a triple: a signed
+significand, the exponent of its last bit, and a kind (finite, infinite or NaN).
 """
 
 from __future__ import annotations
@@ -22,16 +22,14 @@ from fp9.formats.rounding import Overflow, Rounding
 from fp9.sums.operands import lowest_bits, power_table
 
 _FINITE, _PLUS, _MINUS, _NAN = range(4)
+# Alignment exponent of zeros, which is below all other exponents.
 _NOTHING = -(1 << 12)
-"""Alignment exponent of zeros, which never is the maximum of a step."""
+# Width of a significand before its rounding, in bits. The last bit is sticky.
 _WIDE = 58
-"""Width of a significand before its rounding, in bits. The last bit is sticky."""
 _LIMB = 36
 
 
 class _Target(NamedTuple):
-    """Constants of the result format: limits of exponents and significands, and the codes of infinity and NaN."""
-
     fraction: int
     lowest: int
     top: int
@@ -68,8 +66,6 @@ def _target(fmt: FixedFormat, nan: int | None = None, invalid: int | None = None
 
 
 class _Sum(NamedTuple):
-    """Sums as integer arrays: significand m, exponent e, and kind (finite, infinite or NaN) of each sum."""
-
     m: Tensor
     e: Tensor
     kind: Tensor
@@ -78,7 +74,7 @@ class _Sum(NamedTuple):
 
 @dataclass(frozen=True)
 class _Table:
-    """Tables that decode operand codes: each number is m * 2^(top - fraction), or an infinity or NaN."""
+    # Each number is m * 2^(top - fraction), or an infinity or NaN.
 
     m: Tensor
     top: Tensor
@@ -107,7 +103,6 @@ def _table(fmt: Format, device: torch.device) -> _Table:
 
 
 def _length(x: Tensor) -> Tensor:
-    """Return the bit length of non-negative integers."""
     length = torch.zeros_like(x)
     for bits in (32, 16, 8, 4, 2, 1):
         large = x >= 1 << bits
@@ -117,19 +112,18 @@ def _length(x: Tensor) -> Tensor:
 
 
 def _most(x: Tensor) -> int:
-    """Return the largest distance by which integers of the tensor's type can be shifted, in bits."""
+    # Largest distance by which integers of the tensor's type can be shifted, in bits.
     return 62 if x.dtype == torch.int64 else 31
 
 
 def _right(x: Tensor, by: Tensor) -> Tensor:
-    """Shift non-negative integers right by `by` bits. If a 1 is shifted out, the last bit of the result becomes 1."""
+    # If a 1 is shifted out, the last bit of the result becomes 1 (sticky bit).
     by = by.clamp(0, _most(x))
     kept = x >> by
     return kept | ((kept << by) != x).to(x.dtype)
 
 
 def _rounded(total: Tensor, e: Tensor, fmt: _Target, rounding: Rounding) -> _Sum:
-    """Round total * 2^e to the result format. On overflow, the result is infinite."""
     size, minus = total.abs(), total < 0
     length, fraction, lowest = _length(size), fmt.fraction, fmt.lowest
     drop = length - fraction - 1
@@ -158,17 +152,13 @@ def _nearest(kept: Tensor, rest: Tensor, half: Tensor, some: Tensor) -> Tensor:
     return kept + (some & ((rest > half) | ((rest == half) & (kept & 1 == 1))))
 
 
+# Arguments: the kept bits, the dropped bits, half an ulp in units of the dropped bits, and whether bits are dropped.
 _AWAY: dict[Rounding, Any] = {
     Rounding.RNE: _nearest,
     Rounding.RNA: lambda kept, rest, half, some: kept + (some & (rest >= half)),
     Rounding.RTZ: lambda kept, rest, half, some: kept,
     Rounding.RTO: lambda kept, rest, half, some: kept | (some & (rest > 0)),
 }
-"""Rounding functions of magnitudes.
-
-The arguments are the kept bits, the dropped bits, half an ulp in units of the dropped bits, and whether bits are
-dropped.
-"""
 _CUT: dict[Truncation, Any] = {
     Truncation.ZERO: lambda size, minus, by: _signed(size >> by.clamp(0, _most(size)), minus),
     Truncation.FLOOR: lambda size, minus, by: _signed(size, minus) >> by.clamp(0, _most(size)),
@@ -181,12 +171,11 @@ def _signed(size: Tensor, minus: Tensor) -> Tensor:
 
 
 def _moved(m: Tensor, by: Tensor) -> Tensor:
-    """Return m * 2^by, rounded toward minus infinity."""
     return torch.where(by >= 0, m << by.clamp(0, 62), m >> (-by).clamp(0, 62))
 
 
 def _added(m: Tensor, e: Tensor, n: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
-    """Add m * 2^e and n * 2^d. Return a significand, whose last bit is sticky, and an exponent."""
+    # The last bit of the returned significand is sticky.
     sizes = [(x.abs(), x < 0, torch.where(x == 0, _NOTHING, y), _WIDE - _length(x.abs())) for x, y in ((m, e), (n, d))]
     scaled = [(size << up.clamp(0, 62), minus, last - up) for size, minus, last, up in sizes]
     top = torch.maximum(scaled[0][2], scaled[1][2])
@@ -195,13 +184,11 @@ def _added(m: Tensor, e: Tensor, n: Tensor, d: Tensor) -> tuple[Tensor, Tensor]:
 
 
 def _kinds(a: Tensor, b: Tensor) -> Tensor:
-    """Return whether a + b is finite, infinite or NaN, given the same property of a and b."""
     opposed = (a != b) & (a != _FINITE) & (b != _FINITE)
     return torch.where(opposed, _NAN, torch.maximum(a, b))
 
 
 def _ended(given: Tensor, found: Tensor) -> Tensor:
-    """Return the kind of a rounded sum. A finite sum may become infinite by rounding."""
     return torch.where(given == _FINITE, found, given)
 
 
@@ -210,44 +197,37 @@ def _ended(given: Tensor, found: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Step:
-    """The g products that are added in one accumulation step, for each element of an (m, n) matrix product."""
+    """Products that are added in one accumulation step, for each element of an (m, n) matrix product."""
 
     a: tuple[Tensor, ...]
     b: tuple[Tensor, ...]
     tables: tuple[_Table, _Table]
 
     def some(self, begin: int, stride: int) -> _Step:
-        """Return every `stride`-th product."""
         cut = slice(begin, None, stride)
         return _Step(tuple(x[..., cut] for x in self.a), tuple(x[..., cut] for x in self.b), self.tables)
 
     @property
     def size(self) -> Tensor:
-        """Return the significands of the products, without signs."""
         return self.a[0] * self.b[0]
 
     @property
     def top(self) -> Tensor:
-        """Return the exponents of the products, as sums of the operand exponents."""
         return self.a[1] + self.b[1]
 
     @property
     def minus(self) -> Tensor:
-        """Return a mask of the negative products."""
         return self.a[3] ^ self.b[3]
 
     @property
     def zero(self) -> Tensor:
-        """Return, for each element of the matrix product, whether one of the products is zero."""
         return (self.a[0] == 0).any(-1) | (self.b[0] == 0).any(-1)
 
     @property
     def fraction(self) -> int:
-        """Return the number of fraction bits in a product's significand."""
         return self.tables[0].fraction + self.tables[1].fraction
 
     def kind(self) -> Tensor:
-        """Return the kind (finite, infinite or NaN) of the sum of the products."""
         nan = (self.a[2] == _NAN).any(-1) | (self.b[2] == _NAN).any(-1)
         if all(not table.infinite for table in self.tables):
             return torch.where(nan, _NAN, _FINITE)
@@ -259,10 +239,7 @@ class _Step:
 
 
 def _cut_sum(engine: Engine, step: _Step, largest: Tensor) -> Tensor:
-    """Truncate the products at the last bit of the alignment window, and add the truncated products.
-
-    The sum is an integer multiple of the last bit, 2^(largest - window width).
-    """
+    # The sum is an integer multiple of 2^(largest - window width).
     assert engine.window.width is not None
     wide = engine.window.width - step.fraction
     by = largest[..., None].to(step.top.dtype) - step.top + max(-wide, 0)
@@ -294,10 +271,7 @@ def _window(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
 
 
 def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    """Return the sum of a step in which products with even and with odd index are added separately.
-
-    The rounding follows `engine_steps.join_halves`.
-    """
+    # The rounding follows `engine_steps.join_halves`.
     n, wide = engine.window.width, engine.window.interleaved
     assert n is not None and wide is not None
     halves = [half for half in (step.some(0, 2), step.some(1, 2)) if half.a[0].shape[-1]]
@@ -316,7 +290,7 @@ def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
 
 
 def _exact(step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
-    """Return the exact sum of the products and the addend C. The last bit of the significand is sticky."""
+    # The last bit of the returned significand is sticky.
     lowest = sum(table.lowest for table in step.tables) - step.fraction
     place = (step.top - step.fraction - lowest).clamp(min=0)
     size = _signed(step.size, step.minus)
@@ -391,9 +365,9 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
 
 
 class Product(torch.nn.Module):
-    """torch module that multiplies matrices of codes. Formats and accumulator model are constructor arguments.
+    """PyTorch module that multiplies matrices of codes by an accumulator model.
 
-    Calling the module with codes a (M, K) and b (K, N) gives the same result as the function `matmul`.
+    Codes a (M, K) and b (K, N) give the result of the function `matmul`.
     """
 
     def __init__(self, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> None:
@@ -425,7 +399,7 @@ class Product(torch.nn.Module):
         return joined._replace(kind=kind, minus=(joined.minus & (joined.m != 0)) | both)
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        """Return the codes of a (M, K) x b (K, N), as int64."""
+        """Return the codes of the product of codes a (M, K) and b (K, N), as int64."""
         codes = _ordered(self._engine, a.to(torch.int64), b.to(torch.int64).t(), self._formats)
         left, right = (self._entries(side, each) for side, each in zip("ab", codes, strict=True))
         depth, (m, n), chunk = codes[0].shape[1], (a.shape[0], b.shape[1]), self._engine.chunk.length
@@ -451,9 +425,8 @@ def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str,
     """Multiply codes a (M, K) by codes b (K, N), and return codes in the accumulator model's output format.
 
     The tensors `a` and `b` may have any integer type. The result has the dtype int64, and is bit-identical to
-    `fp9.matmul`. If fp9[cuda] is installed, a CUDA kernel multiplies tensors on a CUDA device. On other devices, or
-    without fp9[cuda], torch's integer operations are used, which support operand formats of at most 8 bits. For
-    `torch.compile`, use the module `Product`.
+    `fp9.matmul`. With fp9[cuda], a CUDA kernel multiplies tensors on a CUDA device. Otherwise torch's integer
+    operations are used, which support operand formats of at most 8 bits. For `torch.compile`, use the module `Product`.
 
     Raises ValueError for accumulator models with scaled groups, stochastic rounding or `zero_bypass`.
     """
@@ -467,7 +440,6 @@ _WIDTHS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
 
 
 def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Engine) -> Tensor | None:
-    """Multiply the matrices by the CUDA kernel. Return None if fp9[cuda] is not installed."""
     try:
         from fp9_ml.torch import cuda  # optional, slow to load
     except ImportError:
@@ -477,10 +449,6 @@ def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Eng
 
 
 def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, ...]) -> tuple[Tensor, Tensor]:
-    """Reorder the columns of the codes a and b (rows, k) into the order in which the products are added.
-
-    An incomplete last chunk is filled with zeros.
-    """
     if engine.chunk.interleave is None or engine.chunk.length is None:
         return a, b
     missing = -a.shape[1] % engine.chunk.length

@@ -1,7 +1,4 @@
-"""PyTorch layers whose matrix products follow a training recipe.
-
-PyTorch computes everything else.
-"""
+"""PyTorch layers whose matrix products follow a training recipe."""
 
 from __future__ import annotations
 
@@ -19,18 +16,16 @@ _EXTRA = "_extra_state"
 
 
 class ByRecipe(nn.Module):
-    """Base class of layers that follow a training recipe. A layer holds the recipe and its operands' scales.
+    """Base class of PyTorch layers that follow a training recipe and have scales.
 
-    The scales are saved in the state_dict. A recipe with fixed scales adds nothing to the state_dict. The state_dict of
-    a model trained in FP32 can be loaded, too. The layer then keeps its initial scales.
+    The state_dict includes the scales, unless the recipe fixes them. The state_dict of a model trained in FP32 can be
+    loaded, too; the layer then keeps its initial scales.
     """
 
     recipe: Recipe
     scales: tuple[LayerState, ...]
     kept_in: tuple[Recording, str] | None
-    """Recording to which `fp9_ml.torch.record` writes, and the layer's name in the recording."""
     instead: Instead | None
-    """Function that computes the forward product of a group while `fp9_ml.torch.calibrate` runs."""
 
     def _begin(self, chosen: Recipe | str, groups: int = 1) -> None:
         self.recipe = recipe(chosen)
@@ -44,7 +39,6 @@ class ByRecipe(nn.Module):
         self._handle = register(self)  # a copy has its own scales
 
     def use(self, group: int) -> Use:
-        """Return the scales of a channel group, and the recording to which its products are added."""
         recording, name = self.kept_in or (None, "")
         name = name if len(self.scales) == 1 else f"{name}.{group}"
         return Use(self.scales[group], self._passes[group], recording, name)
@@ -61,7 +55,7 @@ class ByRecipe(nn.Module):
     def set_extra_state(self, state: Any) -> None:
         """Continue from scales that `get_extra_state` returned.
 
-        Raises ValueError if the layer has another number of channel groups or another scaling rule.
+        Raises ValueError for another number of channel groups or another scaling rule.
         """
         if not isinstance(state, list) or len(state) != len(self.scales):
             given = f"{len(state)} groups" if isinstance(state, list) else type(state).__name__
@@ -96,23 +90,20 @@ class Linear(ByRecipe, nn.Linear):
         self._begin(recipe)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Return the output (..., out) for an input (..., in)."""
         rows = input.reshape(-1, input.shape[-1])
         y = self._product(rows, self.weight)
         y = y if self.bias is None else y + self.bias
         return y.reshape(*input.shape[:-1], self.out_features)
 
     def extra_repr(self) -> str:
-        """Return torch's description of the layer, with the recipe's name added."""
         return f"{super().extra_repr()}, recipe={self.recipe.name}"
 
 
 class Conv2d(ByRecipe, nn.Conv2d):
     """torch.nn.Conv2d that follows a training recipe. Each channel group is a matrix product of patches and filters.
 
-    Products are added channel by channel. Within a channel, products are added row by row. Padding zeros are added like
-    other numbers. The scale of the input is computed from the patches. Pixels that no patch contains are ignored. Each
-    group has separate scales.
+    Products are added channel by channel, and row by row within a channel. Padding zeros are added like other numbers.
+    The scale of the input depends only on pixels that are in a patch. Each group has separate scales.
     """
 
     def __init__(
@@ -128,10 +119,7 @@ class Conv2d(ByRecipe, nn.Conv2d):
         self._begin(recipe, self.groups)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
-        """Return the output for an input (n, channels, h, w). The axis n is optional.
-
-        Raises ValueError for a wrong number of axes or channels.
-        """
+        """Return the output for an input (n, channels, h, w). The axis n is optional."""
         if input.dim() not in (3, 4) or input.shape[-3] != self.in_channels:
             raise ValueError(f"input of shape {tuple(input.shape)} given; give (n, {self.in_channels}, h, w)")
         batch = input if input.dim() == 4 else input[None]
@@ -144,10 +132,6 @@ class Conv2d(ByRecipe, nn.Conv2d):
         return images if input.dim() == 4 else images[0]
 
     def _sums(self, rows: torch.Tensor) -> torch.Tensor:
-        """Multiply the image patches, one per row, by the filters of each channel group, and add the bias.
-
-        Returns an array (rows, out_channels).
-        """
         groups = rows.chunk(self.groups, 1), self.weight.reshape(self.out_channels, -1).chunk(self.groups)
         parts = [self._product(x, w, i) for i, (x, w) in enumerate(zip(*groups, strict=True))]
         y = parts[0] if len(parts) == 1 else torch.cat(parts, 1)
@@ -158,5 +142,4 @@ class Conv2d(ByRecipe, nn.Conv2d):
         return [(size - dilation * (kernel - 1) - 1) // stride + 1 for size, dilation, kernel, stride in settings]
 
     def extra_repr(self) -> str:
-        """Return torch's description of the layer, with the recipe's name added."""
         return f"{super().extra_repr()}, recipe={self.recipe.name}"

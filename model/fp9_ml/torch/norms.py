@@ -15,7 +15,7 @@ def retune_bn(model: nn.Module, batches: Iterable[Any]) -> None:
 
     The model is called with each batch, in `eval` mode and without gradients. During these calls, only the batch norms
     are in training mode. Means and unbiased variances are averaged over the batches, as torch does with momentum None.
-    The weights and biases of batch norms do not change. After an error, the running means and variances are unchanged.
+    Weights and biases do not change. After an error, the running means and variances are unchanged.
 
     Raises ValueError if no batch norm has running statistics, if there are no batches, or if a mean or variance is not
     finite.

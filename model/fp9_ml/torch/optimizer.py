@@ -20,9 +20,9 @@ class RoundOffOptimizer:
         optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
 
     In each step, the wrapped optimiser first updates the weights in FP32. The rule `RoundOff` then applies the same
-    change to the old weights, and rounds the result. `only` selects the parameters that are rounded. By default, biases
-    and the parameters of norms are not rounded, because they have only one axis. The constructor rounds the selected
-    parameters for the first time. Pass the wrapped optimiser to learning rate schedules.
+    change to the old weights, and rounds the result. `only` selects the parameters that are rounded; the default leaves
+    out biases and the parameters of norms, which have one axis. The constructor rounds the selected parameters for the
+    first time. Pass the wrapped optimiser to learning rate schedules.
 
     Raises ValueError for parameters that are not float32, and if `only` selects no parameter.
     """
@@ -43,12 +43,10 @@ class RoundOffOptimizer:
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
-        """Return the parameter groups of the wrapped optimiser."""
         groups: list[dict[str, Any]] = self.optimizer.param_groups
         return groups
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Clear the gradients of the wrapped optimiser."""
         self.optimizer.zero_grad(set_to_none)
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:
@@ -56,7 +54,7 @@ class RoundOffOptimizer:
 
         Return the loss that the closure returns.
 
-        Raises ValueError, before any change, if a gradient is not finite.
+        Raises ValueError, and changes nothing, if a gradient is not finite.
         """
         for p in self._weights:
             if p.grad is not None and not bool(torch.isfinite(p.grad).all()):
@@ -81,17 +79,14 @@ class RoundOffOptimizer:
         return generator() if mode.needs_bits else None
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of the wrapped optimiser, and the rounding errors of the last step as codes.
-
-        The weights are saved with the model.
-        """
+        """Return the state of the wrapped optimiser, and the rounding errors of the last step as codes."""
         residuals = [None if r is None else torch.from_numpy(r.astype(np.int64)) for r in self._residuals]
         return {"optimizer": self.optimizer.state_dict(), "residuals": residuals}
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError if the shapes of the weights or the rounding rule are different.
+        Raises ValueError for other weight shapes or another update rule.
         """
         fmt, given = self.rule.residual, state["residuals"]
         shapes = [None if r is None else tuple(r.shape) for r in given]

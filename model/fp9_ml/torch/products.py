@@ -1,7 +1,6 @@
 """Matrix products of a layer as custom torch operators, computed in NumPy.
 
-`torch.compile` and `torch.export` do not look inside the operators. The compilers only know the shapes and dtypes of
-the operators' results.
+`torch.compile` and `torch.export` only know the shapes and dtypes of the operators' results.
 """
 
 from __future__ import annotations
@@ -25,30 +24,24 @@ from fp9_ml.recipes.linear import Operand
 
 Numbers: TypeAlias = NDArray[np.float32]
 
+# Number of forward passes whose scale factors are stored.
 PASSES = 1024
-"""Maximum number of forward passes whose scale factors a product stores for a repetition."""
 
 
 class Passes:
-    """Scale factors of a layer's latest forward passes, for use if a forward pass is repeated.
-
-    A digest of the operands, or a number, identifies a forward pass.
-    """
+    """Scale factors of a layer's latest forward passes, for use if a forward pass is repeated."""
 
     def __init__(self) -> None:
         self._factors: dict[bytes, Mapping[Role, float]] = {}
         self.earlier: dict[float, dict[Role, float]] = {}
-        """Scale factor of each pass's first gradient, by the number of the pass."""
 
     def add(self, x: Numbers, w: Numbers, factors: Mapping[Role, float]) -> None:
-        """Store the scale factors of a forward pass with operands x and w."""
         digest = _digest(x, w)
         self._factors.pop(digest, None)
         self._factors[digest] = factors
         _forget(self._factors)
 
     def find(self, x: Numbers, w: Numbers) -> Mapping[Role, float]:
-        """Return the stored scale factors of the forward pass with operands x and w. Raises ValueError without any."""
         found = self._factors.get(_digest(x, w))
         if found is None:
             raise ValueError(
@@ -58,10 +51,6 @@ class Passes:
         return found
 
     def first_gradient(self, number: float) -> dict[Role, float]:
-        """Return a dictionary with the gradient's scale factor in the first backward pass, by tensor role.
-
-        The dictionary is empty before the first backward pass. `number` identifies the forward pass.
-        """
         found = self.earlier.setdefault(number, {})
         _forget(self.earlier)
         return found
@@ -78,10 +67,7 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """State of a layer for the custom operators: scales, scale factors of earlier passes, and a recording.
-
-    `passes` holds the scale factors for repeated forward passes. If `recording` is None, the layer is not recorded.
-    """
+    """Scales of a layer, scale factors of its earlier passes, and its recording, for the custom operators."""
 
     state: LayerState
     passes: Passes = field(default_factory=Passes)
@@ -101,7 +87,7 @@ _BITS = 62
 
 
 def register(layer: Layer) -> int:
-    """Register a layer, and return a random number with which the custom operators find the layer."""
+    """Register a layer, and return a random number by which the custom operators find the layer."""
     handle = secrets.randbits(_BITS)
     _LAYERS[handle] = layer
     return handle
@@ -273,10 +259,9 @@ class _Product(torch.autograd.Function):
 def product(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int = 0) -> torch.Tensor:
     """Return x w^T for x (..., in) and w (out, in), in x's dtype. Only the first derivative is supported.
 
-    `recipe` is a recipe as text (see `spelled`), and `layer` is the number that `register` returned.
+    `recipe` is a text of `spelled`, and `layer` is a number of `register`.
 
-    Raises ValueError if the shapes do not match. Raises ValueError if activation checkpointing repeats the forward pass
-    with other operands.
+    Raises ValueError if activation checkpointing repeats the forward pass with other operands.
     """
     transformed = not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
     called = _Product.apply if transformed else _linear
@@ -302,7 +287,7 @@ def _operand(codes: torch.Tensor, fmt: Format | None, factor: float) -> Operand:
 
 
 def _is_repeated() -> bool:
-    """Return whether a backward pass is running. A forward pass is then a repetition by activation checkpointing."""
+    # A forward pass during a backward pass is a repetition by activation checkpointing.
     return bool(torch._C._current_graph_task_id() != -1)
 
 
@@ -327,5 +312,4 @@ Instead: TypeAlias = Callable[[int, Numbers, Numbers], Numbers]
 
 
 def replaced(x: torch.Tensor, w: torch.Tensor, instead: Instead, group: int) -> torch.Tensor:
-    """Call the NumPy function `instead` for the product. Return its result as a tensor, without gradients."""
     return torch.from_numpy(instead(group, _numbers(x), _numbers(w))).to(x.device, x.dtype)

@@ -1,4 +1,4 @@
-"""Records a model's matrix products during training, so that hardware can be tested with them."""
+"""Record the matrix products of a PyTorch model during training, to test hardware with them."""
 
 from __future__ import annotations
 

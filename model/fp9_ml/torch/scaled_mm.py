@@ -88,7 +88,6 @@ def scaled_mm(
 
 
 def _cast(x: torch.Tensor, name: str) -> tuple[torch.Tensor, torch.Tensor]:
-    """Cast `x` to FP8 with the scale amax / (largest number of the format). Return the codes and the scale."""
     largest = float(format(name).max)
     scale = (x.detach().abs().amax().float() / largest).clamp_min(torch.finfo(torch.float32).tiny)
     scaled = (x.float() / scale).clamp(-largest, largest)

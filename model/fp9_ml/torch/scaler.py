@@ -15,8 +15,6 @@ from fp9_ml.recipes import recipe as find_recipe
 class GradScaler:
     """Replacement for torch's GradScaler that computes the loss scale by the rule of a training recipe.
 
-    The interface is that of torch.amp.GradScaler.
-
         scaler.scale(loss).backward()
         scaler.step(optimizer)
         scaler.update()
@@ -36,11 +34,9 @@ class GradScaler:
         self._stepped: set[int] = set()
 
     def get_scale(self) -> float:
-        """Return the loss scale of the current step."""
         return self._machine.scale
 
     def scale(self, loss: torch.Tensor) -> torch.Tensor:
-        """Return the loss multiplied by the loss scale."""
         return loss * self._machine.scale
 
     def unscale_(self, optimizer: Optimizer) -> None:
@@ -87,13 +83,12 @@ class GradScaler:
         self._begin()
 
     def state_dict(self) -> dict[str, Any]:
-        """Return the state of the loss scaling rule, as plain numbers and lists."""
         return self._machine.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError if the state belongs to another loss scaling rule.
+        Raises ValueError for the state of another loss scaling rule.
         """
         self._machine.load_state_dict(state)
 

@@ -1,8 +1,4 @@
-"""Character model with about 100 thousand parameters: a transformer of two blocks in NumPy.
-
-Every linear layer calls a function of type `Product` for its matrix product. An experiment can replace the product
-function of linear layers, for example by `fp9.matmul` on 8-bit codes.
-"""
+"""Character model with about 100 thousand parameters: a transformer of two blocks in NumPy."""
 
 from __future__ import annotations
 
@@ -29,48 +25,39 @@ HEADS = 4
 CONTEXT = 64
 BLOCKS = 2
 ALPHABET = "\n" + "".join(map(chr, range(32, 127)))
-"""Characters that the model knows: printable ASCII and the newline."""
 
 LINEAR = (*(f"{i}.{part}" for i in range(BLOCKS) for part in ("qkv", "mix", "up", "down")), "output")
-"""Names of the linear layers, in the order of the forward pass."""
 
 AFTER_NORM = {
     **{f"{i}.{part}": f"{i}.{norm}" for i in range(BLOCKS) for part, norm in (("qkv", "norm1"), ("up", "norm2"))},
     "output": "norm",
 }
-"""Dictionary from each linear layer that follows a layer norm to the name of the norm."""
 
 Parameters: TypeAlias = dict[str, Numbers]
 Product: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
 Back: TypeAlias = Callable[[str, Numbers, Numbers, Numbers], tuple[Numbers, Numbers]]
-"""Function that computes the two backward products of a linear layer.
+"""Function that computes both backward products of a linear layer.
 
-The arguments are the layer's name, its output gradient (n, out), its input rows and its weights. The function returns
-the gradients of the input rows and of the weights.
+The arguments are the layer's name, its output gradient (n, out), its input (n, in) and its weights (in, out). The
+results are the gradients of the input and of the weights.
 """
 
 
 def blas(name: str, x: Numbers, weight: Numbers) -> Numbers:
-    """Multiply a layer's input (n, in) by its weights (in, out) in float32."""
     return x @ weight
 
 
 def blas_back(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple[Numbers, Numbers]:
-    """Compute the two backward products of a layer in float32. Return the gradients of its input and weights."""
     return arrived @ weight.T, x.T @ arrived
 
 
 def codes_of(text: str) -> NDArray[np.uint8]:
-    """Return the characters of a text as indices in `ALPHABET`. Characters outside `ALPHABET` are left out."""
+    """Return the indices of a text's characters in `ALPHABET`, without all other characters."""
     place = {character: i for i, character in enumerate(ALPHABET)}
     return np.array([place[character] for character in text if character in place], dtype=np.uint8)
 
 
 def initial(seed: int, width: int = WIDTH) -> Parameters:
-    """Return the initial parameters of the model.
-
-    The initial weights (in, out) are normally distributed with standard deviation 0.02. Gains are 1, and offsets are 0.
-    """
     rng = np.random.default_rng(seed)
     letters = len(ALPHABET)
     shapes = {"embedding": (letters, width), "position": (CONTEXT, width), "output.weight": (width, letters)}
@@ -95,10 +82,7 @@ class Pass:
 
 
 def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = blas) -> Pass:
-    """Run the model on `tokens` (batch, time), where time is at most `CONTEXT`.
-
-    The logits at each position predict the character at the next position.
-    """
+    """Run the model on `tokens` (batch, time) to predict the next character at each position."""
     saved: dict[str, Saved] = {}
 
     def linear(name: str, x: Numbers) -> Numbers:
@@ -121,10 +105,7 @@ def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = bla
 
 
 def backward(run: Pass, gradient: Numbers, back: Back = blas_back) -> Parameters:
-    """Return the gradient of every parameter, computed from the gradient of the logits.
-
-    `back` is the function that computes the two matrix products in the backward pass of a linear layer.
-    """
+    """Return the gradient of every parameter, from the gradient of the logits."""
     found: Parameters = {}
 
     def linear(name: str, arrived: Numbers) -> Numbers:

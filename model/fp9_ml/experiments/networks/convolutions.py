@@ -1,8 +1,7 @@
 """Small convolutional network in NumPy with depthwise layers and batch norm.
 
-Images are (n, height, width, channels). The first convolution is 3 x 3 with one input channel. Every following block
-has a depthwise 3 x 3 convolution and a pointwise 1 x 1 convolution. Batch norm and ReLU follow every convolution. The
-last layer is linear, and computes the logits from the average of each channel over all pixels.
+Images are (n, height, width, channels). A 3 x 3 convolution is followed by blocks of a depthwise 3 x 3 and a pointwise
+1 x 1 convolution, each with batch norm and ReLU. A linear layer computes the logits from the channels' averages.
 """
 
 from __future__ import annotations
@@ -25,9 +24,9 @@ CLASSES = 10
 Parameters: TypeAlias = dict[str, Numbers]
 Moments: TypeAlias = dict[str, tuple[Numbers, Numbers]]
 Sums: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
-"""Function that multiplies a layer's operands (rows, in) by the layer's weights (in, out).
+"""Function that multiplies the operands (rows, in) of a named layer by its weights (in, out).
 
-The first argument is the layer's name. For a depthwise layer, the operands are (9, rows, c) and the weights are (9, c).
+For a depthwise layer, the operands are (9, rows, c) and the weights are (9, c).
 """
 
 LAYERS = ("first", *(f"{i}.{part}" for i in range(BLOCKS) for part in ("depthwise", "pointwise")), "output")
@@ -35,7 +34,6 @@ NORMED = LAYERS[:-1]
 
 
 def plain(name: str, x: Numbers, weight: Numbers) -> Numbers:
-    """Multiply a layer's operands by the layer's weights in float32."""
     if x.ndim == 2:
         return x @ weight
     result: Numbers = (x * weight[:, None]).sum(0)
@@ -43,26 +41,18 @@ def plain(name: str, x: Numbers, weight: Numbers) -> Numbers:
 
 
 def total(rows: Numbers) -> Numbers:
-    """Return the sum over the first axis.
-
-    The sum is computed as a matrix product with a vector of ones, because NumPy's `sum` is slower.
-    """
+    # A matrix product with ones, because NumPy's `sum` is slower.
     flat = np.ones(len(rows), dtype=np.float32) @ rows.reshape(len(rows), -1)
     return flat.reshape(rows.shape[1:])
 
 
 def moments_of(rows: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the mean and the variance of each column of an array (n, channels)."""
     count = np.float32(len(rows))
     mean = total(rows) / count
     return mean, total(np.square(rows - mean)) / count
 
 
 def initial(seed: int) -> Parameters:
-    """Return the initial parameters of the network.
-
-    The initial weights are normally distributed with variance 2 / fan-in. Gains are 1, and offsets are 0.
-    """
     rng = np.random.default_rng(seed)
     shapes: dict[str, tuple[tuple[int, ...], int]] = {"first": ((9, CHANNELS), 9)}
     for i in range(BLOCKS):
@@ -78,10 +68,7 @@ def initial(seed: int) -> Parameters:
 
 
 def patches(x: Numbers) -> Numbers:
-    """Return the 3 x 3 patch around every pixel. Pixels outside the image are zero.
-
-    An array of shape (n, h, w, c) becomes an array of shape (9, n h w, c).
-    """
+    """Return the 3 x 3 patches (9, n h w, c) around all pixels of images (n, h, w, c), padded with zeros."""
     n, height, width, channels = x.shape
     around = np.zeros((n, height + 2, width + 2, channels), dtype=x.dtype)
     around[:, 1:-1, 1:-1] = x
@@ -93,10 +80,7 @@ def patches(x: Numbers) -> Numbers:
 
 
 def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
-    """Return the gradient of the images from the gradient of their 3 x 3 patches.
-
-    `shape` is the shape of the images.
-    """
+    """Return the gradient of images from the gradient of their 3 x 3 patches."""
     n, height, width, channels = shape
     parts = gradient.reshape(9, *shape)
     around = np.zeros((n, height + 2, width + 2, channels), dtype=gradient.dtype)
@@ -108,10 +92,7 @@ def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
 
 @dataclass
 class Pass:
-    """Result of a forward pass: the logits (n, classes), and data for the backward pass.
-
-    `moments` holds the mean and the variance of the input of every batch norm.
-    """
+    """Logits (n, classes), moments of each batch norm's input, and data for the backward pass."""
 
     parameters: Parameters
     logits: Numbers
@@ -122,8 +103,7 @@ class Pass:
 def forward(parameters: Parameters, images: Numbers, moments: Moments | None = None, sums: Sums = plain) -> Pass:
     """Run the network on images.
 
-    `moments` holds the mean and the variance for each batch norm. If `moments` is None, each batch norm computes mean
-    and variance from its input.
+    If `moments` is None, each batch norm computes the mean and variance from its input.
     """
     saved: dict[str, Saved] = {}
     found: Moments = {}
@@ -152,10 +132,7 @@ def forward(parameters: Parameters, images: Numbers, moments: Moments | None = N
 
 
 def backward(run: Pass, gradient: Numbers) -> Parameters:
-    """Return the gradient of every parameter of the network.
-
-    In the forward pass, the argument `moments` must have been None.
-    """
+    """Return the gradient of every parameter, after a forward pass with `moments` None."""
     found: Parameters = {"output.bias": gradient.sum(0)}
     weights, saved = run.parameters, run.saved
 
@@ -191,10 +168,7 @@ Digits: TypeAlias = tuple[Numbers, NDArray[Any], Numbers, NDArray[Any]]
 
 
 def digits(seed: int, tested: int = 449) -> Digits:
-    """Return scikit-learn's digits with labels, split into training images and test images.
-
-    Images are (n, 8, 8, 1) with values in 0..1.
-    """
+    """Split scikit-learn's digits (n, 8, 8, 1) and their labels into training data and test data."""
     images, labels = images_and_labels()
     order = np.random.default_rng([seed, 2]).permutation(len(images))
     pictures = (images[order] / 16).astype(np.float32).reshape(-1, SIDE, SIDE, 1)

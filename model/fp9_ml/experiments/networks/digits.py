@@ -1,7 +1,6 @@
 """Handwritten digits of scikit-learn: the test part of UCI's optical recognition data set.
 
-The images are read from the files of the installed package, without importing scikit-learn. The dependencies of
-scikit-learn, such as SciPy, need not be installed.
+The images are read from scikit-learn's files without importing it, so SciPy is not needed.
 """
 
 from __future__ import annotations
@@ -17,16 +16,15 @@ from fp9.system.missing import MissingTool, install_hint
 
 
 def images_and_labels() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return 1,797 images (1797, 64) of 8 x 8 pixels with values in 0..16, and their classes 0..9.
+    """Return images (1797, 64) of 8 x 8 pixels with values in 0..16, and their classes 0..9.
 
-    scikit-learn's `load_digits` returns the same arrays. Raises MissingTool if scikit-learn is not installed.
+    Raises MissingTool if scikit-learn is not installed.
     """
     rows: NDArray[Any] = np.loadtxt(data_set("data", "digits.csv.gz"), delimiter=",")
     return rows[:, :-1], rows[:, -1].astype(np.int64)
 
 
 def data_set(*parts: str) -> Path:
-    """Return the path of a file in scikit-learn's data sets. Raises MissingTool if scikit-learn is missing."""
     package = importlib.util.find_spec("sklearn")
     if package is None or package.origin is None:
         raise MissingTool(f"scikit-learn is not installed; install it with: {install_hint('demo')}")

@@ -13,17 +13,16 @@ from fp9.formats import Format, format
 from fp9.sums.products import matmul
 from fp9_ml.experiments.networks.layers import Numbers
 
+# Scale exponents of a layer's activations and weights.
 Pair = tuple[int, int]
-"""Exponents of the powers of two that scale a layer's activations and weights before the cast."""
 
 
 @dataclass(frozen=True)
 class EightBit:
     """Bit-accurate matrix product of operands in a narrow format.
 
-    The operands are cast to `fmt`, to nearest with ties away from zero, with saturation. `engine` is the accumulator
-    model. `exponents` is a dictionary from layer names to scale exponents. Operands are multiplied by these powers of
-    two before the cast, and the product is divided by both powers.
+    The operands are cast to `fmt`, to nearest with ties away from zero, with saturation. Before the cast, the operands
+    of a layer are multiplied by powers of two with the layer's `exponents`.
     """
 
     fmt: Format
@@ -34,10 +33,7 @@ class EightBit:
         return self.with_pair(x, weight, self.exponents.get(name, (0, 0)))
 
     def with_pair(self, x: Numbers, weight: Numbers, pair: Pair) -> Numbers:
-        """Multiply a matrix of rows (n, in) by a weight matrix (in, out).
-
-        Before the cast, `x` is multiplied by 2^pair[0], and `weight` is multiplied by 2^pair[1].
-        """
+        """Multiply `x` (n, in) by `weight` (in, out), with the scales 2^pair[0] and 2^pair[1]."""
         a = encode(x, self.fmt, "rna", scale=-pair[0])
         b = encode(weight, self.fmt, "rna", scale=-pair[1])
         sums = decode(matmul(a, b, self.fmt, self.fmt, self.engine), self.engine.output)
@@ -47,10 +43,7 @@ class EightBit:
 def eight_bit(
     fmt: str | Format, sums: str | Engine = "fma_fp32", exponents: Mapping[str, Pair] | None = None
 ) -> EightBit:
-    """Return a function that multiplies matrices in an 8-bit format. Names may be given instead of objects.
-
-    Raises ValueError for unknown names.
-    """
+    """Return a function that multiplies matrices in an 8-bit format."""
     return EightBit(format(fmt), engine(sums), exponents or {})
 
 

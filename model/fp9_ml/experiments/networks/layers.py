@@ -1,7 +1,6 @@
 """Layers of small networks in NumPy, except linear layers: forward and backward functions.
 
-Numbers are float32. A forward function returns its result, and the arrays that the backward function needs. A backward
-function takes the gradient of the result, and the arrays that the forward function returned.
+A forward function returns its result, and arrays that the backward function takes with the result's gradient.
 """
 
 from __future__ import annotations
@@ -15,15 +14,12 @@ from numpy.typing import NDArray
 Numbers: TypeAlias = NDArray[np.float32]
 Saved: TypeAlias = tuple[Any, ...]
 
+# Constant that both norms add to a variance before taking the square root.
 EPSILON = np.float32(1e-5)
-"""Constant that both norms add to a variance before taking the square root."""
 
 
 def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Saved]:
-    """Normalise x to mean 0 and variance 1 over the last axis, multiply by `gain` and add `offset`.
-
-    The function also returns intermediate arrays for the backward pass.
-    """
+    """Normalise x to mean 0 and variance 1 over the last axis, multiply by `gain` and add `offset`."""
     centred = x - x.mean(-1, keepdims=True)
     inverse = 1 / np.sqrt(np.square(centred).mean(-1, keepdims=True) + EPSILON)
     unit = centred * inverse
@@ -31,7 +27,6 @@ def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Sav
 
 
 def layer_norm_back(gradient: Numbers, saved: Saved) -> tuple[Numbers, Numbers, Numbers]:
-    """Return the gradients with respect to the layer norm's input, gain and offset."""
     unit, inverse, gain = saved
     rows = tuple(range(gradient.ndim - 1))
     scaled = gradient * gain
@@ -45,16 +40,12 @@ _CUBE = np.float32(0.044715)
 
 
 def gelu(x: Numbers) -> tuple[Numbers, Saved]:
-    """Return the Gaussian error linear unit in its tanh form, and intermediate arrays for the backward pass.
-
-    Source: Hendrycks and Gimpel, arXiv 1606.08415.
-    """
+    """Return the Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, arXiv 1606.08415)."""
     bent = np.tanh(_GELU * (x + _CUBE * x * x * x))
     return x * (1 + bent) / 2, (x, bent)
 
 
 def gelu_back(gradient: Numbers, saved: Saved) -> Numbers:
-    """Return the gradient with respect to the input of `gelu`."""
     x, bent = saved
     slope = (1 - bent * bent) * _GELU * (1 + 3 * _CUBE * x * x)
     result: Numbers = gradient * ((1 + bent) + x * slope) / 2
@@ -62,17 +53,13 @@ def gelu_back(gradient: Numbers, saved: Saved) -> Numbers:
 
 
 def softmax(x: Numbers) -> Numbers:
-    """Return the float32 softmax along the last axis. The maximum is subtracted before the exponential."""
     powers = np.exp(x - x.max(-1, keepdims=True))
     result: Numbers = powers / powers.sum(-1, keepdims=True)
     return result
 
 
 def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
-    """Return causal attention, shape (batch, time, d), and intermediate arrays for the backward pass.
-
-    `qkv` holds the stacked queries, keys and values, shape (batch, time, 3 d).
-    """
+    """Return causal attention (batch, time, d) of stacked queries, keys and values (batch, time, 3 d)."""
     batch, time, width = qkv.shape[0], qkv.shape[1], qkv.shape[2] // 3
     q, k, v = qkv.reshape(batch, time, 3, heads, width // heads).transpose(2, 0, 3, 1, 4)
     root = np.float32(1 / math.sqrt(width // heads))
@@ -83,7 +70,6 @@ def attend(qkv: Numbers, heads: int) -> tuple[Numbers, Saved]:
 
 
 def attend_back(gradient: Numbers, saved: Saved) -> Numbers:
-    """Return the gradient with respect to the stacked queries, keys and values of `attend`."""
     q, k, v, shares, root = saved
     batch, heads, time, depth = q.shape
     mixed = gradient.reshape(batch, time, heads, depth).transpose(0, 2, 1, 3)
@@ -94,7 +80,7 @@ def attend_back(gradient: Numbers, saved: Saved) -> Numbers:
 
 
 def cross_entropy(logits: Numbers, targets: NDArray[Any]) -> tuple[float, Numbers]:
-    """Return the mean negative log likelihood of the classes in `targets`, in nats, and the gradient of the logits."""
+    """Return the mean negative log likelihood of the classes in `targets`, in nats, and its gradient."""
     shares = softmax(logits).reshape(-1, logits.shape[-1])
     rows = np.arange(len(shares))
     chosen = shares[rows, targets.reshape(-1)]
@@ -104,24 +90,19 @@ def cross_entropy(logits: Numbers, targets: NDArray[Any]) -> tuple[float, Number
 
 
 def log_softmax(x: NDArray[Any]) -> NDArray[np.float64]:
-    """Return the logarithm of the softmax along the last axis, in float64."""
     shifted = x.astype(np.float64) - x.max(-1, keepdims=True)
     result: NDArray[np.float64] = shifted - np.log(np.exp(shifted).sum(-1, keepdims=True))
     return result
 
 
 class Adam:
-    """Adam optimiser (Kingma and Ba, arXiv 1412.6980, algorithm 1), which changes the parameter arrays in place.
-
-    The state consists of `steps` and `moments`. `moments` holds the running mean of each gradient and of its square.
-    """
+    """Adam optimiser (Kingma and Ba, arXiv 1412.6980, algorithm 1), which updates parameters in place."""
 
     def __init__(self, parameters: dict[str, Numbers], betas: tuple[float, float] = (0.9, 0.999)) -> None:
         self._parameters, self._betas, self.steps = parameters, betas, 0
         self.moments = {name: (np.zeros_like(p), np.zeros_like(p)) for name, p in parameters.items()}
 
     def step(self, gradients: dict[str, Numbers], rate: float) -> None:
-        """Take one optimiser step with the learning rate `rate`: update all parameter arrays in place."""
         self.steps += 1
         first, second = self._betas
         size = np.float32(rate * math.sqrt(1 - second**self.steps) / (1 - first**self.steps))

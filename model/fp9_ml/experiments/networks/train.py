@@ -1,9 +1,8 @@
-"""Trains the character model, and reads and writes files of trained models.
+"""Train the character model, and read and write files of trained models.
 
-`python -m fp9_ml.experiments.networks.train` wrote `manual.npz` in one minute on one core. The training text is
-Python's language help (`pydoc_data.topics`), under the PSF License Agreement in `manual.LICENSE`. The last 20 thousand
-characters of the text are held out from training. The file `manual.npz` stores the held-out characters with the
-weights.
+`python -m fp9_ml.experiments.networks.train` wrote `manual.npz`. The training text is Python's language help
+(`pydoc_data.topics`), under the PSF License Agreement in `manual.LICENSE`. The last 20 thousand characters are held
+out, and stored with the weights.
 """
 
 from __future__ import annotations
@@ -39,17 +38,14 @@ COPYRIGHT = (
 
 @dataclass(frozen=True)
 class Trained:
-    """Trained character model, and the text that was held out from training (as indices in `ALPHABET`).
-
-    `origin` describes how the model was trained.
-    """
+    """Trained character model, and the text that was held out from training (as indices in `ALPHABET`)."""
 
     parameters: Parameters
     text: NDArray[np.uint8]
     origin: dict[str, Any]
 
     def windows(self, start: int, count: int) -> NDArray[np.uint8]:
-        """Return consecutive parts of the held-out text, with 65 characters each, shape (count, 65).
+        """Return consecutive windows (count, 65) of the held-out text.
 
         Raises ValueError if the held-out text is too short.
         """
@@ -71,8 +67,7 @@ def manual() -> NDArray[np.uint8]:
 def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], None] | None = None) -> Trained:
     """Train a character model by Adam on random windows of the text.
 
-    The learning rate rises for 20 steps, then falls linearly. After training, the parameters are rounded to float16,
-    because model files store float16.
+    The parameters are rounded to float16 at the end, because model files store float16.
     """
     text = manual()
     learnt, kept = text[:-HELD_OUT], text[-HELD_OUT:]
@@ -94,7 +89,6 @@ def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], Non
 
 
 def save(trained: Trained, path: Path) -> None:
-    """Write a model to a file atomically. The file stores the parameters as float16."""
     arrays: dict[str, Any] = {name: value.astype(np.float16) for name, value in trained.parameters.items()}
     arrays |= {"text": trained.text, "origin": np.frombuffer(json.dumps(trained.origin).encode(), dtype=np.uint8)}
     buffer = io.BytesIO()
@@ -103,10 +97,7 @@ def save(trained: Trained, path: Path) -> None:
 
 
 def load(path: Path | None = None) -> Trained:
-    """Read a trained model from a file. If `path` is None, read the model that the package contains.
-
-    Raises ValueError for a file without a character model.
-    """
+    """Read a trained model from a file, or the model that the package contains."""
     data = path.read_bytes() if path else resources.files(__package__).joinpath(FILE).read_bytes()
     try:
         with np.load(io.BytesIO(data), allow_pickle=False) as arrays:
@@ -124,7 +115,6 @@ COMMAND = "python -m fp9_ml.experiments.networks.train"
 
 
 def main() -> None:
-    """Train a model and write the model to a file."""
     parser = argparse.ArgumentParser(description="Train the character model on Python's help on its language.")
     parser.add_argument("--seed", type=int, default=SEED)
     parser.add_argument("--steps", type=int, default=STEPS)
