@@ -1,7 +1,4 @@
-"""Compile a unit's Verilog to a shared library with Verilator and g++.
-
-Compiled libraries are cached. The cache key covers all inputs of the compilation.
-"""
+"""Compile a unit's Verilog to a shared library with Verilator and g++, and cache the library."""
 
 from __future__ import annotations
 
@@ -24,35 +21,31 @@ LIBRARY, _SHIM = "unit.so", "shim.cpp"
 _DIGEST = "unit.so.sha256"
 SAID = "compiler.log"
 
+# Options with which g++ vectorises the loop over operations.
 _VECTOR_CODE = "--param max-tree-if-conversion-phi-args=1000 -fno-tree-vrp -fno-thread-jumps"
-"""g++ options that make the loop over operations vectorisable."""
 
 _FEATURES = "-DVM_COVERAGE=0 -DVM_SC=0 -DVM_TIMING=0 -DVM_TRACE=0 -DVM_TRACE_FST=0 -DVM_TRACE_VCD=0 -DVM_TRACE_SAIF=0"
 
 _DEFINED = f"-DVERILATOR=1 -DVL_USER_FATAL {_FEATURES}"
 
+# Report vectorised loops; the second name is the prefix of reports about the shim's loop.
 _TELL_VECTORS, _LOOP = "-fopt-info-vec-optimized", f"{_SHIM}:"
-"""g++ option that reports vectorised loops, and the prefix of g++'s reports about the shim's loop."""
 
+# For a second compilation, if the loop was not vectorised: partial redundancy elimination can prevent vector code, but
+# some units need it.
 _FOR_VECTORS = "-fno-tree-pre"
-"""g++ option for a second compilation, which is used if the loop was not vectorised.
 
-The option disables partial redundancy elimination, which can prevent vector code. The first compilation omits the
-option, because some units need this optimisation.
-"""
-
+# Largest size in bytes of the evaluation code for which a second compilation is tried. Larger units gain nothing.
 _WORTH_AGAIN = 200_000
-"""Largest size in bytes of the evaluation code for which a second compilation is tried. Larger units gain nothing."""
 
+# Each library has its own copy of Verilator's runtime, because one process loads several units.
 _COMPILER = f"c++ -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
-"""Compiler command. Each library has its own copy of Verilator's runtime, because one process loads several units."""
 
+# `-O3` compiles vector code in 1 to 60 seconds, and `-O1` compiles scalar code in half a second.
 _THOROUGHLY, _QUICKLY = "-O3", "-O1"
-"""Optimisation levels. `-O3` compiles vector code in 1 to 60 seconds, and `-O1` compiles scalar code in half a second.
-"""
 
+# Largest number of operations for which compiling and running takes less time with `-O1` than with `-O3`.
 FEW = 1 << 24
-"""Largest number of operations for which `-O1` takes less time than `-O3`, for compiling and running together."""
 
 _SHARED = "-shared -Wl,-Bsymbolic -Wl,-z,defs"
 
@@ -62,12 +55,11 @@ _ARGUMENTS = (
     "-fno-table",  # a lookup in a table of bytes cannot be vectorised
 )
 
+# For Verilog that Yosys wrote.
 _UNCHECKED = ("-Wno-lint", "-Wno-style")
-"""Verilator options for Verilog that Yosys wrote. The options turn lint warnings off."""
 
+# Without precompilation, reading the header of Verilator's runtime takes longer than most units.
 _HEADER = "runtime.h"
-"""Precompiled header of Verilator's runtime. Without precompilation, reading the header takes longer than most units.
-"""
 
 _CLASS = "class.cpp"
 
@@ -75,11 +67,10 @@ _SOURCES = ("verilated.cpp", "verilated_threads.cpp")
 
 
 def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> Path:
-    """Compile a unit to a shared library, or find the library in the cache, and return its path.
+    """Return the path of a unit's shared library, compiled or from the cache.
 
-    If `opens` is true, the registers of the unit become ports, as described in the module `exposed`. If the number of
-    `operations` is small, the compiler optimises less, unless the cache already holds an optimised library. Raises the
-    same errors as `verilated`.
+    If `opens` is true, the registers become ports, as in the module `exposed`. For a small number of `operations`, the
+    compiler optimises less. Raises the same errors as `verilated`.
     """
     simulator, cache = verilator(), folder("verilated")
     options = [simulator.version, _processor(), _COMPILER, _FOR_VECTORS, str(_WORTH_AGAIN)]
@@ -121,7 +112,6 @@ def _is_kept(final: Path) -> bool:
 
 
 def _is_whole(folder: Path) -> bool:
-    """Return whether the files of a cached library are undamaged."""
     try:
         return (folder / _DIGEST).read_text() == _digest(folder / LIBRARY)
     except (OSError, UnicodeDecodeError):
@@ -161,7 +151,6 @@ def _evaluated(working: Path) -> int:
 
 
 def _call(unit: Unit, simulator: Simulator, working: Path, command: list[str]) -> str:
-    """Run a compilation command and return its messages. Raises SimulatorError with the first error message."""
     done = subprocess.run(
         command, cwd=working, env=simulator.environment(), capture_output=True, text=True, check=False
     )
@@ -182,9 +171,6 @@ def _evaluation(working: Path) -> list[str]:
 
 
 def _processor() -> str:
-    """Return the processor features that `-march=native` uses.
-
-    The processor's features belong to the cache key, because different machines may share a cache.
-    """
+    # Part of the cache key, because different machines may share a cache.
     lines = Path("/proc/cpuinfo").read_text().splitlines()
     return next((line for line in lines if line.startswith("flags")), "")

@@ -1,7 +1,6 @@
 """Expose the registers of a unit's Verilog as ports, so that the unit has no state.
 
-The current value of a register becomes an input port, and its next value becomes an output port. One evaluation of the
-exposed design is one clock cycle, so many sequences of operations can run in parallel.
+One evaluation of the exposed design is one clock cycle, so many sequences of operations can run in parallel.
 """
 
 from __future__ import annotations
@@ -14,11 +13,8 @@ from typing import Any, NamedTuple
 from fp9.units import Port, Unit
 from fp9_rtl.tools.yosys import run_yosys, yosys_version
 
+# A wider register is split, so that each port fits one lane of a vector register.
 _PIECE = 32
-"""Largest width of a register's port.
-
-A wider register is split, so that each port fits one lane of a vector register.
-"""
 
 _FLATTEN = """\
 read_verilog unit.v
@@ -40,11 +36,10 @@ write_verilog -noattr exposed.v
 
 
 class Exposed(NamedTuple):
-    """Verilog of a unit in which ports replace the registers, so that the Verilog is combinational.
+    """Combinational Verilog of a unit, with ports in place of the registers.
 
-    The Verilog module has the unit's name and no clock. The Verilog module has ports for data, for the handshake and
-    for the registers. `before` lists the ports of the registers' current values, and `after` lists the ports of their
-    next values.
+    The module has the unit's name and no clock. `before` lists the ports of the registers' current values, and `after`
+    lists the ports of their next values.
     """
 
     verilog: str
@@ -53,18 +48,17 @@ class Exposed(NamedTuple):
 
 
 NO_REGISTERS = Exposed("", (), ())
-"""Value of `Exposed` for a unit whose registers are not exposed."""
 
 
 def recipe() -> list[str]:
-    """Return the parts of a cache key on which the exposed Verilog depends, in addition to the unit's Verilog."""
+    # The parts of a cache key on which the exposed Verilog depends, in addition to the unit's Verilog.
     return [_FLATTEN, _BACK, str(_PIECE), yosys_version()]
 
 
 def exposed(unit: Unit, verilog: str) -> Exposed:
     """Return a pipelined unit's Verilog with its registers exposed as ports.
 
-    Raises ValueError if a register has a clock other than `clk`, or if the unit has latches or memories.
+    Raises ValueError for registers with a clock other than `clk`, latches and memories.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-exposed-") as name:
         folder = Path(name)
@@ -78,7 +72,6 @@ def exposed(unit: Unit, verilog: str) -> Exposed:
 
 
 def _open(unit: Unit, module: dict[str, Any]) -> tuple[tuple[Port, ...], tuple[Port, ...]]:
-    """Replace the registers of a Yosys module by ports, and remove the module's clock."""
     ports, cells = module["ports"], module["cells"]
     clock = ports.pop("clk")["bits"]
     registers = [cells.pop(name) for name in [*cells] if _is_register(unit, cells[name], clock)]

@@ -1,7 +1,4 @@
-"""Write the C++ shim of a Verilated unit: plain C functions that run arrays of operations.
-
-Python calls the C functions through `ctypes`.
-"""
+"""Write the C++ shim of a Verilated unit: plain C functions that run arrays of operations."""
 
 from __future__ import annotations
 
@@ -12,31 +9,25 @@ from fp9.units import Port, Unit
 from fp9.vectors.sets import port_dtype
 from fp9_sim.batch.exposed import Exposed
 
+# Name of the C++ class that Verilator generates.
 PREFIX = "Vunit"
-"""Name of the C++ class that Verilator generates."""
 
+# Clock cycles without operation or result after which a unit counts as stuck.
 STUCK_AFTER = 1000
-"""Number of idle clock cycles after which a unit counts as stuck.
 
-In an idle clock cycle, no operation enters and no result leaves.
-"""
-
+# Header of the shim. For a design without state, it holds the code that evaluates the design; otherwise it is empty.
 LANES = "lanes.h"
-"""Header that the shim includes.
-
-For a design without state, the header holds the code that evaluates the design. Otherwise the header is empty.
-"""
 
 
+# Number of parallel streams. Their registers and next operations fit into the processor's cache.
 SIDE_BY_SIDE = 256
-"""Number of parallel streams. The registers and the next operations of all streams fit into the processor's cache."""
 
+# Number of operations that are read from a stream at once.
 AHEAD = 8
-"""Number of operations that are read from a stream at once."""
 
 
 def shim(unit: Unit, exposed: Exposed | None = None) -> str:
-    """Return the C++ source of a unit's shim, which has three functions.
+    """Return the C++ source of a unit's shim.
 
     `void *fp9_open()` creates a model of the unit, and `void fp9_close(void *)` deletes the model.
 
@@ -45,7 +36,6 @@ def shim(unit: Unit, exposed: Exposed | None = None) -> str:
 
     Stream i starts from reset and runs the operations `edges[i]` to `edges[i + 1]` - 1 in order. The input and output
     arrays are in port order and have the ports' types. If the design ends the simulation, `said` points to the reason.
-    A pipelined unit has one stream unless its registers are `exposed`.
     """
     return _TEMPLATE.format(
         prefix=PREFIX,
@@ -65,18 +55,12 @@ def _loop(unit: Unit, exposed: Exposed | None) -> str:
 
 
 def _stream(unit: Unit) -> str:
-    """Return the loop for a pipelined unit.
-
-    The C++ loop offers operations without pauses and takes results immediately.
-    """
+    # The C++ loop offers operations without pauses and takes results immediately.
     return _filled(_STREAM, _control(unit))
 
 
 def _streams(unit: Unit, exposed: Exposed) -> str:
-    """Return the loop for many parallel streams.
-
-    One evaluation of the exposed design advances all streams by one clock cycle.
-    """
+    # One evaluation of the exposed design advances all streams by one clock cycle.
     registers = list(zip(exposed.before, exposed.after, strict=True))
     words = _control(unit) | {
         "side_by_side": str(SIDE_BY_SIDE),
@@ -99,7 +83,6 @@ def _streams(unit: Unit, exposed: Exposed) -> str:
 
 
 def _control(unit: Unit) -> dict[str, str]:
-    """Return template substitutions: the C++ code that drives and reads a unit's handshake."""
     inputs = {port.name for port in unit.control_inputs}
     tied = " ".join(f"top.{name} = 1;" for name in ("out_ready", "enable") if name in inputs)
     is_ready = "top.in_ready" if "in_ready" in {port.name for port in unit.control_outputs} else "true"
@@ -116,16 +99,11 @@ def _buffer(port: Port, turns: str = "") -> str:
 
 
 def lanes(root: str, sources: Mapping[str, str], initial: str) -> str:
-    """Return the text of the header `LANES`, which evaluates many operations at a time.
+    """Return the header that evaluates many operations at a time, or "" for a design with state.
 
-    `root` is the generated header of Verilator's root class. `sources` maps the names of generated files to their
-    texts, and `initial` is the generated start-up code. The text is empty for a design with state, whose operations
-    must run one after another.
-
-    A combinational design gets one instance of the root class for each operation. A separate instance for each
-    operation lets the compiler evaluate many operations in one vector register. The root class holds only the ports and
-    Verilator's own members, and all other signals are local variables. Constant outputs are set once, when an instance
-    of the root class is created.
+    `root` is the header of Verilator's root class, `sources` maps the names of generated files to their texts, and
+    `initial` is the start-up code. Each operation has its own instance of the root class, so that the compiler can
+    evaluate many operations in one vector register. Constant outputs are set once, when an instance is created.
     """
     state = root.partition("// DESIGN SPECIFIC STATE")[2].partition("// INTERNAL VARIABLES")[0]
     members = [line.strip() for line in state.splitlines() if line.strip()]

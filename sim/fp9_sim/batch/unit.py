@@ -22,19 +22,19 @@ from fp9_sim.bench.scoreboard import Answers, Mismatch, mismatches
 from fp9_sim.simulators.find import SimulatorError, TooFewResults
 from fp9_sim.simulators.style import any_style
 
+# Smallest number of operations for which a thread is started.
 SHARE = 1 << 16
-"""Smallest number of operations for which a thread is started."""
 
 
 class Verilated:
-    """A compiled unit, called as a function with one array per input, which returns one array per output, shape (n,).
+    """Compiled unit, called as a function with one array (n,) for each input port.
 
-    Input arrays are not copied if their dtype is the smallest unsigned integer type that holds the port. Other integer
-    arrays are converted. The GIL is released while the unit runs. A pipelined unit takes one operation in each clock
-    cycle. A unit with state, such as `mac`, starts from reset at every call and takes the operations in order.
+    Input arrays are not copied if their dtype is the smallest unsigned integer type that holds the port. The GIL is
+    released while the unit runs. A unit with state, such as `mac`, starts from reset at every call and takes the
+    operations in order.
 
-    With `streams`, the operations are divided into several sequences of similar length, which run in parallel from
-    reset. A sequence starts only at an operation that does not depend on earlier operations.
+    With `streams`, sequences of operations run in parallel from reset. A sequence starts only at an operation that does
+    not depend on earlier operations.
     """
 
     def __init__(self, unit: Unit, library: Path, threads: int, streams: int = 1) -> None:
@@ -51,7 +51,7 @@ class Verilated:
         self._library.fp9_run.restype = ctypes.c_size_t
 
     def __call__(self, **inputs: ArrayLike) -> dict[str, NDArray[Any]]:
-        """Return the outputs of the operations, one array of shape (n,) for each output port.
+        """Return an array (n,) of results for each output port.
 
         Raises ValueError for missing or unknown ports, arrays of unequal length, and values outside a port's type.
         Raises SimulatorError if the unit stops giving results or ends the simulation.
@@ -72,10 +72,7 @@ class Verilated:
         return results
 
     def _parts(self, inputs: Mapping[str, NDArray[Any]], count: int) -> list[NDArray[np.uintp]]:
-        """Divide the operations among threads.
-
-        For each thread, return the start index of each stream, followed by the end index of the last stream.
-        """
+        # For each thread: the start index of each stream, and the end index of the last stream.
         shares = max(1, min(self.threads, count // SHARE))
         edges = self._edges(inputs, count) if self.unit.stages else _even(count, shares)
         chosen = _even(len(edges) - 1, min(shares, len(edges) - 1))
@@ -148,15 +145,13 @@ def verilated(
 ) -> Verilated:
     """Compile a unit's Verilog, or find the compiled unit in the cache, and load it.
 
-    `threads` is the number of threads, by default the number of cores of the process. Only combinational units and
-    units with several streams use more than one thread. `verilog` replaces the generated Verilog. `streams` is the
-    number of sequences of operations that a pipelined unit runs in parallel. To run sequences in parallel, Yosys
-    exposes the unit's registers as ports. Without `streams`, a pipelined unit runs a single sequence, clock by clock.
-    `operations` is the expected number of operations; for a small number, the compiler optimises less. Compiled units
-    are cached in `$FP9_CACHE`/verilated or ~/.cache/fp9/verilated.
+    `threads` is the number of threads, by default the number of cores of the process. A pipelined unit uses more than
+    one thread only with `streams`, the number of sequences of operations that run in parallel. `verilog` replaces the
+    generated Verilog. `operations` is the expected number of operations; for a small number, the compiler optimises
+    less. Compiled units are cached in `$FP9_CACHE`/verilated or ~/.cache/fp9/verilated.
 
     Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises ValueError for
-    fewer than 2 streams, and for registers that cannot be exposed as ports. Raises OSError if the cache cannot be
+    fewer than 2 streams, and for registers that `streams` does not support. Raises OSError if the cache cannot be
     written.
     """
     if streams is not None and streams < 2:
@@ -172,8 +167,7 @@ def check(
 ) -> tuple[list[Mismatch], int]:
     """Compare a unit's Verilog with the golden model. Return the first `limit` mismatches and their total number.
 
-    `dut` is the compiled unit, if the caller has compiled the unit already. Raises the same errors as `verilated` and
-    `Verilated.__call__`.
+    Raises the same errors as `verilated` and `Verilated.__call__`.
     """
     vectors = from_inputs(unit, {name: np.asarray(column) for name, column in inputs.items()})
     answers = (dut or verilated(unit, operations=len(vectors)))(**vectors.inputs)
