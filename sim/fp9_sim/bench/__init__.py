@@ -1,10 +1,7 @@
 """Test benches for units, in cocotb and in plain Python.
 
-For a cocotb test of your own, `Bench` combines all parts of a test bench. The parts of a test bench are `UnitHandle`,
-`Driver`, `Monitor`, `Stream` and `pauses`. `Scoreboard` and `Golden` also work without a simulator. `run_tests` runs
-cocotb tests.
-
-The modules `exchange`, `gemm` and `scoreboard` are used by other packages of fp9.
+For a cocotb test of your own, `Bench` combines all parts of a test bench: `UnitHandle`, `Driver`, `Monitor`, `Stream`
+and `pauses`. `Scoreboard` and `Golden` also work without a simulator. `run_tests` runs cocotb tests.
 """
 
 from importlib import import_module
@@ -59,10 +56,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name on first use.
-
-    The package imports cocotb only when a caller accesses the name of a simulator driver.
-    """
+    # Imported on first use, because only the simulator drivers need cocotb.
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)

@@ -1,7 +1,6 @@
 """Files that a regression run and its cocotb test bench exchange in the run's folder.
 
-`regress` writes an order, which describes what the test bench must simulate. The test bench writes an outcome, which
-holds the outputs of the DUT.
+`regress` writes the vectors and settings as an order. The test bench writes the outputs of the DUT as an outcome.
 """
 
 from __future__ import annotations
@@ -20,43 +19,38 @@ from fp9.units import Unit
 from fp9.vectors.sets import VectorSet
 from fp9_sim.bench.scoreboard import Answers
 
+# Functional coverage in the format of cocotb-coverage, and the same data as JSON.
 COVERAGE = "coverage.xml"
-"""Name of the functional coverage file in the format of cocotb-coverage. `COVERAGE_JSON` holds the same data as JSON.
-"""
 
 COVERAGE_JSON = "coverage.json"
 
 FOLDER_VARIABLE = "FP9_SIM_RUN"
-"""Environment variable that holds the path of the run's folder."""
 
 ORDER = "order.json"
-"""Name of the file that holds the order."""
 
 OUTCOME = "outcome.json"
-"""Name of the file that holds the outcome."""
 
 
+# Largest number of operations in the short passes that precede the full pass.
 PREFIX = 64
-"""Largest number of operations in the short passes that precede the full pass."""
 
 
 class End(StrEnum):
-    """The condition that ends a pass of the test bench."""
+    """Condition that ends a pass of the test bench."""
 
     DRAINED = "drained"
     """The unit has given every result, and gives no further result."""
     TAKEN = "taken"
-    """The unit has taken every operation. Results are still in the pipeline."""
+    """The unit has taken every operation, and results are still in the pipeline."""
     BLOCKED = "blocked"
     """The monitor takes no result, and every stage is full."""
 
 
 @dataclass(frozen=True)
 class Plan:
-    """One pass of the test bench: a reset, then the first `count` operations, with or without stalls.
+    """Pass of the test bench: a reset or flush, then the first `count` operations.
 
-    `after` says in error messages what the unit was doing at the reset. If `by_flush` is true, the test bench pass
-    begins with a flush instead of a reset.
+    Error messages use `after` to say what the unit was doing before the reset.
     """
 
     count: int
@@ -69,11 +63,11 @@ class Plan:
 
 @dataclass(frozen=True)
 class Order:
-    """The task of the test bench: the vectors to drive, a flag for stalls, and a flag for measuring coverage.
+    """Vectors and settings of a test bench run.
 
     `seed` determines the stalls and resets. Without stalls, a pipelined unit gives a result `latency` clock cycles
-    after its operation. The handshake of an `elastic` unit alone decides when operations enter and when results leave.
-    Without stalls, consecutive transfers of an `elastic` unit are at most `latency` clock cycles apart.
+    after its operation. Without stalls, consecutive transfers of an `elastic` unit are at most `latency` clock cycles
+    apart.
     """
 
     vectors: VectorSet
@@ -84,7 +78,6 @@ class Order:
     elastic: bool = False
 
     def write(self, folder: Path) -> None:
-        """Write files to a folder from which the test bench reads what to simulate."""
         (folder / "unit.pickle").write_bytes(pickle.dumps(self.vectors.unit))
         columns = {f"{kind}/{name}": column for kind in _KINDS for name, column in getattr(self.vectors, kind).items()}
         np.savez(folder / "vectors.npz", allow_pickle=False, **columns)
@@ -94,7 +87,6 @@ class Order:
 
     @staticmethod
     def read(folder: Path) -> Order:
-        """Return the order of a test bench that `write` stored in a folder."""
         unit: Unit = pickle.loads((folder / "unit.pickle").read_bytes())
         parts: dict[str, dict[str, Any]] = {kind: {} for kind in _KINDS}
         with np.load(folder / "vectors.npz") as columns:
@@ -109,7 +101,7 @@ _KINDS = ("inputs", "expected", "care")
 
 @dataclass(frozen=True)
 class Outcome:
-    """The outcome of a test bench run: the DUT's outputs, the number of checked operations, and interface violations.
+    """Outputs of the DUT, number of checked operations, and interface violations of a test bench run.
 
     `passes` are the passes that ended without a violation, and `broken` is the pass with the violation.
     """
@@ -122,10 +114,6 @@ class Outcome:
     broken: Plan | None = None
 
     def write(self, folder: Path) -> None:
-        """Write the test bench's outcome to files in a folder.
-
-        A run that is interrupted leaves no incomplete outcome file.
-        """
         np.savez(folder / "answers.npz", allow_pickle=False, **self.answers.values)
         record = {**asdict(self), "unknown": self.answers.unknown}
         del record["answers"]
@@ -133,10 +121,7 @@ class Outcome:
 
     @staticmethod
     def read(folder: Path) -> Outcome:
-        """Return the outcome of a simulation, which the method `write` stored in a folder.
-
-        Raises FileNotFoundError if the test bench wrote no outcome.
-        """
+        """Read the outcome of a test bench run. Raises FileNotFoundError if there is no outcome."""
         record = json.loads((folder / OUTCOME).read_text())
         unknown = {name: {int(i): bits for i, bits in at.items()} for name, at in record["unknown"].items()}
         with np.load(folder / "answers.npz") as columns:
@@ -147,9 +132,6 @@ class Outcome:
 
 
 def prefix_of(vectors: VectorSet) -> int:
-    """Return the number of operations in the short passes that precede the full pass.
-
-    The number of operations is a multiple of the unit's block size.
-    """
+    # The number of operations is a multiple of the unit's block size.
     count, group = min(len(vectors), PREFIX), vectors.unit.group
     return max(count - count % group, group)

@@ -1,10 +1,8 @@
-"""The cocotb test bench of matrix product tiles.
+"""The cocotb test bench of matrix product tiles, with random pauses.
 
-The test bench drives the steps of a tile with random pauses, and records the rows of the result. The order file holds
-the steps of the tile, the seed of the pauses, and the largest number of clock cycles without progress. The outcome file
-holds the result rows with their `out_last`, and the number of clock cycles.
-
-Signals are driven at the falling edge of the clock and read after they have settled.
+The order file holds the steps of the tile, the seed of the pauses, and the largest number of clock cycles without
+progress. The outcome file holds the result rows with their `out_last`, and the number of clock cycles. Signals are
+driven at the falling edge of the clock and read after they have settled.
 """
 
 from __future__ import annotations
@@ -27,10 +25,7 @@ from fp9_sim.bench.streams import pauses
 
 @cocotb.test()
 async def products(dut: Any) -> None:
-    """Stream the steps of the order through the tile, and write the result rows to the outcome file.
-
-    The caller checks the number of rows and their values.
-    """
+    """Run all steps of the order through the tile, and write the result rows to the outcome file."""
     folder = Path(os.environ[FOLDER_VARIABLE])
     order = json.loads((folder / ORDER).read_text())
     rows, clocks = await _stream(dut, order)

@@ -16,8 +16,8 @@ Operation = Mapping[str, int]
 class Golden:
     """The golden model of a unit, called once for each operation.
 
-    The golden model stores the state of a unit such as a `mac`. Raises ValueError for a unit that computes blocks of
-    several operations.
+    The golden model stores the state of a unit such as a `mac`. Raises ValueError for units that compute blocks of
+    operations.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -33,8 +33,8 @@ class Golden:
     def step(self, **operands: int) -> dict[str, int]:
         """Return the outputs of the next operation.
 
-        For a unit with state, a step takes longer if many operations came since the last state-independent operation,
-        such as a LOAD. Raises ValueError for missing or unknown ports, and for values that do not fit a port.
+        For a unit with state, a step takes longer with every operation since the last LOAD or reset. Raises ValueError
+        for missing or unknown ports, and for values that do not fit a port.
         """
         made = results_of(self.unit, [*self._history, operands])
         self._history.append(operands)
@@ -44,7 +44,7 @@ class Golden:
 
 
 def results_of(unit: Unit, operations: Sequence[Operation]) -> VectorSet:
-    """Return a vector set of the operations and their golden results. The first operation follows a reset.
+    """Return operations with their golden results as a vector set. The first operation follows a reset.
 
     Raises ValueError for missing or unknown ports.
     """

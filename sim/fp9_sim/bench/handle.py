@@ -15,9 +15,8 @@ from fp9_sim.bench.pins import pin, pins
 class UnitHandle:
     """The simulator handle of a unit (the DUT), with its ports in the specification's order.
 
-    `inputs` and `outputs` are simulator handles. `names` maps a port of the specification to the name of the DUT's
-    port, if the names differ. Raises Violation for a missing port or a wrong width, and ValueError for a name that the
-    specification does not have.
+    `inputs` and `outputs` are simulator handles. `names` maps ports of the specification to other names in the DUT.
+    Raises Violation for a missing port or a wrong width, and ValueError for names of unknown ports.
     """
 
     def __init__(self, dut: Any, unit: Unit, names: Mapping[str, str] | None = None) -> None:
@@ -33,7 +32,7 @@ class UnitHandle:
         return pins(self.dut, ports, self._names)
 
     def control(self, name: str) -> Any:
-        """Return the handle of a control port such as `in_ready`, or None if the specification has no such port."""
+        """Return the handle of a control port such as `in_ready`, or None if the unit has no such port."""
         return pin(self.dut, self._names.get(name, name)) if name in self._control else None
 
     async def clock(self) -> None:
@@ -62,7 +61,7 @@ class UnitHandle:
     async def flush(self) -> None:
         """Flush the unit for one clock cycle, with `in_valid` high and `enable` low.
 
-        The unit must discard the operation at its inputs, and must flush even if `enable` is low.
+        The unit must discard the operation at its inputs.
         """
         flush, enable = self.control("flush"), self.control("enable")
         flush.value = self.control("in_valid").value = 1

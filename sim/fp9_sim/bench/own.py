@@ -1,4 +1,4 @@
-"""A test bench of one unit for your own cocotb tests: driver, monitor and scoreboard."""
+"""Test bench of one unit for your own cocotb tests: driver, monitor and scoreboard."""
 
 from __future__ import annotations
 
@@ -17,10 +17,10 @@ from fp9_sim.bench.streams import Driver, Monitor, Operation, Stream, pauses
 class Bench:
     """A test bench of one unit. Queue operations with `send`, run them with `run`, and `check` the results.
 
-    `seed` and `stalls` determine when the driver and the monitor pause. `names` maps a port of the specification to the
-    name of the DUT's port, if the names differ. `latency` is the number of clock cycles from operation to result, by
-    default the latency in the specification. If `elastic` is true, a result may come in any clock cycle after its
-    operation. A combinational unit needs no call of `start` or `reset`.
+    `seed` and `stalls` determine when the driver and the monitor pause. `names` maps ports of the specification to
+    other names in the DUT. `latency` is the number of clock cycles from operation to result, by default the specified
+    latency. If `elastic` is true, a result may come in any later clock cycle. A combinational unit needs no call of
+    `start` or `reset`.
     """
 
     def __init__(
@@ -49,20 +49,17 @@ class Bench:
         await self.handle.reset()
 
     async def reset(self, clocks: int = 1) -> None:
-        """Reset the unit in any state.
-
-        Operations that the unit has taken are lost. All other operations stay in the queue.
-        """
+        """Reset the unit in any state. Operations in the unit are lost, and all others stay in the queue."""
         await self.handle.reset(clocks)
         self.stream.reset()
         self.scoreboard.reset()
 
     def send(self, **operands: int) -> None:
-        """Queue an operation, given as the code of each input."""
+        """Queue an operation, given as a code for each input port."""
         self.driver.send(**operands)
 
     async def run(self, clocks: int | None = None) -> None:
-        """Run the test bench for `clocks` clock cycles, or until every operation has its result.
+        """Run for `clocks` clock cycles, or until every operation has its result.
 
         Raises Violation if the unit violates its interface.
         """
@@ -99,6 +96,6 @@ class Bench:
     def check(self) -> int:
         """Return the number of checked results.
 
-        Raises AssertionError if any result is wrong, or if the unit gave no results.
+        Raises AssertionError if any result is wrong, or if there are no results.
         """
         return self.scoreboard.check()

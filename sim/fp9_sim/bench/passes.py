@@ -17,9 +17,8 @@ from fp9_sim.bench.streams import Driver, Monitor, Stream, pauses
 def plans(order: Order, rng: random.Random) -> list[Plan]:
     """Return the passes of a regression run. The last pass drives all operations.
 
-    A reset begins each pass and interrupts the previous pass. The interruption comes while all stages hold results,
-    while the unit runs at full rate, or after random stalls. For a unit with a flush input, some passes begin with a
-    flush. One reset lasts two to four clock cycles, depending on the seed. All other resets last one clock cycle.
+    Each pass begins with a reset or a flush, which interrupts the previous pass: while all stages hold results, at full
+    rate, or after random stalls. One reset lasts two to four clock cycles, and all others one clock cycle.
     """
     prefix = prefix_of(order.vectors)
     cuts = [Plan(prefix, False, "at power-up")]
@@ -36,7 +35,7 @@ def plans(order: Order, rng: random.Random) -> list[Plan]:
 
 
 class Pass:
-    """One pass of the test bench, which a `Plan` describes."""
+    """Pass of the test bench, from a reset or flush to the end of its plan."""
 
     def __init__(self, handle: UnitHandle, order: Order, plan: Plan, rng: random.Random) -> None:
         vectors, stalls = order.vectors, plan.stalls
@@ -49,10 +48,6 @@ class Pass:
         self.stream = Stream(self.driver, self.monitor, skips, order.latency, stalls=stalls, elastic=order.elastic)
 
     async def run(self) -> None:
-        """Run the pass from its reset or flush to the end of its plan.
-
-        Raises Violation if the unit violates its interface. The message describes the reset.
-        """
         await (self.handle.flush() if self.plan.by_flush else self.handle.reset(self.plan.reset_clocks))
         try:
             await self._stream()
@@ -78,14 +73,12 @@ class Pass:
                 return self.stream.idle > self.stream.latency + 1
 
     def wrong_result(self) -> Mismatch | None:
-        """Return the first wrong result of the pass, or None if all results are correct."""
         results = self.monitor.results
         found, _ = mismatches(first_of(self.vectors, len(results)), answers_of(self.vectors.unit, results), limit=1)
         return found[0] if found else None
 
 
 async def stream(dut: Any, order: Order) -> Outcome:
-    """Run all passes of the order and return the results of the last pass. A violation ends the run."""
     rng = random.Random(order.seed)
     unit = order.vectors.unit
     handle = UnitHandle(dut, unit)

@@ -15,8 +15,8 @@ class Violation(Exception):
 def pins(dut: Any, ports: Iterable[Port], names: Mapping[str, str] | None = None) -> list[Any]:
     """Return the simulator handles of the ports, in order.
 
-    `names` maps a port of the specification to the name of the DUT's port, if the names differ. Raises Violation for a
-    missing port or a wrong width.
+    `names` maps ports of the specification to other names in the DUT. Raises Violation for a missing port or a wrong
+    width.
     """
     handles = []
     for port in ports:
@@ -28,7 +28,6 @@ def pins(dut: Any, ports: Iterable[Port], names: Mapping[str, str] | None = None
 
 
 def pin(dut: Any, name: str) -> Any:
-    """Return the simulator handle of a port. Raises Violation if the port is missing."""
     handle = getattr(dut, name, None)
     if handle is None:
         raise Violation(f"there is no port {name}")
@@ -36,7 +35,6 @@ def pin(dut: Any, name: str) -> Any:
 
 
 def bit(handle: Any) -> bool:
-    """Return the value of a one-bit handshake port. Raises Violation if the value is x or z."""
     value = str(handle.value)
     if value not in ("0", "1"):
         raise Violation(f"{handle._name} is {value.lower()}")

@@ -1,8 +1,6 @@
 """The cocotb test bench of every unit, which drives the vectors of a regression run.
 
-The test bench reads the specification and the vectors from the run's folder, and writes the outputs to the same folder.
-The cocotb test fails on a mismatch, on an interface violation, and if no operation was checked. `fp9_sim.regress` reads
-the details from the folder.
+The test bench reads the order from the run's folder, and writes the outcome to the same folder.
 """
 
 from __future__ import annotations
@@ -42,7 +40,6 @@ async def regression(dut: Any) -> None:
 
 
 def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
-    """Measure the functional coverage of the operations and outputs, and write two reports to the run's folder."""
     from fp9_sim import coverage as functional  # slow to load
 
     unit, inputs = order.vectors.unit, order.vectors.inputs
@@ -51,10 +48,7 @@ def measure_coverage(order: Order, outcome: Outcome, folder: Path) -> None:
 
 
 async def settle(dut: Any, order: Order) -> Outcome:
-    """Drive the operations through a combinational unit, one by one.
-
-    The unit has one time unit of the simulator to settle.
-    """
+    # The unit has one time unit of the simulator to settle.
     unit = order.vectors.unit
     inputs = pins(dut, unit.inputs)
     outputs = pins(dut, unit.outputs)

@@ -11,11 +11,11 @@ from fp9_sim.simulators.child import run_job
 from fp9_sim.simulators.find import ICARUS_ARGUMENTS, VERILATOR_ARGUMENTS
 
 MAKEFILE = Path(__file__).with_name("simulators.mk")
-"""Makefile that finds fp9's simulators. A cocotb makefile includes this file in place of cocotb's Makefile.sim."""
+"""Makefile that finds fp9's simulators. Include it in place of cocotb's Makefile.sim."""
 
 
 class RunFailed(AssertionError):
-    """Raised if the simulator rejected a design, a test failed, or no test ran. The message ends with the log."""
+    """The simulator rejected a design, a test failed, or no test ran. The message ends with the log."""
 
 
 def run_tests(
@@ -31,8 +31,8 @@ def run_tests(
 ) -> None:
     """Build a design and run the cocotb tests of `module` with a simulator.
 
-    The Python module must be in the current folder or on Python's path. If `waves` is true, the simulator writes
-    waveforms to `build_dir`. Raises RunFailed unless all tests pass, and MissingTool if the simulator is not installed.
+    The module must be in the current folder or on Python's path. If `waves` is true, the simulator writes waveforms to
+    `build_dir`. Raises RunFailed unless all tests pass, and MissingTool if the simulator is not installed.
     """
     found = tools.find(simulator)
     folder = Path(build_dir).absolute()

@@ -19,26 +19,22 @@ from fp9_sim.bench.pins import Violation
 if TYPE_CHECKING:
     from fp9_sim.coverage import FunctionalCoverage
 
+# All mismatches are counted, but only these are stored with their operands.
 KEPT = 100
-"""Largest number of mismatches that are stored with their operands. All mismatches are counted."""
 
 
 @dataclass(frozen=True)
 class Answers:
-    """The outputs of a DUT. `values` maps each output port to an array of codes, shape (n,).
+    """Outputs of a DUT: an array of codes (n,) for each output port.
 
-    For outputs that contain x or z, `unknown` maps the port to a dict {index: bits}. `bits` is text, most significant
-    bit first.
+    For outputs with x or z, `unknown` maps the port to {index: bits}, with the most significant bit first.
     """
 
     values: Mapping[str, NDArray[Any]]
     unknown: Mapping[str, Mapping[int, str]]
 
     def wrong(self, vectors: VectorSet) -> NDArray[np.bool_]:
-        """Return a Boolean mask, shape (n,), that is True for each operation with a wrong output.
-
-        An output is wrong if it differs from the expected value or contains x or z. Don't-care outputs are ignored.
-        """
+        """Return a mask (n,) of the operations with a wrong output, which differs or contains x or z."""
         wrong = np.zeros(len(vectors), dtype=np.bool_)
         for port in vectors.unit.outputs:
             wrong |= self._differs(port, vectors) & _cares(port, vectors)
@@ -51,10 +47,7 @@ class Answers:
 
 
 def answers_of(unit: Unit, rows: Sequence[Sequence[str]]) -> Answers:
-    """Convert the bit strings that a simulator returned to output codes.
-
-    `rows` has one entry for each operation, with a bit string for each output.
-    """
+    # `rows` has one entry for each operation, with a bit string for each output.
     values: dict[str, Any] = {}
     unknown: dict[str, Mapping[int, str]] = {}
     for port, column in zip(unit.outputs, zip(*rows, strict=True) if rows else [()] * len(unit.outputs), strict=True):
@@ -72,7 +65,7 @@ def _cares(port: Port, vectors: VectorSet) -> NDArray[np.bool_]:
 
 @dataclass(frozen=True)
 class Value:
-    """The value of a port: its code in hexadecimal, with x for an unknown digit, and its number in decimal."""
+    """Value of a port: its code in hexadecimal, with x for an unknown digit, and its number in decimal."""
 
     hex: str
     decimal: str
@@ -83,10 +76,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """An operation with wrong outputs: its operands, the expected outputs and the outputs of the DUT.
-
-    Don't-care outputs are omitted.
-    """
+    """Operation with wrong outputs: its operands, expected outputs and DUT outputs, without don't-cares."""
 
     index: int
     inputs: dict[str, Value]
@@ -103,18 +93,16 @@ class Mismatch:
         return f"operation {self.index}: {operands}: {results}"
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the mismatch as a dictionary for JSON. The field `text` holds a complete sentence."""
+        """Return the mismatch as a dictionary for JSON, with a full sentence in `text`."""
         return {**asdict(self), "text": str(self)}
 
 
 def mismatches(vectors: VectorSet, answers: Answers, limit: int = KEPT) -> tuple[list[Mismatch], int]:
-    """Return the first `limit` mismatches in order, and the total number of mismatches."""
     indices = np.flatnonzero(answers.wrong(vectors))
     return [mismatch(vectors, answers, int(i)) for i in indices[:limit]], len(indices)
 
 
 def mismatch(vectors: VectorSet, answers: Answers, index: int) -> Mismatch:
-    """Return the operands and outputs of operation `index` as a mismatch."""
     codes = {port.name: int(vectors.inputs[port.name][index]) for port in vectors.unit.inputs}
     outputs = [port for port in vectors.unit.outputs if _cares(port, vectors)[index]]
     got = {}
@@ -135,24 +123,24 @@ class Scoreboard:
     """Compare a stream of results with the golden model, in a test bench of any simulator.
 
     Call `take` for each operation that the unit takes, `give` for each result, and `reset` for each reset. Results are
-    compared in order. No result is expected for an operation that a reset interrupts.
+    compared in order, and operations that a reset interrupts need no result.
     """
 
     def __init__(self, unit: Unit) -> None:
         self.unit = unit
+        # Operations and results after each reset.
         self.passes: list[tuple[list[Mapping[str, int]], list[Sequence[str]]]] = [([], [])]
-        """Operations and results after each reset."""
 
     def reset(self) -> None:
         """Begin a new sequence of operations after a reset."""
         self.passes.append(([], []))
 
     def take(self, operation: Mapping[str, int]) -> None:
-        """Record an operation that the unit took, given as the code of each input."""
+        """Record an operation that the unit took, given as a code for each input port."""
         self.passes[-1][0].append(operation)
 
     def give(self, outputs: Mapping[str, int | str]) -> None:
-        """Record a result, given as the code of each output or as text bits, which may contain x and z.
+        """Record a result, given as codes or as bit strings, which may contain x and z.
 
         Raises Violation if no operation waits for a result.
         """
@@ -162,7 +150,7 @@ class Scoreboard:
         given.append([_bits(outputs[port.name], port) for port in self.unit.outputs])
 
     def compared(self) -> Iterator[tuple[VectorSet, Answers]]:
-        """Yield the operations of each sequence that follows a reset, with expected results and DUT outputs."""
+        """Yield the operations after each reset, with expected results and DUT outputs."""
         for taken, given in self.passes:
             if given:
                 whole = len(given) + -len(given) % self.unit.group
@@ -171,7 +159,7 @@ class Scoreboard:
     def check(self, limit: int = 5) -> int:
         """Return the number of checked results.
 
-        Raises AssertionError if any result is wrong, or if no result was recorded. The message lists the first wrong
+        Raises AssertionError if any result is wrong, or if there are no results. The message lists the first wrong
         operations.
         """
         count, wrong, shown = 0, 0, list[str]()
@@ -204,7 +192,6 @@ def _joined(parts: Sequence[Mapping[str, NDArray[Any]]]) -> dict[str, NDArray[An
 
 
 def first_of(vectors: VectorSet, count: int) -> VectorSet:
-    """Return the first `count` operations of a vector set."""
     inputs, expected, care = (
         {name: column[:count] for name, column in part.items()}
         for part in (vectors.inputs, vectors.expected, vectors.care)
@@ -233,7 +220,6 @@ def _decimal(unit: Unit, port: Port, code: int, inputs: Mapping[str, int]) -> st
 
 
 def _biased(unit: Unit, fmt: Format, port: Port, inputs: Mapping[str, int]) -> Format:
-    """Return the operand's format with the exponent bias that the operand's bias port holds."""
     bias = next((p for p in unit.inputs if p.name == f"{port.name}_bias"), None)
     if bias is None or not fmt.programmable_bias:
         return fmt

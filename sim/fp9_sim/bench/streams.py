@@ -1,7 +1,7 @@
 """Driver, monitor and clock loop for units with stages: valid/ready streams with stalls.
 
-All signals are driven at the falling edge of the clock and read after they have settled. In every simulator, the test
-bench therefore reads the signal values of the next rising edge.
+Signals are driven at the falling edge and read after they have settled, so every simulator reads the values of the next
+rising edge.
 """
 
 from __future__ import annotations
@@ -14,20 +14,17 @@ from cocotb.triggers import ReadOnly
 from fp9_sim.bench.handle import UnitHandle
 from fp9_sim.bench.pins import Violation, bit
 
+# Clock cycles without operation or result after which a unit counts as stuck.
 PATIENCE = 500
-"""Number of idle clock cycles after which a unit counts as stuck.
-
-In an idle clock cycle, no operation enters and no result leaves.
-"""
 
 Operation = tuple[int, ...]
 """Codes of one operation, in the order of the unit's inputs."""
 
 
 def pauses(rng: random.Random, stalls: bool = True) -> Iterator[bool]:
-    """Yield True for each clock cycle in which a driver or monitor pauses, and False for other clock cycles.
+    """Yield True for each clock cycle in which a driver or monitor pauses, and False for others.
 
-    With `stalls`, the fraction of pauses changes in phases of random length, between no pauses and almost only pauses.
+    With `stalls`, the fraction of pauses changes in phases of random length.
     """
     while not stalls:
         yield False
@@ -38,7 +35,7 @@ def pauses(rng: random.Random, stalls: bool = True) -> Iterator[bool]:
 
 
 class Driver:
-    """Driver of a unit's inputs. The driver offers each operation until the unit takes the operation.
+    """Driver of a unit's inputs, which offers each operation until the unit takes it.
 
     In every clock cycle without an offered operation, the next value of `pauses` decides whether the driver pauses.
     """
@@ -53,7 +50,7 @@ class Driver:
         """Clock cycle at which each operation was taken."""
 
     def send(self, **operands: int) -> None:
-        """Append an operation, given as the code of each input."""
+        """Append an operation, given as a code for each input port."""
         self.operations.append(tuple(operands[port.name] for port in self.handle.unit.inputs))
 
     def drive(self) -> None:
@@ -73,15 +70,14 @@ class Driver:
         return takes
 
     def reset(self) -> None:
-        """Discard the operations that the unit has taken, and offer the remaining operations again."""
+        """Discard the operations that the unit has taken."""
         self.operations, self.accepted, self.offers = self.operations[len(self.accepted) :], [], False
 
 
 class Monitor:
-    """Monitor of a unit's outputs. A waiting result must not change until the monitor takes the result.
+    """Monitor of a unit's outputs, which checks that a waiting result does not change.
 
-    In every clock cycle, the next value of `pauses` decides whether the monitor applies back-pressure and takes no
-    result.
+    In every clock cycle, the next value of `pauses` decides whether the monitor applies back-pressure.
     """
 
     def __init__(self, handle: UnitHandle, pauses: Iterator[bool]) -> None:
@@ -96,7 +92,7 @@ class Monitor:
         """Clock cycle at which each result was taken."""
 
     def drive(self) -> None:
-        """Set `out_ready` for a clock cycle. The monitor never pauses if the unit has no back-pressure."""
+        """Set `out_ready` for a clock cycle."""
         if self.ready is None:
             self.takes = True
             return
@@ -106,8 +102,8 @@ class Monitor:
     def sample(self, clock: int, counts: bool = True) -> bool:
         """Return whether the monitor takes a result in the current clock cycle, and record the result.
 
-        If `counts` is false, the monitor checks a waiting result but does not take the result. Raises Violation if a
-        waiting result changed or was withdrawn.
+        If `counts` is false, the monitor checks a waiting result without taking it. Raises Violation if a waiting
+        result changed or was withdrawn.
         """
         result = [str(port.value) for port in self.handle.outputs] if bit(self.valid) else None
         if self.waiting is not None and result != self.waiting:
@@ -126,11 +122,11 @@ class Monitor:
 
 
 class Stream:
-    """Run driver and monitor of one unit clock by clock, and check the time and the order of the results.
+    """Run driver and monitor of one unit clock by clock, and check the time and order of the results.
 
-    Without stalls, a result must come `latency` clock cycles after its operation. With stalls and back-pressure, a
-    result may come later than `latency` clock cycles after its operation. An `elastic` unit may give a result in any
-    clock cycle after its operation. Without `stalls`, the unit must take one operation in each clock cycle.
+    Without stalls, the unit must take one operation in each clock cycle, and give its result `latency` clock cycles
+    later. With stalls and back-pressure, a result may come later. An `elastic` unit may give a result in any clock
+    cycle after its operation.
     """
 
     def __init__(
@@ -152,7 +148,7 @@ class Stream:
 
     @property
     def idle(self) -> int:
-        """Return the number of clock cycles since the last operation entered or the last result left."""
+        """Return the number of clock cycles since an operation entered or a result left."""
         return self.clock - self.moved
 
     async def one_clock(self) -> None:
