@@ -76,12 +76,11 @@ def energy(
 ) -> None:
     """Measure the energy of an operation of UNIT..., in fJ.
 
-    Every net of the mapped netlist is simulated with one operation per clock cycle. The cell library gives the energy
-    of each change of a cell's pins. Operands are random codes, the corner suite, the layer of `fp9 demo`, or the file
-    of a recorded training step. The simulation of glitches uses the mean delay of each cell. The measurement includes
-    no clock tree.
+    The mapped netlist is simulated with one operation per clock cycle, and the cell library gives the energy of each
+    toggle. Operands are random codes, the corner suite, the layer of `fp9 demo`, or the file of a recorded training
+    step. Glitches are simulated with the mean delay of each cell. The clock tree is not included.
 
-    \b
+    
       fp9 energy fma_fp32_ocp --library nangate45
       fp9 energy mac_dlfloat16 --data random --data layer --steps
       fp9 energy mac_dlfloat16 --data run.npz

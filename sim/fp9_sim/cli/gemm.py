@@ -58,10 +58,10 @@ def gemm(
     """Generate a systolic array for matrix products.
 
     The systolic array is output-stationary, with a cast unit below every column. UNIT is a multiply-accumulate unit
-    (mac). The command adds an accumulator to a dot-product (dot) or multiply-add (fma) unit. Without --out, --check and
-    --area, the command prints the Verilog. The exit code is 1 if --check finds a mismatch.
+    (mac). A dot-product (dot) or multiply-add (fma) unit gets an accumulator. Without --out, --check and --area, the
+    command prints the Verilog. The exit code is 1 if --check finds a mismatch.
 
-    \b
+    
       fp9 gemm --rows 4 --columns 4 --unit mac_dlfloat16 --cast e4m3 --out build/gemm.v
       fp9 gemm --rows 2 --columns 2 --unit mac4_e8m13_ocp --check
       fp9 gemm --rows 2 --columns 2 --set stages=3 --area

@@ -100,12 +100,12 @@ def rtl(
 def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[str, ...], as_json: bool) -> None:
     """Write a folder for UNIT that can be used without fp9.
 
-    The folder holds the Verilog with a file list, an AXI4-Stream wrapper, a SystemVerilog package and a C header. The
-    folder also holds a VHDL component, constraints and a FuseSoC core. For verification, the folder holds golden
-    vectors, assertions and self-checking test benches in Verilog and C++. A Makefile runs all tests with only Icarus
-    and Verilator. A data sheet describes the unit.
+    The folder holds the Verilog with a file list, an AXI4-Stream wrapper, a SystemVerilog package, a C header, a VHDL
+    component, constraints, a FuseSoC core and a data sheet. For verification, the folder holds golden vectors,
+    assertions and self-checking test benches in Verilog and C++. A Makefile runs all tests with only Icarus and
+    Verilator.
 
-    \b
+    
       fp9 package mac_dlfloat16 --out mac
       cd mac && make
     """
@@ -127,13 +127,12 @@ def package(name: str, out: Path | None, suite: str, seed: int, settings: tuple[
 def demo(out: Path, seed: int, force: bool, report: Path | None, as_json: bool) -> None:
     """Run the whole flow on a real network layer.
 
-    The command trains a small network on handwritten digits, quantises one layer and computes the layer in the golden
-    model. The command then writes Verilog and golden vectors, simulates on Icarus and Verilator, estimates area and
-    delay, and writes a report. The exit code is 1 on any mismatch. A simulation that has passed with the same inputs is
-    taken from the cache, and the report says so. With --show, the command prints the results of an earlier run and
-    rewrites its HTML page.
+    The demo trains a small network on handwritten digits, quantises one layer and computes the layer in the golden
+    model. The demo then writes Verilog and golden vectors, simulates on Icarus and Verilator, estimates area and delay,
+    and writes a report. The exit code is 1 on any mismatch. A simulation that has passed with the same inputs is taken
+    from the cache. With --show, the command prints the results of an earlier run and rewrites its HTML page.
 
-    \b
+    
       fp9 demo --out build
       fp9 demo --show build/report.json
     """

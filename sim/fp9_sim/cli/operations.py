@@ -21,7 +21,7 @@ _SUITES = ("smoke", "corner", "random", "full")
 
 @dataclass(frozen=True)
 class Wanted:
-    """The operations that the user wants to simulate, and the files to write."""
+    """Operations that the user wants to simulate, and the files to write."""
 
     simulators: tuple[str, ...]
     path: Path | None
@@ -35,7 +35,6 @@ class Wanted:
     coverage: Path | None
 
     def vectors(self, unit: Unit) -> VectorSet:
-        """Return golden vectors of the chosen operations, or of the operations that `around` or `first` selects."""
         from fp9 import vectors as library  # slow to load
         from fp9_sim.regression import neighbourhood  # slow to load
 
@@ -52,7 +51,6 @@ class Wanted:
 
 
 def operation_options(function: Any) -> Any:
-    """Add the options that choose operations to a command."""
     options = (
         click.option("--vectors", "path", type=_PATH, help="Vector file to simulate; default: generated."),
         click.option("--verilog", type=_PATH, multiple=True, help="Files of an edited UNIT; default: generated."),
@@ -66,7 +64,6 @@ def operation_options(function: Any) -> Any:
 
 
 def edited(unit: Unit, files: tuple[Path, ...]) -> str | None:
-    """Return the text of the user's Verilog files, or None if no files are given."""
     from fp9_sim.third_party import source_text  # slow to load
 
     return source_text(files, unit.name) if files else None

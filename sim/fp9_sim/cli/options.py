@@ -10,10 +10,6 @@ import click
 
 
 def records_option(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the option for the folder of all records to a command.
-
-    The command receives the folder as the argument `folder`.
-    """
     return click.option(
         "--records",
         "folder",

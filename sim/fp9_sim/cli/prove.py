@@ -54,12 +54,12 @@ def prove(
 ) -> None:
     """Prove UNIT... equivalent to its specification for all inputs.
 
-    The solvers are Yosys' SAT solver, CaDiCaL for sums, and ABC if ABC is installed. Each case of a proof ends in one
-    of three states: proven, refuted with a counterexample, or undecided at the time limit. Verdicts are cached, so a
-    stopped command continues when you run the same command again. Undecided cases are tried again if the time limit is
-    longer than before. The exit code is 1 unless all cases are proven.
+    The solvers are Yosys' SAT solver, CaDiCaL for sums, and ABC if ABC is installed. Each case of a proof is proven,
+    refuted with a counterexample, or undecided at the time limit. Verdicts are cached, so a stopped command continues
+    when you run the same command again. A longer time limit tries undecided cases again. The exit code is 1 unless all
+    cases are proven.
 
-    \b
+    
       fp9 prove cast_fp32_ocp_rne decoder_all
       fp9 prove cast_fp32_ocp_rne --force
       fp9 prove fma_fp32_e5m2 --timeout 60
@@ -145,10 +145,7 @@ def _notes(records: list[ProofRecord], path: Path | None, settings: tuple[str, .
 
 
 def _command(name: str, found: dict[str, Any], path: Path | None, settings: tuple[str, ...]) -> list[str]:
-    """Return the command that shows the operation of a counterexample.
-
-    If a counterexample has no output values, as in a handshake proof, the function returns no command.
-    """
+    # A counterexample of a handshake proof has no output values.
     if not found["outputs"]:
         return []
     codes = {port: text.split()[0] for port, text in found["inputs"].items()}
@@ -205,10 +202,10 @@ def mutate(
     A mutant is the netlist with one deliberate error in an operator or in a gate. A suite kills a mutant if an output
     differs from the golden vectors. The mutation score leaves out mutants that are proven equivalent. With --kind
     held-out, the mutants come from a random seed that was chosen after the suites were finished. With --kind mapped,
-    the errors are in mapped cells: half are nets stuck at 0 or 1, and half are exchanged nets. The exit code is 1
-    unless the corner suite kills all remaining mutants and the smoke suite kills at least 95 %.
+    the errors are stuck-at faults and exchanged nets of mapped cells. The exit code is 1 unless the corner suite kills
+    all remaining mutants and the smoke suite kills at least 95 %.
 
-    \b
+    
       fp9 mutate cast_fp32
       fp9 mutate dot8_fp32_rvbna --timeout 600
       fp9 mutate cast_fp32 --force

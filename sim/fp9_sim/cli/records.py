@@ -66,12 +66,12 @@ def _claims_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
 def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool, compare: bool, as_json: bool) -> None:
     """List records that are stale or missing, with the time to measure them.
 
-    A record has one of these states: valid, valid by an equivalence proof, stale, missing, or claim failed. The command
-    examines the records of each UNIT, or of the catalogue if no UNIT is given. A unit is certified if every claim about
-    the unit holds. Without UNIT, the command also lists missing studies and comparisons. With --studies, the command
-    also compares the circuits of the cost studies with the recorded circuits. The comparison takes minutes.
+    A record is valid, valid by an equivalence proof, stale, or missing, or its claim failed. A unit is certified if
+    every claim about the unit holds. Without UNIT, the command examines the whole catalogue, and also lists missing
+    studies and comparisons. With --studies, the command also compares the circuits of the cost studies with the
+    recorded circuits, which takes minutes.
 
-    \b
+    
       fp9 records status
       fp9 records status fma_fp32_ocp --every
     """
@@ -230,9 +230,9 @@ def pages(names: tuple[str, ...], out: Path, folder: Path | None, as_json: bool)
     """Build the pages of results from the records.
 
     The pages are the data sheet of each UNIT (default: the catalogue), the verification results, and the energy study.
-    The documentation contains the same pages. A page says so if a record is stale or missing.
+    A page says so if a record is stale or missing.
 
-    \b
+    
       fp9 records pages
       fp9 records pages fma_fp32_ocp --out build/pages
     """
@@ -257,9 +257,8 @@ def study(names: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
     """Measure cost studies and write their records.
 
     The command `fp9 study --list` lists the studies. Each STUDY is measured in the cell libraries osu018 and nangate45.
-    The page of a study is built from its record.
 
-    \b
+    
       fp9 records study decoders
     """
     place = _place(folder)
@@ -277,7 +276,6 @@ def _known(about: str) -> None:
 
 
 def _place(folder: Path | None) -> Path:
-    """Return the folder of all records. Raises UserError with the searched path if no folder exists."""
     with extra("sim"):
         from fp9_sim.records import HOME  # slow to load
     place = folder or HOME
@@ -287,7 +285,6 @@ def _place(folder: Path | None) -> Path:
 
 
 def _items(names: tuple[str, ...], about: str, place: Path) -> list[Item]:
-    """Return the state of each record of the named units, or of all catalogue units if no names are given."""
     with extra("sim"):
         from fp9_sim import evidence  # slow to load
     claims: Sequence[Claim] = [claim for claim in evidence.CLAIMS if about in (claim.about, "all")]
@@ -297,7 +294,6 @@ def _items(names: tuple[str, ...], about: str, place: Path) -> list[Item]:
 
 
 def _cost(item: Item) -> str:
-    """Return the estimated seconds to measure a missing or stale record, as text. Other records give an empty text."""
     if not item.pending:
         return ""
     return "unknown" if item.seconds is None else f"{item.seconds:,.0f}"

@@ -18,10 +18,9 @@ if TYPE_CHECKING:
     from fp9_sim.regression import Check
 
 NOT_COMPARED = "not compared"
-"""Text that replaces the number of mismatches if a simulation ended before any comparison."""
 
+# The JSON output holds more.
 SHOWN = 5
-"""Largest number of mismatches, and of groups of mismatches, that a command prints. The JSON output holds more."""
 
 _OPTIONS = (
     click.option("--prove", "seconds", type=Seconds(), metavar="SECONDS", help="Also prove it, within this time."),
@@ -32,14 +31,13 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class Reports:
-    """The user's options for checks: the time limit of a proof in seconds, and the files for reports."""
+    """Time limit of a proof in seconds, and the files for reports."""
 
     seconds: float | None
     junit: Path | None
     html: Path | None
 
     def write(self, name: str, checks: Sequence[Check]) -> None:
-        """Write the requested JUnit and HTML reports about the checks of a design."""
         from fp9_sim import regression  # slow to load
 
         if self.junit is not None:
@@ -49,8 +47,6 @@ class Reports:
 
 
 def report_options(function: Callable[..., Any]) -> Callable[..., Any]:
-    """Add the options of `Reports` to a command. The command receives the options as the argument `reports`."""
-
     def command(*, seconds: float | None, junit: Path | None, html: Path | None, **others: Any) -> Any:
         return function(reports=Reports(seconds, junit, html), **others)
 
@@ -62,7 +58,6 @@ def report_options(function: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def checks_table(checks: Sequence[Check]) -> Table:
-    """Return a table of checks with one row for each check and one column for each tool."""
     tools = list(dict.fromkeys(check.tool for check in checks))
     rows = []
     for name in dict.fromkeys(check.name for check in checks):

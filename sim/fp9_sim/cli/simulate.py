@@ -93,14 +93,12 @@ def sim(name: str, settings: tuple[str, ...], as_json: bool, reports: Reports, *
 
 
 def _sentences(runs: list[Regression]) -> list[str]:
-    """Return the handshake violations and first mismatches of all simulations, without duplicates."""
     said = [text for run in runs for text in run.violations]
     said += [str(mismatch) for run in runs for mismatch in run.mismatches[:SHOWN]]
     return list(dict.fromkeys(said))
 
 
 def _hints(name: str, unit: Unit, wanted: Wanted, settings: tuple[str, ...], runs: list[Regression]) -> Iterator[str]:
-    """Yield shell commands that show the intermediate fields and the waveforms of the first wrong operation."""
     first = next((mismatch for run in runs for mismatch in run.mismatches), None)
     if first is None or unit.group > 1 or wanted.first is not None or wanted.around is not None:
         return

@@ -47,11 +47,11 @@ def sweep(
 ) -> None:
     """Check the Verilog of UNIT on every input.
 
-    For a unit with state or with too many inputs, the command simulates the corner suite and COUNT random operations.
-    To continue a stopped sweep, run the same command again. Results are added to the record UNIT.json. On a mismatch,
-    the exit code is 1, and the command prints the simplest operation that fails.
+    If a unit has state or too many inputs, the command simulates the corner suite and COUNT random operations. To
+    continue a stopped sweep, run the same command again. Results are added to the record UNIT.json. On a mismatch, the
+    exit code is 1, and the command prints the simplest operation that fails.
 
-    \b
+    
       fp9 sweep cast_fp16_hif8
       fp9 sweep fma_dlfloat16_hfp8_152 --shards 0:64
       fp9 sweep cast_fp32 --scheduler tcp://10.0.0.1:8786
@@ -116,10 +116,7 @@ def _only(unit: Unit, verilog: str | None, texts: Iterable[str], as_json: bool) 
 
 
 def _operation(unit: Unit, text: str) -> dict[str, int]:
-    """Return the operation that a text such as `a=0x12 b=3` describes.
-
-    A port that the text does not mention gets the value 0.
-    """
+    # A port that the text does not mention gets the value 0.
     widths = {port.name: port.width for port in unit.inputs}
     operation = dict.fromkeys(widths, 0)
     for word in text.split():
@@ -142,11 +139,10 @@ def _operation(unit: Unit, text: str) -> dict[str, int]:
 def coverage(names: tuple[str, ...], suite: str, settings: tuple[str, ...], as_json: bool) -> None:
     """Measure the functional coverage of UNIT's vector suite.
 
-    Cover points are derived from the unit specification, and outputs come from the golden model. The command `fp9 sim
-    --coverage` measures the same coverage with the outputs of the circuit. The exit code is 1 if the corner suite
-    misses a bin.
+    Cover points follow from the unit specification, and outputs come from the golden model. The command `fp9 sim
+    --coverage` uses the outputs of the circuit instead. The exit code is 1 if the corner suite misses a bin.
 
-    \b
+    
       fp9 coverage cast_fp32_ocp_rne
       fp9 coverage fma_fp32_ocp --suite smoke
     """

@@ -58,11 +58,10 @@ def check_rtl(
 
     MAPPING is a TOML file with the keys files, top and unit. The unit is a catalogue name or a table of fields. Tables
     such as ports (fp9's name = the design's name), constants, clock and reset say how the design differs from the
-    specification. The page docs/reference/mapping.md explains every key. The command explains differences that have a
-    known cause. The exit code is 0 only if all requested checks passed. With --area, the command measures areas in
-    osu018 and nangate45, or in the given libraries.
+    specification. The page docs/reference/mapping.md explains every key. The exit code is 0 only if all requested
+    checks passed. With --area, the command measures areas in osu018 and nangate45, or in the given libraries.
 
-    \b
+    
       fp9 check-rtl --init rtl/ --include rtl/include --define FAST=1 > acme_cast.toml
       fp9 check-rtl acme_cast.toml
       fp9 check-rtl acme_cast.toml --prove 60 --junit build/acme.xml
@@ -129,7 +128,6 @@ def check_rtl(
 
 
 def _command(path: Path, design: Design, verdict: Verdict) -> list[str]:
-    """Return the command that shows the first mismatch, if the latency of the design is known and fixed."""
     if not verdict.mismatches or design.spec.has_state or design.latency_from_handshake or design.latency is None:
         return []
     codes = {port: f"0x{value.hex}" for port, value in verdict.mismatches[0].inputs.items()}

@@ -18,9 +18,7 @@ if TYPE_CHECKING:
 def show_toggles(units: Iterable[Unit], shares: tuple[float, ...], count: int, seed: int, as_json: bool) -> None:
     """Print a table of the toggles of each unit, with and without zero-operand gating (`gate_zeros`).
 
-    `shares` lists the fractions of zero products for which toggles are counted. The netlist consists of two-input gates
-    and runs one operation per clock cycle. The toggles are no power estimate, because glitches, loads, wires and the
-    clock are not counted.
+    The toggles are no power estimate, because glitches, loads, wires and the clock are not counted.
     """
     with extra("sim"):
         from fp9_sim.netlists import toggles as counting  # slow to load

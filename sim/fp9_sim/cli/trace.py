@@ -1,4 +1,4 @@
-"""Command `trace`, and the command lines with which users can repeat a failing operation."""
+"""Command `trace`, and command lines that repeat a failing operation."""
 
 from __future__ import annotations
 
@@ -40,10 +40,9 @@ def trace(
     The table lists the fields of the generated circuit in data-flow order, beside the exact terms of the operation.
     With --verilog, the table also lists the fields of the edited files and marks the first difference. UNIT can also be
     the mapping file of third-party RTL. Codes are numbers such as 0x3c. Ports without a given code are 0. For a unit
-    with state, choose an operation of a suite with --at INDEX. The earlier operations on which the result depends run
-    first.
+    with state, choose an operation of a suite with --at INDEX.
 
-    \b
+    
       fp9 trace fma_fp32_ocp a=0x39 b=0x3c b_format=1 c=0x3f800001
       fp9 trace cast_fp32_ocp_rne x=0x43e80000 --verilog cast.v
       fp9 trace mac_dlfloat16 --at 1234
@@ -60,10 +59,7 @@ def trace(
 
 
 def _subject(name: str, settings: tuple[str, ...]) -> tuple[Unit, str | None]:
-    """Return the unit with the given name.
-
-    If UNIT is the mapping file of third-party RTL, also return the RTL with its wrapper, as Verilog.
-    """
+    # For the mapping file of third-party RTL: its specification, and the RTL with its wrapper.
     if not name.endswith(".toml") or "top" not in toml_of(Path(name), "a unit or a mapping"):
         return load_unit(name, settings), None
     from fp9_sim import third_party  # slow to load
@@ -89,7 +85,6 @@ def _codes(unit: Unit, operands: Iterable[str]) -> dict[str, int]:
 
 
 def _history(unit: Unit, wanted: Wanted, at: int, operands: tuple[str, ...]) -> list[dict[str, int]]:
-    """Return operation `at` of a suite, and all earlier operations that can influence the result of operation `at`."""
     if operands:
         raise UserError(f"{operands[0]} given with --at; give the codes, or the index of an operation")
     made = dataclasses.replace(wanted, around=None).vectors(unit)
@@ -142,7 +137,6 @@ def trace_command(
 
 
 def index_command(name: str, index: int, wanted: Wanted, settings: Sequence[str] = ()) -> str:
-    """Return the `fp9 trace` command that shows operation `index` of a suite, preceded by all earlier operations."""
     words = [f"--vectors {wanted.path}"] if wanted.path else [f"--suite {wanted.suite}"] if wanted.suite else []
     words += [f"--count {wanted.count}"] if wanted.count != 2000 else []
     words += [f"--seed {wanted.seed}"] if wanted.seed else []
