@@ -1,7 +1,4 @@
-"""Compute the layer's matrix products in block formats (MXFP8, NVFP4).
-
-The report compares the errors of block formats with the errors of formats with per-tensor scales.
-"""
+"""Compute matrix products of a network layer in block formats (MXFP8, NVFP4)."""
 
 from __future__ import annotations
 
@@ -19,18 +16,13 @@ from fp9_sim.demo.layer import DIRECTIONS, factors, relative_error
 from fp9_sim.demo.network import LayerTensors, Matrix
 
 BLOCKS = ("mxfp8_e4m3", "nvfp4")
-"""Names of the block formats that the demonstration compares."""
 
 ACCUMULATOR = "fma_fp32"
-"""Name of the accumulator model that adds the scaled products one at a time."""
 
 
 @dataclass(frozen=True)
 class BlockProduct:
-    """A matrix product of the layer in a block format, with blocks along the summation axis.
-
-    The errors are defined as in `layer.Product`.
-    """
+    """Matrix product of a network layer in a block format, with errors as in `layer.Product`."""
 
     direction: str
     block: BlockFormat
@@ -41,7 +33,6 @@ class BlockProduct:
 
 
 def products(layer: LayerTensors) -> list[BlockProduct]:
-    """Return the forward and the backward product of the layer in every block format."""
     return [
         product(*factors(direction, layer), direction, block_format(block), engine(ACCUMULATOR))
         for direction in DIRECTIONS
@@ -50,7 +41,6 @@ def products(layer: LayerTensors) -> list[BlockProduct]:
 
 
 def product(x: Matrix, y: Matrix, direction: str, block: BlockFormat, by: Engine) -> BlockProduct:
-    """Compute one matrix product in a block format with the golden model, and measure its errors."""
     a, t_a, values_a = _quantised(x, block, -1)
     b, t_b, values_b = _quantised(y, block, 0)
     scales: dict[str, Any] = {"scale_a": a.scales, "scale_b": b.scales, "scale_format": block.scale}

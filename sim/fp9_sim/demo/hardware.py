@@ -1,7 +1,4 @@
-"""Run a network layer in hardware: write Verilog, simulate golden vectors, measure area.
-
-Two tasks run in parallel. A task is skipped if one of its tools is not installed.
-"""
+"""Run a network layer in hardware: write Verilog, simulate golden vectors, measure area."""
 
 from __future__ import annotations
 
@@ -34,32 +31,28 @@ from fp9_sim.regression import regress_once
 Record = dict[str, Any]
 
 UNITS = tuple(CATALOGUE[name] for name in ("fma_fp32", "fma_dlfloat16", "mac_fp32", "mac_dlfloat16", "cast_fp32"))
-"""Hardware units that compute the layer."""
+# A unit with two formats, and the same unit with only the 1-5-2 format.
 PAIRS = tuple(
     (CATALOGUE[both], CATALOGUE[one])
     for both, one in (("fma_fp32_ocp", "fma_fp32_e5m2"), ("fma_dlfloat16_hfp8", "fma_dlfloat16_hfp8_152"))
 )
-"""Pairs of units whose areas are compared: a unit with two formats, and the same unit with only the 1-5-2 format."""
 SPENDERS = tuple(CATALOGUE[name] for name in dict.fromkeys(row["unit"] for row in table()))
-"""Units of the recipes. The energy of each unit is measured with the layer's operations."""
 ENERGY_OPERATIONS = 2048
 MAPPING = "area-optimised"
-"""Synthesis script of the netlist whose energy is measured."""
 CORNER_OPERATIONS = 20_000
 RANDOM_OPERATIONS = 2_000
-"""Number of random operations for each unit, beside sampled corner cases and the layer's operations."""
 BROKEN_UNIT = "fma_dlfloat16"
 BROKEN_OPERATIONS = 100
+# Verilator would have to compile the unit a second time for waveforms.
 DRAWN_BY = "icarus"
-"""Simulator that records the waveform of the broken vector. Verilator would have to compile the unit a second time."""
 WORKERS = 2
 
 
 @dataclass
 class Hardware:
-    """Results of the hardware tasks: records of units, area ratios, and the area and energy of recipes.
+    """Results of the hardware tasks: units, area ratios, and the area and energy of recipes.
 
-    `broken` holds the simulation outcomes of deliberately broken vectors. `skipped` holds a reason for each skipped
+    `broken` holds the simulation outcomes of deliberately wrong vectors. `skipped` holds a reason for each skipped
     task.
     """
 
@@ -71,10 +64,7 @@ class Hardware:
 
 
 def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int) -> tuple[VectorSet, int]:
-    """Return golden vectors of a unit: corner cases, random operations and the network layer's operations.
-
-    The second returned value is the number of operations that come from the network layer.
-    """
+    """Return golden vectors of a unit, and the number of them that come from the network layer."""
     corner = drawn(vectors.generate(unit, suite="corner", seed=seed), CORNER_OPERATIONS, seed)
     random = vectors.generate(unit, suite="random", count=RANDOM_OPERATIONS, seed=seed)
     real = vectors.from_inputs(unit, of_layer(unit, layer, products, seed))
@@ -82,10 +72,7 @@ def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product],
 
 
 def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
-    """Return `count` random operations of a vector set in their original order. A smaller set is returned unchanged.
-
-    The golden model recomputes the expected results of the selected operations.
-    """
+    # The golden model recomputes the expected results.
     if len(full) <= count:
         return full
     chosen = np.sort(np.random.default_rng(seed).choice(len(full), count, replace=False))
@@ -93,10 +80,7 @@ def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
 
 
 def broken(good: VectorSet, index: int) -> VectorSet:
-    """Return the last operations of a vector set with one deliberately wrong expected result.
-
-    The lowest bit of the expected result of operation `index` is inverted.
-    """
+    """Return a vector set in which one expected result has an inverted lowest bit."""
     inputs = {name: column[-BROKEN_OPERATIONS:] for name, column in good.inputs.items()}
     few = vectors.from_inputs(good.unit, inputs)
     result = few.expected["result"].copy()
@@ -105,10 +89,7 @@ def broken(good: VectorSet, index: int) -> VectorSet:
 
 
 class Line:
-    """The hardware tasks of the demonstration.
-
-    The method `prepare` writes Verilog and golden vectors. The method `measure` simulates and synthesises the Verilog.
-    """
+    """Hardware tasks of the demonstration: Verilog, golden vectors, simulation and synthesis."""
 
     def __init__(self, out: Path, seed: int, done: Callable[[str], None]) -> None:
         self.out = out
@@ -120,7 +101,6 @@ class Line:
         self.energy: dict[str, Energy] = {}
 
     def prepare(self, layer: LayerTensors, products: list[Product]) -> None:
-        """Write the Verilog and the golden vectors of each unit."""
         self._layer = layer
         for unit in UNITS:
             path = self.out / "rtl" / f"{unit.name}.v"
@@ -142,10 +122,7 @@ class Line:
             self.done(f"{len(made)} golden vectors of {unit.name}, {real} of them the layer's")
 
     def measure(self) -> Hardware:
-        """Run every simulation, synthesis and energy measurement, two tasks at a time, and return the results.
-
-        A task is skipped if one of its tools is not installed.
-        """
+        # A task is skipped if one of its tools is not installed.
         with ThreadPoolExecutor(WORKERS) as pool:
             tasks = self._submit(pool)
             for future in as_completed(tasks):
@@ -189,10 +166,7 @@ class Line:
         return f"{unit.name} on {simulator}: {run['checked']} checked, {run['mismatches']} mismatches{kept}"
 
     def _simulate_broken(self, unit: Unit, simulator: str) -> None:
-        """Simulate a unit with one broken vector, and check that the simulation reports exactly the broken vector.
-
-        The outcome is never cached.
-        """
+        # The outcome is never cached.
         index = BROKEN_OPERATIONS // 2
         spoiled = broken(self.vectors[unit.name], index)
         dump = self.out / "waves" / f"{unit.name}_broken.vcd" if simulator == DRAWN_BY else None
@@ -231,4 +205,3 @@ class Line:
 
 
 STEPS = 2 * len(UNITS) + len(SIMULATORS) * len(UNITS) + len(UNITS) + 2 * len(PAIRS) + len(SPENDERS)
-"""Number of progress reports that a `Line` makes."""

@@ -15,12 +15,11 @@ from fp9.formats import Format, floor_log2
 from fp9_sim.demo.network import LayerTensors, Matrix, Network
 
 ACCUMULATORS = ("fma_fp32", "dlfloat")
-"""Names of the accumulator models that compute every matrix product."""
 
 
 @dataclass(frozen=True)
 class Scheme:
-    """A matrix product of the layer, with the number formats of its two factors."""
+    """Matrix product of the layer, with the number formats of its two factors."""
 
     direction: str
     a: Format
@@ -28,15 +27,9 @@ class Scheme:
 
 
 DIRECTIONS = ("forward", "backward")
-"""Names of the layer's two matrix products, in the order of reports."""
 
 
 def factors(direction: str, layer: LayerTensors) -> tuple[Matrix, Matrix]:
-    """Return the two float32 factors of a matrix product of the layer.
-
-    The forward product multiplies activations by weights. The backward product multiplies the gradient by the
-    transposed weights.
-    """
     if direction == "forward":
         return layer.activations, layer.weights
     return layer.gradient, layer.weights.T
@@ -56,7 +49,7 @@ SCHEMES = tuple(
 
 @dataclass(frozen=True)
 class Quantised:
-    """A quantised matrix. The matrix was multiplied by 2^exponent before the cast to `format`."""
+    """Codes of a matrix that was multiplied by 2^exponent before the cast."""
 
     codes: NDArray[Any]
     format: Format
@@ -70,12 +63,11 @@ class Quantised:
 
 @dataclass(frozen=True)
 class Product:
-    """A matrix product of the layer, computed with one accumulator, and its relative errors in the Frobenius norm.
+    """Matrix product of the layer with one accumulator, and its relative errors in the Frobenius norm.
 
-    `codes` holds the sums in the accumulator's output format. `quantisation_error` compares the float64 product of the
-    quantised factors with the product of the original factors. `accumulation_error` compares the golden model's product
-    with the float64 product of the same quantised factors. `total_error` compares the golden model's product with the
-    float64 product of the original factors.
+    `quantisation_error` compares the float64 products of quantised and original factors. `accumulation_error` compares
+    the golden model with the float64 product of the quantised factors, and `total_error` with the float64 product of
+    the original factors.
     """
 
     scheme: Scheme
@@ -91,18 +83,16 @@ class Product:
 def finest_exponent(fmt: Format) -> int:
     """Return the highest exponent at which a format still has all its fraction bits.
 
-    For HiFloat8 (`hif8`) the exponent is 3, because numbers of 2^4 and above have fewer fraction bits. For all other
-    formats, the exponent is the exponent of the largest number.
+    For HiFloat8 (`hif8`) the exponent is 3. For most other formats, it is the exponent of the largest number.
     """
     binades = range(floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code)) + 1)
     return max(binades, key=lambda exponent: (exponent - fmt.quantum(exponent), exponent))
 
 
 def scale_exponent(x: NDArray[np.floating], fmt: Format) -> int:
-    """Return the exponent e of a per-tensor scale 2^e for a cast of `x` to a format.
+    """Return the exponent of the power-of-two scale with which a matrix is cast to a format.
 
-    The scale moves the largest magnitude of `x` to the highest binade with full precision. Scaled values never exceed
-    the format's largest number.
+    The scale moves the largest magnitude to the highest binade with full precision.
     """
     largest = float(np.abs(x).max(initial=0))
     if largest == 0:
@@ -112,16 +102,12 @@ def scale_exponent(x: NDArray[np.floating], fmt: Format) -> int:
 
 
 def quantise(x: NDArray[np.floating], fmt: Format) -> Quantised:
-    """Scale a matrix by a power of two and cast the matrix to a format with the format's default rounding."""
     exponent = scale_exponent(x, fmt)
     return Quantised(fp9.encode(np.ldexp(x, exponent), fmt), fmt, exponent)
 
 
 def multiply(a: Quantised, b: Quantised, by: Engine) -> NDArray[np.float64]:
-    """Multiply two quantised matrices in the golden model.
-
-    Return the decoded product divided by both scales, as float64.
-    """
+    """Multiply two quantised matrices in the golden model, and divide the product by both scales."""
     return _unscaled(_sums(a, b, by), a, b, by)
 
 
@@ -135,7 +121,6 @@ def _unscaled(codes: NDArray[Any], a: Quantised, b: Quantised, by: Engine) -> ND
 
 
 def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
-    """Compute one matrix product of the layer in the golden model, and measure its errors."""
     x, y = factors(scheme.direction, layer)
     a, b = quantise(x, scheme.a), quantise(y, scheme.b)
     codes = _sums(a, b, by)
@@ -145,20 +130,16 @@ def product(layer: LayerTensors, scheme: Scheme, by: Engine) -> Product:
 
 
 def products(layer: LayerTensors) -> list[Product]:
-    """Return the layer's matrix product for every pair of formats in `SCHEMES` and every accumulator."""
     return [product(layer, scheme, engine(name)) for scheme in SCHEMES for name in ACCUMULATORS]
 
 
 def relative_error(result: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
-    """Return the Frobenius norm of the difference of two matrices, divided by the norm of the exact matrix."""
+    """Return the Frobenius norm of a difference of matrices, divided by the norm of the exact matrix."""
     return float(np.linalg.norm(result - exact) / np.linalg.norm(exact))
 
 
 def scores(network: Network, images: Matrix, fmt: Format, by: Engine) -> NDArray[np.float64]:
-    """Return the network's class scores for images, with activations and weights quantised to `fmt`.
-
-    Biases and ReLU are computed in float64.
-    """
+    """Return the network's class scores for images, with activations and weights quantised to `fmt`."""
     values: NDArray[np.floating] = images
     for index, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
         result = multiply(quantise(values, fmt), quantise(weight, fmt), by) + bias

@@ -1,9 +1,4 @@
-"""Demonstrate fp9 on one layer of a neural network, from formats to hardware.
-
-The function `run` trains a small network on handwritten digits, quantises one layer and computes the layer in the
-golden model. The function `run` simulates the generated Verilog with the layer's operations on both simulators, and
-measures the area. The package `fp9_sim.demo.report` prints and writes the results.
-"""
+"""Demonstrate fp9 on one layer of a neural network, from formats to hardware."""
 
 from __future__ import annotations
 
@@ -20,25 +15,20 @@ from fp9.engines import engine
 from fp9_sim.demo import block_products, hardware, layer, network
 
 Record = dict[str, Any]
+# Arguments: the name of a finished step, the number of finished steps, and the number of all steps.
 Progress = Callable[[str, int, int], None]
-"""Function that is called after each step with the step's name, the number of finished steps, and the number of all
-steps.
-"""
 
 ACCURACY_FORMATS = ("e3m4", "e4m3", "hif8", "e5m2", "e2m1")
-"""Formats of weights and activations for which the accuracy of the network is compared."""
 STEPS = 3 + hardware.STEPS
-"""Number of progress reports of a complete run."""
 FIGURE_BINS = range(-40, 17)
-"""Binades of the magnitude histograms."""
 
 
 def run(out: Path, seed: int = 0, progress: Progress | None = None) -> Record:
     """Run the demonstration and return its results as a dictionary, the content of `report.json`.
 
     The run writes Verilog to `OUT/rtl`, golden vectors to `OUT/vectors` and simulator builds to `OUT/sim`. Tasks are
-    skipped if a tool is not installed; the entry `skipped` names the missing tools. Raises OSError if the folder `out`
-    cannot be written.
+    skipped if a tool is not installed; the entry `skipped` names the missing tools. Raises OSError for an unwritable
+    folder.
     """
     started = time.perf_counter()
     steps = _Steps(progress)
@@ -88,7 +78,6 @@ class _Steps:
 
 
 def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
-    """Return the accuracy of the network on the test digits, for each number format and accumulator."""
     return [
         {
             "format": fp9.format(fmt).name,
@@ -103,7 +92,6 @@ def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
 
 
 def network_record(data: network.Digits) -> Record:
-    """Return the layer sizes, the number of training epochs, and the numbers of training and test images."""
     return {
         "layers": list(network.LAYER_SIZES),
         "layer": network.LAYER,
@@ -114,7 +102,6 @@ def network_record(data: network.Digits) -> Record:
 
 
 def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
-    """Return the shape of a tensor and the number of elements in each binade of `FIGURE_BINS`."""
     binades = np.frexp(tensor[tensor != 0])[1] - 1
     counts = [int(np.count_nonzero(binades == exponent)) for exponent in FIGURE_BINS]
     return {
@@ -128,7 +115,6 @@ def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
 
 
 def product_record(product: layer.Product) -> Record:
-    """Return the formats, scales and relative errors of one matrix product."""
     return {
         "direction": product.scheme.direction,
         "a": product.scheme.a.name,
@@ -147,7 +133,6 @@ def product_record(product: layer.Product) -> Record:
 
 
 def block_record(product: block_products.BlockProduct) -> Record:
-    """Return the formats and relative errors of one matrix product in a block format."""
     return {
         "direction": product.direction,
         "a": product.block.name,

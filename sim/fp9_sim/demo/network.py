@@ -1,8 +1,4 @@
-"""Train the demonstration's network, a small perceptron for handwritten digits.
-
-The digits come from scikit-learn. The network is trained in float32 with NumPy and a fixed seed, in about a second. The
-function `tensors` returns the activations, weights and output gradient of one layer.
-"""
+"""Train the demonstration's network in float32: a small perceptron for handwritten digits."""
 
 from __future__ import annotations
 
@@ -17,25 +13,19 @@ from fp9_ml.experiments.networks.digits import images_and_labels
 Matrix = NDArray[np.float32]
 
 LAYER_SIZES = (64, 64, 32, 10)
-"""Sizes of the input (pixels), the two hidden layers and the output (classes)."""
 TEST_SHARE = 0.25
 EPOCHS = 40
 BATCH = 64
 LEARNING_RATE = 0.05
 MOMENTUM = 0.9
+# The layer has 64 inputs and 32 outputs.
 LAYER = 1
-"""Index of the layer that is computed in 8-bit formats. The layer has 64 inputs and 32 outputs."""
 TAKEN = 32
-"""Number of test images for which the layer is computed."""
 
 
 @dataclass(frozen=True)
 class Digits:
-    """Images and classes of handwritten digits for training and test.
-
-    An image has 8 x 8 pixels in [0, 1]; image arrays are float32 of shape (n, 64). The labels are the digits 0 to 9, of
-    shape (n,).
-    """
+    """Handwritten digits for training and test: images (n, 64) in [0, 1] and labels (n,) from 0 to 9."""
 
     train_images: Matrix
     train_labels: NDArray[np.int64]
@@ -45,10 +35,7 @@ class Digits:
 
 @dataclass(frozen=True)
 class Network:
-    """Float32 weights of shape (inputs, outputs) and biases of shape (outputs,) of each layer.
-
-    ReLU is applied between layers.
-    """
+    """Float32 weights (inputs, outputs) and biases (outputs,) of all layers, with ReLU between layers."""
 
     weights: tuple[Matrix, ...]
     biases: tuple[Matrix, ...]
@@ -75,7 +62,7 @@ class Network:
 
 @dataclass(frozen=True)
 class LayerTensors:
-    """Float32 operands of one layer: activations (m, k), weights (k, n) and the gradient of the output (m, n)."""
+    """Float32 activations (m, k), weights (k, n) and output gradient (m, n) of one layer."""
 
     activations: Matrix
     weights: Matrix
@@ -83,7 +70,6 @@ class LayerTensors:
 
 
 def digits(seed: int = 0) -> Digits:
-    """Return scikit-learn's digits, shuffled with `seed` and split into training and test images."""
     pixels, classes = images_and_labels()
     order = np.random.default_rng(seed).permutation(len(classes))
     images, labels = (pixels[order] / 16).astype(np.float32), classes[order]
@@ -92,7 +78,6 @@ def digits(seed: int = 0) -> Digits:
 
 
 def softmax(scores: Matrix) -> Matrix:
-    """Return the softmax of each row of scores."""
     powers: Matrix = np.exp(scores - scores.max(axis=1, keepdims=True))
     powers /= powers.sum(axis=1, keepdims=True)
     return powers
@@ -130,10 +115,6 @@ def _slopes(network: Network, images: Matrix, labels: NDArray[np.int64]) -> list
 
 
 def tensors(network: Network, data: Digits, layer: int = LAYER, samples: int = TAKEN) -> LayerTensors:
-    """Return the operands of one layer for the first `samples` test images.
-
-    The gradient is the gradient of the mean loss over the selected images.
-    """
     values = network.activations(data.test_images[:samples])
     flowing = network.gradients(values, data.test_labels[:samples])
     return LayerTensors(values[layer], network.weights[layer], flowing[layer])

@@ -28,17 +28,16 @@ from fp9_sim.energy.data import enough
 
 Columns = dict[str, NDArray[Any]]
 
+# Dot products that are taken from each matrix product of the layer.
 DOTS = 16
-"""Number of dot products that are taken from each matrix product of the layer."""
+# Values that are taken from each tensor for every target format and rounding mode of a cast unit.
 CASTS = 256
-"""Number of values that are taken from each tensor for every target format and rounding mode of a cast unit."""
 
 
 def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int = 0) -> Columns:
-    """Return the network layer's operations that a hardware unit supports, as input columns in execution order.
+    """Return the operations of a network layer that a `cast`, `fma` or `mac` unit supports, in order.
 
-    The unit is a `cast`, `fma` or `mac`. Raises ValueError for other kinds of units, and for a unit that supports none
-    of the layer's operations.
+    Raises ValueError for other kinds of units, and for a unit that supports none of the operations.
     """
     generator = np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
@@ -47,10 +46,7 @@ def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed:
 
 
 def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
-    """Return a function that maps a hardware unit to at least `count` operations of the network layer.
-
-    The first call of the returned function trains the network. The function raises ValueError as `of_unit` does.
-    """
+    # The first call of the returned function trains the network.
 
     @functools.cache
     def layer() -> LayerTensors:
@@ -61,12 +57,11 @@ def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
 
 
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
-    """Return at least `count` operations of the network layer as input columns in the unit's formats.
+    """Return at least `count` operations of a network layer, as input columns in the unit's formats.
 
-    The operations cover every pair of operand formats in `SCHEMES` that the unit supports. If the unit supports no
-    format pair of the forward or backward product, the factors are cast to the unit's first formats. A unit with scale
-    inputs receives operands in block formats. A quantiser unit receives blocks of the tensors along the summation axis.
-    Raises ValueError for a unit that neither multiplies nor casts, and for formats that form no known block format.
+    The operations cover every pair of operand formats in `SCHEMES` that the unit supports, or else the unit's first
+    formats. A unit with scale inputs gets operands in block formats. Raises ValueError for a unit that neither
+    multiplies nor casts, and for formats that form no known block format.
     """
 
     take = _STIMULUS(unit, layer)
@@ -90,9 +85,8 @@ def _recorded(product: Product) -> Recorded:
 def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count: int = CASTS) -> Columns:
     """Return values of each tensor as input columns of a cast unit, scaled for each target format.
 
-    Every supported rounding mode gets `count` values of each tensor in each lane. Different rounding modes use
-    different overflow policies. The bits for stochastic rounding are random. The scale input of the cast unit is 0,
-    because the values are already scaled.
+    Different rounding modes use different overflow policies. The scale input is 0, because the values are already
+    scaled.
     """
     parts = []
     for index, target in enumerate(unit.targets):
@@ -114,10 +108,7 @@ def _tensors(layer: LayerTensors) -> tuple[NDArray[np.float32], ...]:
 def _sample(
     tensor: NDArray[np.float32], exponent: int, generator: np.random.Generator, count: int
 ) -> NDArray[np.float32]:
-    """Return `count` random elements of a tensor, multiplied by 2^exponent.
-
-    An element is repeated only if the tensor has fewer than `count` elements.
-    """
+    # An element is repeated only if the tensor has fewer than `count` elements.
     picked = generator.choice(tensor.reshape(-1), size=count, replace=count > tensor.size)
     scaled: NDArray[np.float32] = np.ldexp(picked, exponent)
     return scaled
@@ -127,10 +118,7 @@ def _sample(
 
 
 def _blocks(unit: Quantiser, layer: LayerTensors, generator: np.random.Generator, count: int) -> Columns:
-    """Return `count` random blocks from each factor of the layer's two matrix products, as inputs of a quantiser unit.
-
-    The scale rule changes from block to block, and each factor has a separate tensor scale.
-    """
+    # The scale rule changes from block to block, and each factor has a separate tensor scale.
     parts, wholes = [], []
     for direction in DIRECTIONS:
         x, y = factors(direction, layer)
@@ -188,11 +176,8 @@ def _sums(unit: Dot, layer: LayerTensors) -> Take:
     return functools.partial(of_products, unit, products)
 
 
+# Arguments: a random generator, and the number of operations for each matrix product, cast or tensor.
 Take = Callable[[np.random.Generator, int], Columns]
-"""Function that takes a random generator and a number n.
-
-The function returns the input columns of n operations for each matrix product, cast or tensor.
-"""
 
 _STIMULUS: Hook[[LayerTensors], Take] = Hook(
     "stimulus from a layer",

@@ -1,6 +1,6 @@
-"""Draw the charts of the demonstration's report with Matplotlib.
+"""Draw the charts of the demonstration's report with Matplotlib, as deterministic SVG.
 
-Every chart is drawn twice, for wide and for narrow pages. The SVG text is deterministic.
+Every chart is drawn twice, for wide and for narrow pages.
 """
 
 from __future__ import annotations
@@ -19,8 +19,8 @@ Summary = Mapping[str, Any]
 
 BLUE, ORANGE, GREEN, GREY = "#2f6690", "#d9822b", "#4f9d69", "#9aa5b1"
 GRID, BLACK = "#e4e7eb", "#000000"
+# Colours that follow the page's light or dark theme. All other colours are visible in both themes.
 PAGE_COLOURS = {GRID: "var(--line)", BLACK: "var(--text)", BLUE: "var(--blue)"}
-"""Colours that follow the page's light or dark theme. All other colours are visible in both themes."""
 STYLE: dict[Any, Any] = {
     "svg.fonttype": "none",
     "svg.hashsalt": "fp9",
@@ -33,18 +33,17 @@ STYLE: dict[Any, Any] = {
     "axes.axisbelow": True,
     "grid.color": GRID,
 }
+# Options for a legend above the axes.
 ABOVE: dict[str, Any] = {"frameon": False, "loc": "lower center", "bbox_to_anchor": (0.5, 1.0)}
-"""Matplotlib options for a legend above the axes."""
+# Formats whose ranges are drawn below the histogram of magnitudes.
 RANGES = ("e4m3", "e5m2", "hfp8_143", "hfp8_152", "hif8")
-"""Formats whose ranges are drawn below the histogram of magnitudes."""
 
 
+# Widths in inches of the two drawings of a chart. The page's style sheet shows only one drawing.
 WIDE, NARROW = 9.6, 3.9
-"""Widths in inches of the two drawings of a chart. The page's style sheet shows only one drawing."""
 
 
 def _both(draw: Callable[..., None], height: float, panels: int = 1, narrow_height: float | None = None) -> str:
-    """Return HTML with a wide and a narrow drawing of a chart. The narrow drawing stacks the panels vertically."""
     wide = _svg(draw, WIDE, height, (1, panels), "wide")
     narrow = _svg(draw, NARROW, narrow_height or height * panels, (panels, 1), "narrow")
     return f'<div class="chart on-wide">{wide}</div><div class="chart on-narrow">{narrow}</div>'
@@ -66,10 +65,7 @@ def _svg(draw: Callable[..., None], width: float, height: float, grid: tuple[int
 
 
 def _rows(axes: Axes, names: list[str], bars: float = 0.5) -> float:
-    """Make a labelled row for each name in a bar chart, and return the height of a bar.
-
-    A narrow chart shows each name above its row.
-    """
+    # A narrow chart shows each name above its row.
     axes.set_ylim(len(names) - 0.4, -0.8)
     axes.grid(axis="y", visible=False)
     place = axes.get_subplotspec()
@@ -84,10 +80,7 @@ def _rows(axes: Axes, names: list[str], bars: float = 0.5) -> float:
 
 
 def _log_with_zero(axes: Axes, values: Iterable[float]) -> Callable[[float], float]:
-    """Give a chart a logarithmic x axis. If a value is zero, the axis has the tick "0" at its left end.
-
-    Return the function that converts a value to its coordinate on the x axis.
-    """
+    # If a value is zero, the axis has the tick "0" at its left end.
     given = list(values)
     positive = [value for value in given if value > 0]
     low, high = math.floor(math.log10(min(positive, default=1e-9))), math.ceil(math.log10(max(positive, default=1)))
@@ -126,13 +119,10 @@ def wrong_digits(summary: Summary) -> str:
 
 
 def short(name: str) -> str:
-    """Return the name of a format without the format's parameters."""
     return name.partition("(")[0]
 
 
 def magnitudes(summary: Summary) -> str:
-    """Return a histogram of the layer's values by binade, with the range of each format below the histogram."""
-
     def draw(axes: Axes) -> None:
         for tensor, color in zip(summary["tensors"], (BLUE, GREEN, ORANGE), strict=True):
             binades = range(tensor["lowest_binade"], tensor["lowest_binade"] + len(tensor["binades"]))
@@ -158,7 +148,6 @@ def _binades(name: str) -> tuple[int, int]:
 
 
 def errors(summary: Summary) -> str:
-    """Return two charts of the relative errors of the matrix products: quantisation error and accumulation error."""
     rows = summary["layer"]
     names = [f"{r['direction']}: {pair(r)}, {r['result']}" for r in rows]
     kinds = {"quantisation_error": ("quantisation", BLUE), "accumulation_error": ("accumulation", ORANGE)}
@@ -176,12 +165,10 @@ def errors(summary: Summary) -> str:
 
 
 def pair(row: Summary) -> str:
-    """Return the names of a product's two formats without parameters. Equal formats are named once."""
     return short(row["a"]) if row["a"] == row["b"] else f"{short(row['a'])} x {short(row['b'])}"
 
 
 def areas(summary: Summary) -> str:
-    """Return a bar chart of unit areas for both synthesis scripts, with each bar split into logic and flip-flops."""
     rows = [
         (unit["unit"], estimate)
         for unit in summary["units"]
@@ -205,18 +192,15 @@ def areas(summary: Summary) -> str:
 
 
 COSTS = {"training": (BLUE, "o"), "conversion": (ORANGE, "s")}
-"""Colour and marker of each kind of loss increase in the chart of recipes."""
 
 
 SILICON: dict[str, Callable[[Summary], float]] = {
     "area, thousand um2": lambda row: estimate(row, row["energy"]["mapping"])["area_um2"] / 1000,
     "energy per operation, pJ": lambda row: row["energy"]["total_fj"] / 1000,
 }
-"""Functions that return the area and the energy of a recipe's unit. Both values belong to the same netlist."""
 
 
 def recipes(summary: Summary) -> str:
-    """Return charts that compare recipes by loss increase, unit area and unit energy."""
     rows = summary["recipes"]
     places = range(len(rows))
 
@@ -238,6 +222,5 @@ def recipes(summary: Summary) -> str:
 
 
 def estimate(row: Summary, mapping: str) -> Summary:
-    """Return the area and delay of a row's unit for one synthesis script."""
     found: Summary = next(e for e in row["synthesis"]["estimates"] if e["mapping"] == mapping)
     return found

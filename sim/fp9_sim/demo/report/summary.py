@@ -17,8 +17,8 @@ from fp9_sim.demo.report.terminal import DIGITS, relative_error, scales
 
 Summary = Mapping[str, Any]
 
+# A file with another version is rejected.
 SCHEMA = 5
-"""Schema version of `report.json`. A file with another version is rejected."""
 NEEDED = (
     "accuracy",
     "layer",
@@ -32,11 +32,10 @@ NEEDED = (
     "seconds",
     "folder",
 )
-"""Keys that `report.json` must contain."""
 
 
 def write(summary: Summary, folder: Path) -> None:
-    """Write `report.json` and `report.html` to a folder. An error never leaves a half-written file.
+    """Write `report.json` and `report.html` to a folder, without half-written files after an error.
 
     Raises OSError if a file cannot be written.
     """
@@ -49,7 +48,7 @@ def write(summary: Summary, folder: Path) -> None:
 def read(path: Path) -> dict[str, Any]:
     """Return the content of a `report.json` file.
 
-    Raises ValueError if the file is not a report of the current version, and OSError if the file cannot be read.
+    Raises ValueError if the file is not a report of the current version.
     """
     try:
         summary = json.loads(path.read_text(encoding="utf-8"))
@@ -61,11 +60,7 @@ def read(path: Path) -> dict[str, Any]:
 
 
 def passed(summary: Summary) -> bool:
-    """Return whether the demonstration passed.
-
-    The demonstration passes if simulations ran, checked all operations without a mismatch or handshake violation, and
-    reported every deliberately broken vector.
-    """
+    """Return whether all simulations ran without mismatches and reported every deliberately wrong vector."""
     runs = [(unit, run) for unit in summary["units"] for run in unit["simulation"].values()]
     agreed = all(
         run["checked"] == unit["operations"] and not run["mismatches"] and not run["violations"] for unit, run in runs
@@ -74,7 +69,6 @@ def passed(summary: Summary) -> bool:
 
 
 def html(summary: Summary) -> str:
-    """Return an HTML page with the results of the demonstration as tables and embedded SVG charts."""
     from jinja2 import Environment, StrictUndefined  # optional
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -14,34 +14,24 @@ from fp9.cli.output import table
 Summary = Mapping[str, Any]
 
 MAPPINGS = ("area-optimised", "delay-balanced")
+# Hexadecimal digits that a report shows of a digest.
 DIGITS = 12
-"""Number of hexadecimal digits that a report shows of a digest."""
 
 
 def nearest_percent(share: float) -> str:
-    """Return a fraction as text in per cent, with one decimal."""
     return f"{100 * share:.1f} %"
 
 
 def relative_error(error: float) -> str:
-    """Return a relative error as text with three significant digits."""
     return f"{error:.2e}" if error else "0"
 
 
 def scales(row: Summary) -> str:
-    """Return the scales of a product's two factors as text.
-
-    For a block format, return the number of elements that share a scale.
-    """
+    # For a block format: the number of elements that share a scale.
     return f"2^{row['scale_a']}, 2^{row['scale_b']}" if row["block"] is None else f"each {row['block']}"
 
 
 def summary_tables(summary: Summary) -> list[RenderableType]:
-    """Return the demonstration's results as tables for the terminal.
-
-    The tables show accuracy, errors, checked operations, mismatches and area. The last line shows the paths of the
-    written files.
-    """
     title = f"fp9 {summary['fp9']}: one layer from its formats to gates, in {summary['seconds']:.0f} s"
     parts: list[RenderableType] = [Text(title, style="bold"), _accuracy(summary), _layer(summary), _units(summary)]
     parts += _kept(summary)
@@ -55,7 +45,6 @@ def summary_tables(summary: Summary) -> list[RenderableType]:
 
 
 def _table(title: str, columns: Iterable[str], rows: Iterable[Iterable[str]], texts: int) -> Table:
-    """Return a table whose first `texts` columns hold text and whose other columns hold numbers."""
     names = list(columns)
     return table(title, names, rows, numbers=names[texts:])
 

@@ -15,15 +15,14 @@ from fp9_sim.bench.scoreboard import Mismatch
 
 Record = dict[str, Any]
 
+# Operations that are shown before and after the failed operation.
 BESIDE = 2
-"""Number of operations that are shown before and after the failed operation."""
 
 
 def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
-    """Return the port values of a combinational unit before, during and after a failed operation.
+    """Return the port values of a combinational unit around a failed operation, as hexadecimal digits.
 
-    `dump` is the VCD file of the failed simulation. The values are hexadecimal digits. Each operation takes one time
-    unit in the test bench, so the simulation time equals the operation number.
+    Each operation takes one time unit in the test bench, so the simulation time is the operation's index.
     """
     first = max(0, mismatch.index - BESIDE)
     times = range(first, mismatch.index + BESIDE + 1)
@@ -38,7 +37,7 @@ def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
 
 
 def _values(dump: Path, top: str, names: set[str]) -> dict[str, list[tuple[int, str]]]:
-    """Return the times and new values of each signal in a VCD file. Signals inside submodules of `top` are not read."""
+    # Signals inside submodules of `top` are not read.
     found: dict[str, list[tuple[int, str]]] = {name: [] for name in names}
     for name, time, bits in _changes(dump, top, names):
         found[name].append((time, bits))
@@ -83,15 +82,12 @@ def _hex(bits: str, port: Port) -> str:
 
 # --- the picture ---------------------------------------------------------------------------------------------------
 
+# Pixels: width of a signal name, width of one operation, height of a row, and width of a slanted edge.
 _NAME, _CELL, _ROW, _EDGE = 125, 105, 28, 5
-"""Sizes in pixels: width of a signal name, width of one operation, height of a row, and width of a slanted edge."""
 
 
 def pictures(waves: Mapping[str, Any]) -> str:
-    """Return HTML with two drawings of the same waveform, for wide and for narrow pages.
-
-    The narrow drawing shows fewer operations.
-    """
+    # The drawing for narrow pages shows fewer operations.
     return "".join(f'<div class="{name}">{picture(cut)}</div>' for name, cut in _cuts(waves))
 
 
@@ -104,7 +100,6 @@ def _cuts(waves: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str, Any]]]:
 
 
 def picture(waves: Mapping[str, Any]) -> str:
-    """Draw a waveform as SVG in the colours of the HTML page."""
     count = len(waves["rows"][0]["values"])
     rows = [(row["name"], row["values"], "") for row in waves["rows"]]
     place = waves["index"] - waves["first"]
