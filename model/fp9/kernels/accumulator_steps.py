@@ -16,8 +16,7 @@ _LOAD, _CLEAR, _FOLD = int(MacOp.LOAD), int(MacOp.CLEAR), int(MacOp.FOLD)
 def accumulate(result, output, s, op, terms, c, c_codes, limbs, codes, flags):
     """Run a sequence of operations on an accumulator, and write its code and flags after each operation.
 
-    Steps are rounded to the format of `result`, and totals to the format of `output` (both `fused.Result`). Each
-    operation has `s.products` operands in the flat arrays of `terms`. `limbs` is work space for exact sums.
+    Each operation has `s.products` operands in the flat arrays of `terms`.
     """
     binades, order, t, mode, table = output
     chunk, filled = 0.0, 0

@@ -1,8 +1,4 @@
-"""Numba kernels for block casts.
-
-All kernels take float32 bit patterns as uint32 arrays of shape (blocks, length). The patterns of magnitudes, compared
-as integers, have the order of the numbers, then infinity, then NaN.
-"""
+"""Numba kernels for block casts, on float32 patterns as uint32 arrays of shape (blocks, length)."""
 
 from __future__ import annotations
 
@@ -23,10 +19,9 @@ _LIFT = 24
 
 
 class Steps(NamedTuple):
-    """Constants for computing the scale code of a block with amax = 2^e (1 + f / 2^23). All fields are int64.
+    """Constants for computing the scale code of a block with amax = 2^e (1 + f / 2^23).
 
-    The scale code is e + 127 + `offset`, increased by 1 if f is at least `from_even` (even codes) or `from_odd` (odd
-    codes). The scale code is clamped to 0..`largest`. `nan` is the code of NaN.
+    The scale code is e + 127 + `offset`, plus 1 if f is large enough, and is clamped to 0..`largest`.
     """
 
     offset: int
@@ -105,10 +100,7 @@ def _shared(tops, s, scales, reciprocals):
 
 @called
 def _nearest_even(blocks, reciprocals, g, out):
-    """Multiply rows of 16 numbers by reciprocal scales, and round them to nearest even.
-
-    The element format must have subnormals.
-    """
+    # The element format must have subnormals.
     magic, shift, sign_shift = bits_float32(g.magic), U(g.shift & _WIDEST), U(g.sign_shift & _WIDEST)
     for b in range(blocks.shape[0]):
         reciprocal = reciprocals[b]
@@ -124,10 +116,7 @@ def _nearest_even(blocks, reciprocals, g, out):
 
 @kernel
 def scaled_floats(patterns, s, g, scales, codes):
-    """Cast blocks to floating-point elements with power-of-two scales.
-
-    The length of a block must be a power of two, and at least 16.
-    """
+    """Cast blocks of 2^n >= 16 numbers to floating-point elements with power-of-two scales."""
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)
     half, tops = np.empty(tile * length // 2, dtype=np.uint32), np.empty(tile, dtype=np.uint32)
@@ -153,10 +142,7 @@ def _integers(blocks, reciprocals, unit, largest, out):
 
 @kernel
 def scaled_integers(patterns, s, unit, largest, scales, codes):
-    """Cast blocks to two's complement integers with power-of-two scales.
-
-    The integer n stands for the element n / `unit`. The length of a block must be a power of two, and at least 16.
-    """
+    """Cast blocks of 2^n >= 16 numbers to two's complement integers with power-of-two scales."""
     blocks, length = patterns.shape
     tile = max(1, _TILE // length)
     half, tops = np.empty(tile * length // 2, dtype=np.uint32), np.empty(tile, dtype=np.uint32)
@@ -174,10 +160,7 @@ def scaled_integers(patterns, s, unit, largest, scales, codes):
 
 
 class ScaleGrid(NamedTuple):
-    """Constants for rounding positive float64 numbers to a scale format.
-
-    The format's codes must rise with the numbers, from code 0 upwards.
-    """
+    """Constants for rounding positive float64 numbers to a scale format, whose codes must rise with the numbers."""
 
     fraction_bits: int
     lowest: int  # exponent of the lowest number with full precision
@@ -218,10 +201,9 @@ def _counted(lanes, scales, limits, out):
 
 @kernel
 def counted(patterns, g, divisor, limits, scales, codes):
-    """Cast blocks to FP4 elements. The scale of a block is amax / `divisor`, rounded once.
+    """Cast blocks of 2^n >= 16 numbers to FP4 elements. The scale of a block is amax / `divisor`, rounded once.
 
-    For each scale code, `limits` (scales, 7), int32, holds the lowest patterns of the magnitude codes 1 to 7. The
-    length of a block must be a power of two, and at least 16.
+    For each scale code, `limits` (scales, 7), int32, holds the lowest patterns of the magnitude codes 1 to 7.
     """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)

@@ -1,7 +1,6 @@
 """Compilation of kernels and their cache on disk.
 
-The machine code of a kernel may contain functions and constants from other source files. Therefore, fp9 recompiles all
-kernels if any of these files changes.
+If any source file of the kernels changes, all kernels are recompiled, because machine code contains other files' code.
 """
 
 from __future__ import annotations
@@ -43,10 +42,7 @@ class _Announced(event.Listener):
 
 
 class _Undisturbed(event.Listener):
-    """Listener that delays Ctrl-C until the compilation ends.
-
-    LLVM calls back into Python, and an interrupt in such a callback would break the compilation.
-    """
+    """Listener that delays Ctrl-C during a compilation, because LLVM callbacks must not be interrupted."""
 
     def __init__(self) -> None:
         self._depth, self._asked = 0, False

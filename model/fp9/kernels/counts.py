@@ -1,7 +1,4 @@
-"""Numba kernels that count zeros, overflows and underflows of a cast.
-
-The loops have no branches, so that LLVM can vectorise them. A block of elements fits into the first-level cache.
-"""
+"""Numba kernels that count zeros, overflows and underflows of a cast, without branches."""
 
 from __future__ import annotations
 
@@ -18,10 +15,7 @@ _ZERO, _ONE, _SHORT = U(0), U(1), np.uint16
 
 
 class Limits(NamedTuple):
-    """Thresholds for counting zeros, overflows and underflows, as bit patterns.
-
-    `source_mask` and the overflow thresholds apply to source patterns. All other fields apply to target codes.
-    """
+    """Thresholds for counting zeros, overflows and underflows, as bit patterns of source numbers or target codes."""
 
     source_mask: Any  # takes the sign off a pattern
     overflow_plus: Any  # first magnitude that overflows, of positive numbers and of negative ones

@@ -1,7 +1,6 @@
 """Numba kernels that compute dot products row by row, for every accumulator model.
 
-Operands and accumulators are float64 numbers, which represent every code exactly. A sum that float64 cannot represent
-is rounded to odd (see `fused`).
+All numbers are float64, which represents every code exactly. A sum that float64 cannot represent is rounded to odd.
 """
 
 from __future__ import annotations
@@ -88,7 +87,6 @@ def _product(s, a, b):
 
 @called
 def _exact_sum(s, mode, a, b, start, stop, c, limbs):
-    """Return c + sum(a[k] * b[k]) as a float64 pattern rounded to odd, and whether an operand was NaN."""
     special, cancelled = 0.0, False
     quiet = c != c
     some = c != 0.0
@@ -163,10 +161,6 @@ def _cut_sum(s, a, b, scale, start, stop, stride):
 
 @called
 def _window_sum(s, mode, a, b, power_a, power_b, start, stop, c):
-    """Return the aligned sum of the products and `c`, and two bools: bits were dropped, an operand was NaN.
-
-    The sum is a float64 pattern rounded to odd.
-    """
     top, zero, special, quiet = _largest(s, a, b, power_a, power_b, start, stop, 1)
     if special != 0.0 or not math.isfinite(c):
         return float64_bits(special + c), False, quiet or c != c
@@ -239,7 +233,6 @@ def join_halves(s, top_even, top_odd, even, odd, c):
 
 @called
 def finish_aligned(t, bits, dropped, code, value, flags):
-    """Return a rounded sum's code, and its flags with the flags of bits that the alignment dropped."""
     if value == 0.0:
         code = np.uint32(0)
     if dropped:
@@ -308,10 +301,7 @@ def _sum_row(result, output, s, terms, c, scales, randoms, width, limbs):
 def sum_rows(result, output, s, terms, c, scales, random_bits, limbs, codes, flags):
     """Compute the dot product of each pair of rows, and write its code and flags.
 
-    Steps are rounded to the format of `result`, and totals to the format of `output` (both `fused.Result`). In `terms`,
-    `a` has the shape (m or 1, k), and `b` has the shape (m, k). `scales` (m or 1, chunks) multiplies the sums of
-    chunks. `random_bits` holds random integers (m or 1, roundings or 1), and their width in bits. `limbs` is work space
-    for exact sums.
+    `a` has the shape (m or 1, k), `b` (m, k), `scales` (m or 1, chunks), and `random_bits` (m or 1, roundings or 1).
     """
     randoms, width = random_bits
     a, b, power_a, power_b = terms

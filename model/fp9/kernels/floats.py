@@ -15,9 +15,8 @@ from fp9.kernels.compiled import inlined
 
 
 class Rounder(NamedTuple):
-    """Constants for rounding a float32 or float64 number to fewer bits.
-
-    Rounding adds `bias` to the number's bit pattern, and clears the dropped bits with `mask`.
+    """Constants for rounding a float32 or float64 number to fewer bits, by adding `bias` and clearing bits with
+    `mask`.
     """
 
     drop: Any  # fraction bits that the format does not have
@@ -148,7 +147,7 @@ def _narrowed_sum(x, y, t):
 def joined(x: Any, y: Any, t: Any) -> Any:
     """Return round(x + y). If `t` is float32 instead of a `Rounder`, round to nearest even in float32.
 
-    The double rounding over float64 is harmless, since 53 bits are more than twice 24 bits (Figueroa, 1995).
+    Double rounding is harmless, since 53 bits are more than twice 24 bits (Figueroa, 1995).
     """
     raise NotImplementedError("a part of kernels")
 

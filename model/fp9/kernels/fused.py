@@ -1,8 +1,7 @@
 """Numba kernels for fused multiply-adds: an exact sum is rounded once.
 
-The exact sum is stored as a float64 number *rounded to odd*: if the sum is inexact, the last bit is set. A second
-rounding to at most 24 bits then gives the correctly rounded sum. Source: Boldo and Melquiond, "Emulation of a FMA and
-correctly rounded sums", IEEE ToC 2008.
+The exact sum is first rounded to odd in float64: the last bit of an inexact sum is set. A second rounding, to at most
+24 bits, is then correct (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -49,7 +48,6 @@ def sum_to_odd(p, c, mode):
 
 @called
 def finish(binades, order, t, mode, bits, random, width, quiet):
-    """Round the number with the float64 pattern `bits`. Return the result's code and flags."""
     if bits & MAGNITUDE > INF_BITS:
         return (np.uint32(t.nan[0]), np.uint8(0)) if quiet else (np.uint32(t.nan[1]), np.uint8(_INVALID))
     if bits & MAGNITUDE == INF_BITS:
@@ -98,10 +96,7 @@ def _value_of_fields(t, code):
 
 @kernel
 def mac_array(result, op, a, b, c, codes, flags):
-    """Run the operations `op` (`engines.MacOp`) on an accumulator that starts at +0.
-
-    Write the accumulator's code and flags after each operation. All arrays have shape (n,).
-    """
+    """Run the operations `op` (`engines.MacOp`) on an accumulator that starts at +0. All arrays have shape (n,)."""
     binades, order, t, mode, table = result
     accumulator = np.uint32(0)
     for i in range(op.size):

@@ -1,7 +1,4 @@
-"""Numba kernels for dot products whose products share scales in groups (NVFP4).
-
-The integer products of a group are added exactly. The sum of the group is then scaled and aligned.
-"""
+"""Numba kernels for dot products whose products share scales in groups (NVFP4)."""
 
 from __future__ import annotations
 
@@ -46,10 +43,6 @@ def _at(row, group):
 
 @called
 def _step(s, group, unit, mode, groups, start, stop, c, terms):
-    """Return the aligned sum of all groups and `c`, and two bools: bits were dropped, a term was not finite.
-
-    The sum is a float64 pattern rounded to odd.
-    """
     a, b, factors_a, factors_b, powers_a, powers_b = groups
     top, zero, special = 0.0, c == 0.0, 0.0
     for begin in range(start, stop, group):
@@ -89,9 +82,7 @@ def _step(s, group, unit, mode, groups, start, stop, c, terms):
 def grouped_rows(result, s, group, unit, groups, c, random_bits, codes, flags):
     """Compute the dot products of rows a (m or 1, k) and b (m, k), and write codes and flags.
 
-    A group has `group` products. `groups` holds int32 operands, and the product of two integers stands for that product
-    times `unit`. Scales and powers have the shape (m or 1, groups or 1). `result` and `random_bits` are as in
-    `engine_steps.sum_rows`.
+    Operands are int32 integers in units of the formats' lowest bits. Scales have the shape (m or 1, groups or 1).
     """
     binades, order, t, mode, table = result
     randoms, width = random_bits
@@ -139,8 +130,8 @@ def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, p
 def grouped_columns(s, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, acc, t):
     """Do one step of `grouped_rows` for all accumulators `acc` (m, n), in float64.
 
-    `sums` (groups, m, n) holds the sum of each group's products, and `magnitudes` holds the sum of their magnitudes.
-    Factors and powers have the shape (m or 1, groups) for `a`, and (groups, n) for `b`.
+    `sums` and `magnitudes` have the shape (groups, m, n). Factors and powers have the shape (m or 1, groups) for `a`,
+    and (groups, n) for `b`.
     """
     unit = math.ldexp(1.0, s.window)
     for i in range(acc.shape[0]):

@@ -33,10 +33,7 @@ class HybridEdges(NamedTuple):
 
 @kernel
 def encode_hybrid(patterns, edges, codes):
-    """Convert float32 patterns (uint32, shape (n,)) to hif8 codes, with hybrid rounding.
-
-    A number with exponent E has 3 fraction bits if |E| < 4, 2 fraction bits if |E| < 8, and 1 fraction bit otherwise.
-    """
+    """Convert float32 patterns (uint32, shape (n,)) to hif8 codes, with hybrid rounding."""
     for i in range(patterns.size):
         pattern = patterns[i]
         a = U(pattern & _MAGNITUDE)

@@ -27,10 +27,9 @@ def _wrap(limbs, bits):
 
 @kernel
 def kulisch_array(rounding, lowest, bits, op, a, b, codes, flags):
-    """Run the operations `op` (n,) on a fixed-point accumulator that starts at 0.
+    """Run the operations `op` (n,) on a fixed-point accumulator of `bits` bits that starts at 0.
 
-    The accumulator has `bits` bits, and its lowest bit has the weight 2^`lowest`. The operands `a` and `b` (n,
-    products) are float64 numbers. `codes` and `flags` (n,) receive the rounded sum after each operation.
+    The lowest bit has the weight 2^`lowest`. The operands `a` and `b` (n, products) are float64 numbers.
     """
     binades, order, t, mode = rounding
     limbs = np.zeros(bits // LIMB_BITS + 4, dtype=np.int64)

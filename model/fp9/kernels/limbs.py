@@ -1,7 +1,4 @@
-"""Numba kernels for exact sums in fixed point.
-
-A fixed-point number is an array of 32-bit limbs. An int64 holds each limb, and its spare bits hold carries.
-"""
+"""Numba kernels for exact sums in fixed point, as arrays of 32-bit limbs in int64."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
-"""Numba kernels for matrix products, vectorised over columns. `fast` selects the kernel.
+"""Numba kernels for matrix products, vectorised over columns.
 
-All kernels take factors a (m, k) and b (k, n), in the type of the accumulators `acc` (m, n). The loops run over slices
-of rows, because LLVM then sees plain pointers and vectorises.
+All kernels take factors a (m, k) and b (k, n), in the type of the accumulators `acc` (m, n). LLVM vectorises loops over
+slices of rows, which are plain pointers.
 """
 
 from __future__ import annotations
@@ -30,9 +30,7 @@ _BLOCK = 64
 def rounded_chain(a, b, acc, begin, end, t):
     """Set acc = round(acc + a[:, k] * b[k]) for each k in order. `t` rounds to nearest inside float32.
 
-    If products and accumulators have p bits with 2 p + 2 <= 24, double rounding gives the same result as single
-    rounding. If a sum of two p-bit terms is inexact in float32, the smaller term is below 2^-(p+2) times the larger
-    term. Single and double rounding then return the larger term.
+    Double rounding is harmless if products and accumulators have p bits with 2 p + 2 <= 24.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -59,10 +57,8 @@ def _marked_sum(row, marks, a0, b0, lowest, t):
 
 @kernel
 def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
-    """Compute the same sums as `rounded_chain`, and record exception flags in `marks` (int32).
-
-    A mark is the OR of the flags of all finite sums of one accumulator. The bit DOUBTFUL marks a possible underflow.
-    `lowest` is the smallest normal number.
+    """Compute the same sums as `rounded_chain`, and collect the flags of each accumulator's finite sums in `marks`
+    (int32).
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -93,8 +89,7 @@ def _narrow_pair(row, a0, a1, b0, b1, t):
 def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
     """Repeat acc = round(acc + `step` products) in float64 until all products are added. `step` is 1 or 2.
 
-    `neutral` is a row of -0 that replaces a missing product. `narrow` is true if float64 holds the sum of any two
-    products exactly.
+    `neutral` is a row of -0. `narrow` is true if float64 holds the sum of any two products exactly.
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -141,9 +136,8 @@ def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
 
 @kernel
 def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
-    """Compute the same sums as `rounded_pairs`, and record exception flags in `marks` (int64).
-
-    The marks are the same as in `rounded_chain_flagged`.
+    """Compute the same sums as `rounded_pairs`, and collect the flags of each accumulator's finite sums in `marks`
+    (int64).
     """
     m, n = acc.shape
     for left in range(0, n, TILE):
@@ -204,10 +198,6 @@ def join_parts(totals, first, second, t):
 
 @kernel
 def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
-    """Compute the same totals as `join_parts`, and mark inexact totals and tiny totals.
-
-    A total is tiny if it is not zero and its magnitude is less than `below`.
-    """
     for i in range(totals.shape[0]):
         row, x, met, small = totals[i], first[i], inexact[i], tiny[i]
         if second is None:

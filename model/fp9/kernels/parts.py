@@ -1,7 +1,6 @@
 """Functions that are compiled only as part of the kernels that call them.
 
-By default, Numba compiles every called function separately, with all functions that it calls. In a chain of five calls,
-the innermost function is then optimised five times.
+By default, Numba also compiles every called function separately, so that inner functions are optimised many times.
 """
 
 from __future__ import annotations
@@ -19,10 +18,7 @@ _NO_CODE = 0
 
 
 class _Text(JITCodeLibrary):
-    """LLVM code of one function, ready to be linked into kernels.
-
-    LLVM simplifies a function before linking, because it would otherwise vectorise fewer loops.
-    """
+    """LLVM code of one function, which LLVM simplifies before linking, so that more loops are vectorised."""
 
     def _optimize_final_module(self) -> None:
         """Do nothing, because LLVM optimises a function together with the kernel that contains it."""

@@ -1,12 +1,9 @@
 """Vectorised Numba kernels that convert float32 patterns to codes.
 
 All arithmetic is on 32-bit vector lanes, without branches or table look-ups. Every step casts its result to `U`
-(uint32), because Numba widens uint32 sums to 64 bits. Shift distances are masked to less than 32, so that Numba keeps
-32-bit arithmetic.
+(uint32), because Numba widens uint32 sums to 64 bits.
 
-The magnitude bits a = x & 0x7FFFFFFF of a float32 pattern x rise with the magnitude of the number. Rounding keeps only
-the upper magnitude bits, and fewer of them for subnormal results. The `ordinal` of a magnitude is its index in the
-format's list of magnitudes, with 0 for zero:
+The `ordinal` of a magnitude is its index in the format's list of magnitudes, with 0 for zero:
 
     ordinal = base(binade) + (significand >> shift)    and 1 more if the dropped bits round up.
 """
@@ -40,10 +37,7 @@ class Grid(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Codes of zero, overflow, infinity and NaN.
-
-    If bit 31 of a code is set, the result code gets the sign of the source.
-    """
+    """Codes of zero, overflow, infinity and NaN. If bit 31 of a code is set, the result gets the sign of the source."""
 
     max_ordinal: np.uint32
     sign_shift: np.uint32  # from float32's sign to the format's
@@ -54,10 +48,7 @@ class Edges(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Thresholds for the exception flags, as float32 patterns of magnitudes.
-
-    Inexact results below `tiny_below` underflow. Magnitudes of at least `overflow_from` overflow.
-    """
+    """Thresholds for the exception flags, as float32 patterns of magnitudes."""
 
     tiny_below: np.uint32  # inexact results below it underflow
     overflow_from: np.uint32
@@ -98,9 +89,8 @@ def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
 def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
     """Round float32 patterns (uint32, shape (n,)) to nearest even, and write the codes of the results.
 
-    The target format must have subnormals and at least one fraction bit. For a subnormal result, the kernel adds
-    `magic`, which is 2^23 times the smallest subnormal, and float32 addition rounds the sum. For a normal result, the
-    kernel adds `offset` (mod 2^32): half an ulp less 1, minus the lowest binade's exponent field.
+    The target format must have subnormals and at least one fraction bit. `magic` is 2^23 times the smallest subnormal.
+    `offset` (mod 2^32) is half an ulp less 1, minus the lowest binade's exponent field.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     for i in range(patterns.size):
@@ -162,9 +152,8 @@ ENCODE_FIXED = {
     if not rounding.reads_source and (rounding.is_carry or not rounding.needs_bits)
     for complement in (False, True)
 }
-"""Kernels that encode float32 patterns (uint32, shape (n,)) in fixed-field formats.
-
-A key is the rounding, and whether codes are in two's complement. Only sr reads `randoms`.
+"""Kernels that encode float32 patterns in fixed-field formats, by rounding and by whether codes are in two's
+complement.
 """
 
 
@@ -172,8 +161,7 @@ A key is the rounding, and whether codes are in two's complement. Only sr reads 
 def encode_upper(patterns, table, codes):
     """Look up codes in a table, indexed by the upper 16 bits of float32 patterns. Return whether a number was NaN.
 
-    The lower 16 bits must not change any rounded result. If the function returns True, discard the codes: some NaN may
-    have been taken for infinities.
+    The lower 16 bits must not change any rounded result. Discard the codes if the function returns True.
     """
     largest = _ZERO
     for i in range(patterns.size):
@@ -196,7 +184,6 @@ def look_up_flagged(patterns, table, shift, codes, flags):
     """Look up codes and flags in a table, indexed by the upper bits of patterns.
 
     A table entry holds the code in its low 16 bits, and the flags from bit 16 on. Bit 0 of the index is a sticky bit.
-    `shift` is 16 for float32 patterns, and 0 for 16-bit patterns.
     """
     below = U((1 << shift) - 1)
     for i in range(patterns.size):
@@ -229,11 +216,9 @@ def _narrowed(number):
 
 @kernel
 def narrow_to_odd(numbers, patterns):
-    """Convert float64 numbers to float32 patterns, rounded to odd.
+    """Convert float64 numbers to float32 patterns, rounded to odd, so that a second rounding to fewer bits is correct.
 
-    A second rounding, to fewer bits, then gives the same result as a single rounding of the float64 number. A finite
-    number outside the float32 range becomes the largest finite or the smallest nonzero pattern. Source: Boldo and
-    Melquiond, "When double rounding is odd", IMACS 2005.
+    Source: Boldo and Melquiond, "When double rounding is odd", IMACS 2005.
     """
     for i in range(numbers.size):
         patterns[i] = _narrowed(numbers[i])

@@ -171,10 +171,10 @@ def _signed_code(order, t, ordinal, negative):
 
 @kernel
 def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
-    """Round float64 patterns (int64, shape (n,)), and write the codes and the exception flags.
+    """Round float64 patterns (int64, shape (n,)), and write the codes and, unless `flags` is empty, the exception
+    flags.
 
-    No flags are written if the array `flags` is empty. `randoms` holds random bits or hybrid thresholds: one integer
-    for each pattern, or a single integer for all.
+    `randoms` holds random bits or hybrid thresholds: one integer for each pattern, or a single integer for all.
     """
     for i in range(patterns.size):
         random = randoms[i] if randoms.size > 1 else randoms[0]

@@ -1,7 +1,4 @@
-"""Numba kernels that round float32 or float64 numbers to fixed-field formats, with flags.
-
-The arithmetic is that of `round32`, but on 64-bit lanes, as flags and formats wider than 16 bits need more bits.
-"""
+"""Numba kernels that round float32 or float64 numbers to fixed-field formats, with flags."""
 
 from __future__ import annotations
 
@@ -25,9 +22,8 @@ _OVERFLOW = U(Flags.INEXACT | Flags.OVERFLOW)
 
 
 class WideTarget(NamedTuple):
-    """Constants of a target format and an overflow policy.
-
-    If bit 63 of a code is set, the result code gets the sign of the source.
+    """Constants of a target format and an overflow policy. Bit 63 of a code marks results with the sign of the
+    source.
     """
 
     fraction_bits: np.uint64
@@ -47,10 +43,7 @@ class WideTarget(NamedTuple):
 
 
 class WideRounding(NamedTuple):
-    """Constants of a rounding mode. `to_even` and `to_odd` are 1 or 0.
-
-    Each other field is a mask: all ones if the rounding mode has the property, and 0 otherwise.
-    """
+    """Constants of a rounding mode: masks of all ones or 0, and the integers `to_even` and `to_odd`, 1 or 0."""
 
     nearest: np.uint64
     to_even: np.uint64  # 1 or 0, as `to_odd`
@@ -126,10 +119,9 @@ def _encoder(to_nearest_even: bool, complement: bool, flagged: bool) -> Any:
 
 
 ENCODE_WIDE = {key: _encoder(*key) for key in itertools.product((False, True), repeat=3)}
-"""Kernels that encode float32 or float64 numbers (n,). A key holds three truth values.
+"""Kernels by three truth values: rounding to nearest even, codes in two's complement, and flags.
 
-The truth values say whether the rounding is nearest even, whether codes are in two's complement, and whether flags are
-written. A kernel for nearest even alone is a third faster.
+A kernel for nearest even alone is a third faster.
 """
 
 

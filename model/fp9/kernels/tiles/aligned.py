@@ -151,20 +151,14 @@ def _binades(products):
 def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     """Add products to accumulators in steps of `s.products` products, with an alignment window.
 
-    `sides` holds four arrays: `a` (m, k), the alignment exponents of `a` (bytes), `b` (k, n), and the alignment
-    exponents of `b`. All numbers of a and b are finite. `sums` holds two arrays (m, n): the initial accumulators, and
-    the output. `products` holds the index of the first product, the end index, and the length of a chunk. `redo` (m,
-    panels) is set where a number left the exponent range of the kernels.
+    `sides` holds `a` (m, k), the alignment exponents of `a` (bytes), `b` (k, n), and the alignment exponents of `b`.
+    All numbers must be finite. `sums` holds two arrays (m, n): the initial accumulators, and the output. `products`
+    holds the first product, the end, and the length of a chunk. `redo` (m, panels) is set where a number left the
+    exponent range of the kernels.
 
-    `lowest_bits` is None, or holds the exponents of the lowest bits of `a` and of `b`. A step whose bits all fit into
-    the window is then added without alignment, which rarely happens in a short window.
-
-    `join` is None, or holds the constants for rounding totals and an upper bound of tiny totals. With `join`, each
-    chunk is summed from zero, and its sum is added to an accumulator in float64.
-
-    `lost` is None, or holds the exponents of the lowest bits of `a` and of `b`, and the marks. Marks are integers in
-    the shape and width of the accumulators. An inexact step sets the mark of its accumulator. A negative mark means
-    that an inexact total can be tiny.
+    `lowest_bits`, `join` and `lost` may be None. `lowest_bits` and `lost` hold the exponents of the lowest bits of `a`
+    and `b`. `join` holds the constants for rounding totals and an upper bound of tiny totals. The last item of `lost`
+    is an array of marks, which inexact steps set. A negative mark means that an inexact total can be tiny.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end, length) = sides, sums, products
     m, width = acc.shape[0], tile_columns(b.itemsize)

@@ -16,18 +16,14 @@ def none(_code: Code, x: Any) -> Any:
 
 
 def to_even(code: Code, x: Any, scale: Any) -> Any:
-    """Round `x` to nearest even, and drop `drop` fraction bits. `scale` is 2^drop.
-
-    The function adds and then subtracts s, where s is 2^drop times the largest power of two up to |x|. The last bit of
-    the intermediate sum has the same weight as the last bit of the result.
-    """
+    # Add and then subtract s, where s is 2^drop times the largest power of two up to |x|. The last bit of the
+    # intermediate sum has the same weight as the last bit of the result.
     sign_and_exponent = code.constant(-1 << code.fraction_bits)
     power = code.as_numbers(code.builder.and_(code.as_bits(x), sign_and_exponent))
     return code.fma(power, code.builder.fneg(scale), code.fma(power, scale, x))
 
 
 def away(code: Code, x: Any, scale: Any) -> Any:
-    """Round `x` to nearest with ties away from zero, and drop `drop` fraction bits. `scale` is 2^drop."""
     one = code.constant(1)
     drop = code.builder.sub(
         code.builder.lshr(code.as_bits(scale), code.constant(code.fraction_bits)),
@@ -49,7 +45,6 @@ def at_edge(code: Code, x: Any, drop: Any, bias: Any, tie: Any, mask: Any, limit
 
 
 def changed(code: Code, exact: Any, rounded: Any, *_facts: Any) -> Any:
-    """Return the bits in which the rounded sum and the exact sum differ (XOR)."""
     return code.builder.xor(code.as_bits(exact), code.as_bits(rounded))
 
 
@@ -100,8 +95,7 @@ def _cells(code: Code, rows: int, row: Any) -> list[Any]:
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
     """Return a vector function that repeats accumulators = round(accumulators + products) on a register tile.
 
-    After the argument `products`, the vector function takes `facts` scalars, such as rounding constants. If an array of
-    marks is the last argument, the mark of each inexact sum is set.
+    The last arguments of the vector function are `facts` scalars, and optionally an array of marks for inexact sums.
     """
 
     def tile(
@@ -128,8 +122,6 @@ def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = Fals
 
 
 def watched_tile(rows: int) -> Any:
-    """Return a vector function that adds products to a tile, and returns whether any sum was inexact."""
-
     def tile(code: Code, a: Any, depth: Any, b: Any, acc: Any, out: Any, first: Any, row: Any, steps: Any) -> None:
         _carry(code, rows, (a, depth, b, acc, out, first), row, (steps, None), lambda _place, total: total)
 
@@ -138,11 +130,6 @@ def watched_tile(rows: int) -> Any:
 
 
 def directed_tiles(rows: int, mode: int) -> Any:
-    """Return a vector function that adds products to several tiles with fused multiply-adds.
-
-    `listed` holds the first row of each tile. The processor rounds in the mode `mode`.
-    """
-
     def tiles(
         code: Code, a: Any, depth: Any, b: Any, acc: Any, out: Any, first: Any, listed: Any, count: Any, steps: Any
     ) -> None:

@@ -84,8 +84,7 @@ def _flagged(a, values, panels, first, products, found, every):
 def plain_flagged(a, b, acc, inexact, begin, end):
     """Compute the same sums as `plain`, and set `inexact` for accumulators that had an inexact sum.
 
-    If the processor's inexact flag is raised, the sums are recomputed with rounding down and with rounding up. An
-    accumulator whose two results differ had an inexact sum.
+    A sum was inexact if rounding down and rounding up give different results.
     """
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panels, values = np.zeros((4, m, width), acc.dtype), np.zeros((_LOOK, width), acc.dtype)

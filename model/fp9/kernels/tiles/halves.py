@@ -157,10 +157,9 @@ def _step(s, t, left_side, packed, panel, found, products, redo, losses, marks):
 
 @kernel
 def halves(s, t, sides, sums_of_steps, products, redo, lost):
-    """Add products to accumulators in steps of `s.products` products, in float64.
+    """Add even and odd products separately, in steps of `s.products` products, in float64.
 
-    For each step, the arrays hold the even products first, then the odd products. The arguments are those of
-    `aligned.aligned`, but there are no chunks.
+    The arguments are those of `aligned.aligned`, but there are no chunks.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end) = sides, sums_of_steps, products
     m, width = acc.shape[0], tile_columns(acc.itemsize)

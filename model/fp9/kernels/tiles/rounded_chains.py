@@ -1,8 +1,6 @@
 """Numba kernels for matrix products in register tiles, rounded after each step.
 
-Bounds of the sums show whether a tile can overflow or reach the lowest binades. The upper bound is the sum of the
-magnitudes. The lower bound is a power of two that divides all products. In the lowest binades, the rows of a tile are
-computed one by one, with a slower rounding.
+Bounds of the sums show whether a tile can overflow or reach the lowest binades, where rounding is slower.
 """
 
 from __future__ import annotations
@@ -28,10 +26,7 @@ def block_of(products):
 
 
 class Step(NamedTuple):
-    """Constants: the power of two `unit`, its exponent, and the limit `ceiling` for sums of multiples of `unit`.
-
-    A sum of multiples of `unit` is exact if all magnitudes stay below `ceiling`.
-    """
+    """Power of two `unit`, its exponent, and a limit `ceiling`, below which sums of multiples of `unit` are exact."""
 
     exponent: int
     unit: Any
@@ -247,14 +242,10 @@ def _blocks(tile, edge, s, t, sides, sums, products, redo, join, lost):
 def rounded(s, t, sides, sums, products, redo, join, lost):
     """For each k in order, add a[:, k] * b[k] to the accumulators, and round the accumulators. All numbers are finite.
 
-    Each sum is rounded first to the type of the accumulators, and then by `t`, a `floats.Rounder`. `sides[0]` holds
-    `a`, the exponents of the lowest bits of `a` (bytes), and a bound (m,) for each row: the largest sum of magnitudes
-    of `block_of` consecutive numbers. `sides[1]` holds `b`, and the exponents of the lowest bits of `b`. If no product
-    has bits below the coarse unit (a power of two), both exponent arrays are empty: (m, 0) and (0, n). `redo` (m,
-    panels) is set where sums may be wrong after an overflow or a very small number.
-
-    The other arguments are as in `aligned.aligned`, but only an inexact second rounding sets a mark. The mark of an
-    inexact sum is negative if the sum can be tiny.
+    The arguments are those of `aligned.aligned`, but `sides` holds a tuple for each factor. `sides[0]` holds `a`, the
+    exponents of its lowest bits (bytes), and for each row the largest sum of magnitudes of `block_of` consecutive
+    numbers. `sides[1]` holds `b`, and the exponents of its lowest bits. Both exponent arrays are empty, (m, 0) and (0,
+    n), if no product has bits below the coarse unit. Only inexact roundings by `t` set marks.
     """
     _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 

@@ -1,8 +1,7 @@
 """Builder of vector code in LLVM instructions.
 
-For a plain loop, LLVM uses only half of each vector register, and stores the sums in every iteration. A function from
-`vector_function` uses whole registers, and keeps the sums in registers. The Python body of a vector function runs once,
-at compile time, and emits LLVM instructions.
+Vector functions use whole vector registers and keep sums in registers, which LLVM does not do for plain loops. The
+Python body of a vector function runs once, at compile time, and emits LLVM instructions.
 """
 
 from __future__ import annotations
@@ -69,7 +68,6 @@ class Code:
         return ir.Constant(vector, [value] * vector.count)
 
     def splat_integer(self, number: Any) -> Any:
-        """Return a vector with a 64-bit integer in all lanes, truncated to the lanes' width."""
         return self.splat(self.builder.trunc(number, self.int.element) if self.bits < 64 else number)
 
     def splat(self, scalar: Any, lanes: int | None = None) -> Any:
@@ -79,7 +77,6 @@ class Code:
         return self.builder.shuffle_vector(one, nothing, first)
 
     def part(self, vector: Any, number: int) -> Any:
-        """Split a long vector into parts of `lanes` lanes, and return one part, sign-extended to the lane width."""
         places = [number * self.lanes + lane for lane in range(self.lanes)]
         chosen = ir.Constant(ir.VectorType(_I32, self.lanes), places)
         return self.builder.sext(self.builder.shuffle_vector(vector, vector, chosen), self.int)
@@ -173,9 +170,8 @@ Body = Callable[..., None]
 def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watched: bool = False) -> Any:
     """Return a Numba function whose LLVM code is emitted by `body(code, *arguments)`. Array arguments become pointers.
 
-    `carrier` is the index of an array argument, whose elements determine the width of the lanes. `rounding` is the
-    processor's rounding mode while the function runs. If `watched` is true, the function returns whether any operation
-    was inexact. On machines without an inexact flag, the function always returns True.
+    `carrier` is the index of the array argument whose elements determine the width of the lanes. If `watched` is true,
+    the function returns whether any operation was inexact, or True on machines without an inexact flag.
     """
 
     def typed(_context: Any, arguments: Any) -> Any:
@@ -253,11 +249,8 @@ def _set_rounding(builder: Any, mode: int) -> None:
 
 @inlined
 def take_panel(panel, acc, left):
-    """Copy columns of `acc`, starting at column `left`, to a panel, and set the remaining columns to zero.
-
-    The loops use slices, because LLVM cannot prove that an index such as `left + j` is not negative, and would load one
-    number at a time.
-    """
+    # The loops use slices, because LLVM cannot prove that an index such as `left + j` is not negative, and would load
+    # one number at a time.
     count = min(panel.shape[1], acc.shape[1] - left)
     for i in range(panel.shape[0]):
         own, x, rest = panel[i], acc[i, left : left + count], panel[i, count:]
@@ -290,7 +283,6 @@ def join_panel(totals, parts, t, tiny, lost):
 
 @inlined
 def mark_joined(lost, row, part, t, tiny):
-    """Set a mark where the sum of `row` and `part` is inexact: -1 if its magnitude is at most `tiny`, else 1."""
     for j in range(row.size):
         total, error = two_sum(np.float64(part[j]), row[j])
         if error != 0.0 or joined(np.float64(part[j]), row[j], t) != total:
@@ -298,7 +290,6 @@ def mark_joined(lost, row, part, t, tiny):
 
 
 def marks_of(lost: Any, panel: Any) -> Any:
-    """Return a new array of marks, all zero, or None if `lost` is None."""
     raise NotImplementedError("a part of kernels")
 
 

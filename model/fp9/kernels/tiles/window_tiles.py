@@ -1,10 +1,8 @@
 """Vector code for one accumulation step with an alignment window.
 
-An ordinary float addition aligns the products. Let p be the number of fraction bits of the accumulators' float type.
-Let the unit be the value of the window's lowest bit. The running sum of magnitudes stays between 2^p and 2^(p+1) units,
-so its last bit is the window's lowest bit. With rounding toward zero, a single fused multiply-add then multiplies,
-aligns, truncates and adds. The result is the sum of all magnitudes, minus twice the sum of the negative terms'
-magnitudes. Exponents are bytes, so that one instruction compares a whole vector register of exponents.
+An ordinary float addition aligns the products: the running sum of magnitudes stays so large that its last bit is the
+window's lowest bit. With rounding toward zero, a single fused multiply-add then multiplies, aligns, truncates and adds.
+The result is the sum of all magnitudes, minus twice the sum of the negative terms' magnitudes.
 """
 
 from __future__ import annotations
@@ -52,11 +50,7 @@ class Ends(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """Arrays for marking truncated bits.
-
-    `low_a` (bytes, in the shape of `a`) and `low_b` (packed) hold the exponents of the numbers' lowest bits. `marks`
-    holds integers.
-    """
+    """Arrays for marking truncated bits: exponents of the numbers' lowest bits, and integer marks."""
 
     low_a: Any
     low_b: Any
@@ -65,10 +59,7 @@ class Losses(NamedTuple):
 
 def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: Any, step: Window,
                 acc: Any, out: Any, losses: Losses | None = None) -> list[Any]:  # fmt: skip
-    """Add the products of one step, and write the sums to `out`. Return the products' largest exponents.
-
-    `acc` holds the addends, or is None if the step has no addends.
-    """
+    """Add the products of one step, write the sums to `out`, and return the products' largest exponents."""
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
     places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
@@ -269,10 +260,7 @@ def ends_of_steps(power_a, low_a, begin, end, length, products):
 
 @inlined
 def ends_of_columns(ends, power_b, low_b):
-    """For each row of `b`, write the highest and the lowest exponent to `ends` (2, products), as bytes.
-
-    Return the highest and the lowest exponent of all rows.
-    """
+    """For each row of `b`, write the highest and the lowest exponent to `ends` (2, products), as bytes."""
     highest, lowest = _ends(power_b[0], low_b[0])
     for k in range(power_b.shape[0]):
         high, low = _ends(power_b[k], low_b[k])
