@@ -23,9 +23,8 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Exact(FastSums):
-    """Strategy for accumulators with exact sums: each sum over K is rounded only once.
-
-    Each operand is split by exponent into parts, so that float64 can add the products of any two parts exactly.
+    """Strategy for accumulators with exact sums, which splits operands by exponent, so that float64 adds products
+    exactly.
     """
 
     part = PRODUCTS_OF_TILES

@@ -34,11 +34,7 @@ HEADROOM_BITS = 32
 def rounding_of(
     fmt: Format, rounding: Rounding, overflow: Overflow = Overflow.INF
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
-    """Return the arguments with which kernels round to an accumulator format: table arrays, a record and the mode.
-
-    `overflow` selects the result of finite sums above the largest number. Infinite sums stay infinite. The record holds
-    two NaN codes: for a NaN operand, and for an invalid operation.
-    """
+    """Return the arguments with which kernels round to an accumulator format: table arrays, a record and the mode."""
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows: Rows = rounding_rows(fmt)
@@ -84,10 +80,7 @@ def _rounding(
 
 @functools.lru_cache(maxsize=256)
 def engine_numbers(engine: Engine, products: range) -> tuple[sum_kernels.Sums, int]:
-    """Return an accumulator model's parameters for the kernels, and the number of 32-bit limbs of an exact sum.
-
-    `products` is the range of bit exponents that occur in products.
-    """
+    """Return an accumulator model's parameters for the kernels, and the number of 32-bit limbs of an exact sum."""
     addend_lowest, addend_highest = bit_range(engine.addend_format)
     base = min(products.start, addend_lowest)
     top = max(products.stop, addend_highest + 1) + HEADROOM_BITS
@@ -148,10 +141,6 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Write the codes and flags of the dot products of selected rows. `start` holds the initial accumulators.
-
-        If `a` has a single row, this row is multiplied by every row of `b`.
-        """
         values = some_rows(self._a.values, rows_a), some_rows(self._b.values, rows_b)
         powers = some_rows(self._a.powers, rows_a), some_rows(self._b.powers, rows_b)
         self.sum_rows(values, powers, start, scales, random, codes, flags)
@@ -166,7 +155,6 @@ class GeneralSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Write the codes and flags of dot products of rows. `start` holds the initial accumulators."""
         wide = np.empty(codes.shape, dtype=np.uint32)
         sum_kernels.sum_rows(
             self.result,
@@ -206,10 +194,7 @@ def rounded_addends(
 def stochastic_bits(
     engine: Engine, given: tuple[ArrayLike | None, int, Rng | None], shape: tuple[int, ...]
 ) -> RandomBits:
-    """Return random bits of the given shape for stochastic rounding. The last axis has one integer for each rounding.
-
-    Raises an error if the user's random bits do not have the right shape or width.
-    """
+    """Return random bits of the given shape for stochastic rounding. Raises an error for unsuitable user bits."""
     bits, width, rng = given
     source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.result.rounding.value}")
     largest = BINARY64.fraction_bits - engine.result.format.precision

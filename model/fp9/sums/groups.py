@@ -1,7 +1,4 @@
-"""Compute sums that first add groups of products, and then scale the group sums (NVFP4).
-
-The elements of the operands have few bits, so the kernels add their products as integers.
-"""
+"""Compute sums that first add groups of products as integers, and then scale the group sums (NVFP4)."""
 
 from __future__ import annotations
 
@@ -29,10 +26,7 @@ _ONE = np.ones((1, 1))
 
 
 class GroupedSums:
-    """Dot products of the rows of two operands, for an accumulator model with scaled groups of products.
-
-    Raises ValueError for formats with infinities or NaN, and for group sums or windows that float64 cannot hold.
-    """
+    """Dot products of the rows of two operands, for an accumulator model with scaled groups of products."""
 
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
         assert engine.step.group is not None, "the engine must have groups"
@@ -77,10 +71,7 @@ class GroupedSums:
 
 
 class GroupedTiles(FastSums):
-    """Strategy for accumulators that add scaled group sums in each step.
-
-    Register tiles add the products of each group. Then a vectorised loop over columns adds the scaled group sums.
-    """
+    """Strategy for accumulators that add scaled group sums in each step."""
 
     part = PRODUCTS_OF_TILES
 

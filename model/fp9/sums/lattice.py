@@ -21,8 +21,7 @@ Masked rows are computed again at a third of the speed, so the second computatio
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
     """Return masks of the rows of `a` and of `b` that contain numbers with unusually low bits.
 
-    Products of two unmasked rows are multiples of 2^lowest. The masks have the shape (rows,), or (1,) if no row is
-    masked. Return None if more than a small fraction of the rows (`_FEW`) would be masked.
+    Products of two unmasked rows are multiples of 2^lowest. Return None if too many rows would be masked.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

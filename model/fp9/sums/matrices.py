@@ -32,10 +32,7 @@ _RATES = Rates()
 
 
 class Options(NamedTuple):
-    """Options of `dot` and `matmul`.
-
-    If `joins` is true, each chunk's sum (or the scaled sum) is added to a total.
-    """
+    """Options of `dot` and `matmul`. If `joins` is true, each chunk's sum is added to a total."""
 
     flags: bool
     joins: bool
@@ -45,10 +42,7 @@ class Options(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """Factor of a batch of matrix products: an operand (..., rows, k) and scales (items, rows, blocks).
-
-    `lead` is the shape of the batch axes, or None if the batch is stacked into a single matrix.
-    """
+    """Factor of a batch of matrix products: an operand (..., rows, k) and scales (items, rows, blocks)."""
 
     operand: Operand
     scales: Scales | None
@@ -75,10 +69,7 @@ def _itself(array: NDArray[Any]) -> NDArray[Any]:
 
 
 class Products:
-    """All matrix products of one call of `matmul`.
-
-    `codes` has the shape (items, rows, columns). `flags` is an empty array if no flags are requested.
-    """
+    """All matrix products of one call of `matmul`. `codes` has the shape (items, rows, columns)."""
 
     def __init__(self, engine: Engine, a: Factor, b: Factor, start: NDArray[np.float64], options: Options) -> None:
         self._engine, self._a, self._b, self._start, self._options = engine, a, b, start, options
@@ -202,6 +193,5 @@ def _sums_of_no_products(
 
 
 def is_one_product(a: Operand, b: Operand, scale_b: Any, block: int | None) -> bool:
-    """Return whether all matrices of `a` are multiplied by the same matrix, so that they can be stacked."""
     scale_is_common = scale_b is None or np.ndim(scale_b) <= (2 if block else 1)
     return math.prod(b.shape[:-2]) == 1 and scale_is_common

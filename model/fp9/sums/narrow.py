@@ -1,8 +1,7 @@
 """Compute a * b + c with exception flags for formats of at most 16 bits.
 
-The exact sum is rounded to odd in float32, with at least two more bits than the result format, and then to the result
-format. The double rounding is correct (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC
-2008).
+The exact sum is rounded to odd in float32, and then to the result format. The double rounding is correct (Boldo and
+Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -57,7 +56,6 @@ class NarrowSums:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Compute a * b + c for columns of codes (n,), and write the codes and flags of the results."""
         from fp9.kernels import round32 as fast_kernels  # slow to load
 
         tables = self._tables(factors)

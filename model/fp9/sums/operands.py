@@ -24,10 +24,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """Number format with bounds on the exponents of its (scaled) numbers.
-
-    Every bit of every number has an exponent from `lowest` to `highest`. `precision` is the number of significand bits.
-    """
+    """Number format with bounds on the exponents of its (scaled) numbers, and the number of significand bits."""
 
     format: Format
     lowest: int
@@ -189,8 +186,7 @@ def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
 def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
     """Return an operand with the elements of one axis in the order in which the accumulator adds them.
 
-    The last chunk is padded with +0, or with the smallest number if the format has no zero. `check_filled` ensures that
-    one of two factors is padded with +0.
+    The last chunk is padded with +0, or with the smallest number if the format has no zero.
     """
     if engine.chunk.interleave is None or not x.codes.size:
         return x
@@ -218,10 +214,7 @@ def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
 
 
 def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:
-    """Return `given` itself if it is an operand, and otherwise an operand that refers to the given codes.
-
-    Raises TypeError for codes without a format, and ValueError for an operand whose format differs from `fmt`.
-    """
+    """Return `given` itself if it is an operand, and otherwise an operand that refers to the given codes."""
     if isinstance(given, Operand):
         if fmt is not None and format(fmt) != given.format:
             raise ValueError(

@@ -114,30 +114,14 @@ def dot(
 ) -> Any:
     """Return dot products over the last axis. The products are added in order, starting from `c`.
 
-    `a` and `b` hold codes. Their shapes must broadcast, and their last axes must have equal lengths. Operands
-    (`fp9.operand`) and arrays that know their format (such as `fp9.Array`) need no format argument. `c` holds codes of
-    `Engine.addend_format` in the shape of the result, and is +0 by default. `format_c` names the format of `c` if `c`
-    is an array of plain codes.
-
-    `scale_a` and `scale_b` hold exponents, -127 to 127, of powers of two that multiply an operand. A scale multiplies
-    either all vectors or a single vector. If `block` is given, each vector has one scale for every `block` products,
-    along the last axis of the scales. The engine's field `scaling` states where the scales are applied. With
-    `scale_format` (e8m0, ue4m3, ue5m3, e6m2), the scales are codes of this format. A NaN scale gives NaN.
-
-    For stochastic rounding, `random_bits` holds integers of `random_width` bits. The last axis of `random_bits` has one
-    integer for every rounding (`Engine.steps`), plus one if the sum is scaled.
-
-    Returns codes of the format `engine.output`, in the operands' shape without the last axis. If `out` is given, the
-    codes are written to `out`. With `flags`, also returns exception flags (uint8, bits of fp9.Flags), which are OR-ed
-    over all steps.
+    `fp9.dot` describes the arguments and errors. Returns codes of the format `engine.output`, in the operands' shape
+    without the last axis. With `flags`, also returns exception flags (uint8, bits of fp9.Flags), which are OR-ed over
+    all steps.
 
     >>> import fp9
     >>> x = fp9.encode([1.0, 2.0, 3.0], "e4m3")
     >>> fp9.decode(dot(x, x, "e4m3", "e4m3", "hopper", flags=False), "fp32").item()
     14.0
-
-    Raises ValueError for unsuitable shapes, scales, accumulator models and formats. Raises TypeError for codes that are
-    not integers or have no format, and if `flags` is not a bool.
     """
     check_switches(flags=flags)
     check_work(threads, progress)
@@ -212,11 +196,7 @@ def matmul(
 ) -> Any:
     """Return the product a (..., M, K) x b (..., K, N) + c (..., M, N), as codes of the accumulator's output format.
 
-    Each sum adds its products in the order of the axis K. Arguments and errors are the same as for `dot`. Leading axes
-    broadcast as in `numpy.matmul`. `scale_a` is a single scale or has the shape (..., M), or (..., M, blocks) with
-    `block`. `scale_b` is a single scale or has the shape (..., N), or (..., blocks, N) with `block`. `threads` is the
-    largest number of threads, one for every core by default. `progress` is called with the fraction of the work that is
-    done.
+    `fp9.matmul` describes the arguments and errors.
 
     >>> import fp9
     >>> one = fp9.encode([[1.0, 2.0]], "e4m3")

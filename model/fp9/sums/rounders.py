@@ -21,7 +21,6 @@ def can_round(result: Format, rounding: Rounding) -> bool:
 
 
 def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
-    """Return whether a wider float type represents all numbers of a result format as normal numbers."""
     assert isinstance(result, FixedFormat)
     range_of = np.finfo(carrier)
     highest_start = int(range_of.maxexp) - int(range_of.nmant) - 3
@@ -30,10 +29,7 @@ def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
 
 @functools.lru_cache(maxsize=128)
 def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]]) -> Rounder:
-    """Return the constants with which kernels round float32 or float64 numbers to a format.
-
-    For float32, only rounding to nearest is supported.
-    """
+    """Return the constants with which kernels round float32 or float64 numbers to a format."""
     assert isinstance(result, FixedFormat)
     fraction_bits = np.finfo(carrier).nmant
     integer = np.uint32 if carrier is np.float32 else np.int64

@@ -20,11 +20,9 @@ SCALE_LIMIT = 127
 
 
 class Scales(NamedTuple):
-    """Scales of an operand.
+    """Scales of an operand, and their powers of two for alignment, in the shape (..., rows, blocks or 1).
 
-    `factors` holds the scale factors in the shape (..., rows, blocks or 1). `powers` holds the factors' powers of two
-    for alignment, with 0 for zeros and NaN. If `format` is None, all factors are powers of two, and `powers` is the
-    array `factors` itself.
+    If `format` is None, all factors are powers of two, and `powers` is the array `factors` itself.
     """
 
     factors: NDArray[np.float64]
@@ -73,11 +71,7 @@ def scale_rows(
 ) -> Scales | None:
     """Return the scales of an operand in the shape (*batch, *shape, blocks or 1), or None if no scales are given.
 
-    With a format `fmt`, `scale` holds codes, and otherwise exponents of powers of two. If `blocks_first` is true, the
-    last axes of `scale` are (blocks, rows).
-
-    Raises ValueError for unsuitable shapes, exponents and codes. Raises TypeError for scales that are not integers, and
-    for unsigned integers as exponents.
+    With a format `fmt`, `scale` holds codes, and otherwise exponents of powers of two.
     """
     if scale is None:
         return None

@@ -26,11 +26,9 @@ View = Callable[["NDArray[Any]"], "NDArray[Any]"]
 
 @dataclass(eq=False)
 class Side:
-    """Rows (rows, k) of an operand with their scales.
+    """Rows (rows, k) of an operand, with scales for numbers, for sums of chunks, and for sums of groups.
 
-    For the right factor of a matrix product, these rows are the operand's columns. `scales` (rows, k or 1) multiplies
-    numbers, `at_sums` (rows or 1, chunks or 1) multiplies the sums of chunks, and `groups` (rows or 1, groups or 1)
-    multiplies the sums of groups.
+    For the right factor of a matrix product, these rows are the operand's columns.
     """
 
     operand: Operand
@@ -43,11 +41,9 @@ class Side:
     groups: Scales | None
 
     def rows(self, what: str) -> NDArray[Any]:
-        """Return one of the arrays of `Operand.array`, multiplied by the scales, contiguous, shape (rows, k)."""
         return self._multiplied(self.view(self.operand.array(what)), self._factors(what))
 
     def columns(self, what: str) -> NDArray[Any]:
-        """Return one of the arrays of `Operand.array`, multiplied by the scales, shape (k, rows)."""
         factors = self._factors(what)
         return self._multiplied(self.view(self.operand.mT.array(what)), None if factors is None else factors.T)
 
@@ -68,10 +64,7 @@ class Side:
 
     @functools.cached_property
     def powers(self) -> NDArray[np.float64]:
-        """Return the power of two that determines the alignment of each number, shape (rows, k).
-
-        Without an alignment window, the array has the shape (1, 1).
-        """
+        """Return the power of two that determines the alignment of each number, shape (rows, k)."""
         return self.rows("powers") if self.aligned else NO_POWERS
 
     @property

@@ -35,10 +35,6 @@ Pair = tuple["NDArray[Any]", "NDArray[Any]"]
 
 
 def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> tuple[*Pair, int, int]:
-    """Return rows of one matrix (rows, k), columns of another (k, columns), and the range of their products.
-
-    A copy holds only the products begin..end-1, and its range starts at 0.
-    """
     a, b = pair
     if isinstance(rows, slice) and columns is EVERY:
         a, b = read_only(a[rows], b)
@@ -51,10 +47,7 @@ _NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
 
 
 class Flagged(NamedTuple):
-    """Result of a strategy: sums, their flags, and a mask of sums with unknown flags, each of shape (rows, n).
-
-    The flags of infinite and NaN sums are always unknown.
-    """
+    """Result of a strategy: sums, their flags, and a mask of sums with unknown flags, each of shape (rows, n)."""
 
     numbers: NDArray[Any]
     flags: NDArray[np.uint8]
@@ -62,7 +55,6 @@ class Flagged(NamedTuple):
 
     @property
     def open(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
-        """Return the row and column indices of the sums whose exception flags are unknown."""
         some = self.unsure | ~np.isfinite(self.numbers)
         if not some.any():
             return _NO_PLACES
@@ -85,10 +77,7 @@ class FastSums(abc.ABC):
     @staticmethod
     @abc.abstractmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        """Return whether the kernel is bit-exact for all numbers in two operands' exponent ranges.
-
-        A sum has at most 2^depth_bits products.
-        """
+        """Return whether the kernel is bit-exact for all numbers in two operands' exponent ranges."""
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
@@ -100,7 +89,6 @@ class FastSums(abc.ABC):
         """Add the products with indices begin..end-1 to accumulators (rows, columns), in place or in a new array."""
 
     def run(self, rows: slice, start: NDArray[np.float64]) -> NDArray[Any]:
-        """Return the sums of the selected rows as floats. `start` (rows, n) holds the initial accumulators."""
         if not self.joins:
             return self.accumulate(rows, EVERY, scratch_copy(start, self.carrier), 0, self.depth)
         totals = scratch_copy(start, start.dtype)
@@ -130,7 +118,6 @@ class FastSums(abc.ABC):
         return False
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
-        """Return sums with exception flags. `start` (rows, columns) holds the initial accumulators."""
         raise NotImplementedError(f"{type(self).__name__} has no flags")
 
     @functools.cached_property

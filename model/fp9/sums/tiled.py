@@ -26,11 +26,7 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Chunks(NamedTuple):
-    """Division of a sum's products into chunks of `length` products.
-
-    `total` holds the constants for rounding totals, or is None if there is only one chunk. A total below the bound
-    `tiny` can underflow.
-    """
+    """Division of a sum's products into chunks of `length` products, with the constants for rounding totals."""
 
     length: int
     total: Any = None
@@ -51,10 +47,7 @@ def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
 
 
 class Tiled(FastSums):
-    """Strategy that computes finite sums in register tiles, as long as no sum leaves a safe exponent range.
-
-    Another strategy computes all other sums.
-    """
+    """Strategy that computes finite sums in register tiles, and leaves all other sums to another strategy."""
 
     part = PRODUCTS_OF_TILES
 
@@ -79,8 +72,7 @@ class Tiled(FastSums):
     ) -> NDArray[Any]:
         """Add the products with indices begin..end-1 to accumulators (rows, n), and return the accumulators.
 
-        `redo` (rows, panels) is set for each part of the result that is wrong or has unknown flags. Inexact steps set
-        marks in `lost`.
+        `redo` (rows, panels) is set for results that are wrong or have unknown flags.
         """
 
     @functools.cached_property
@@ -229,10 +221,7 @@ _ONE = np.ones((1, 1))
 
 
 def lowest_step(result: FixedFormat) -> int:
-    """Return the exponent of the last bit of the numbers in a format's lowest binade.
-
-    For a format without subnormals, return the exponent of its smallest power of two that is not the code of zero.
-    """
+    """Return the exponent of the last bit of the numbers in a format's lowest binade."""
     if result.subnormals:
         return result.quantum(result.lowest_exponent)
     smallest = result.value_of(result.smallest_code)

@@ -31,10 +31,7 @@ _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.
 
 
 class Rounded(Tiled):
-    """Strategy for accumulators that add one or more products per step and round each step to nearest.
-
-    The sum of each step is computed exactly in a wider float type.
-    """
+    """Strategy for accumulators that add one or more products per step exactly, and round each step to nearest."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -116,8 +113,7 @@ class Rounded(Tiled):
 class RoundedNarrow(Rounded):
     """Strategy for accumulators that add one product per step, computed in float32.
 
-    The result format has at most 11 significand bits. A sum that is inexact in float32 is then far from every midpoint,
-    so double rounding through float32 changes no sum.
+    With at most 11 significand bits, an inexact float32 sum is far from every midpoint, so double rounding is harmless.
     """
 
     carrier = np.float32
