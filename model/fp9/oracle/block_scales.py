@@ -76,7 +76,6 @@ def bfloat16(x: Fraction) -> Fraction:
 
 
 def element_code(x: Fraction, scale: Fraction, fmt: Format) -> int:
-    """Divide x by a scale, round to nearest even with saturation, and return the code."""
     return with_sign(nearest(abs(x) / scale, fmt), x < 0, fmt)
 
 
@@ -89,8 +88,7 @@ def with_sign(code: int, negative: bool, fmt: Format) -> int:
 def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int]]:
     """Return the scale code and the element codes of a block, with the scale rule "four over six".
 
-    The rule quantises the block twice, with the largest magnitude mapped to 6 and to 4, and selects the result with the
-    smaller sum of squared errors. If both sums are equal, the rule selects the mapping to 6.
+    The rule maps the largest magnitude to 6, or to 4 if this gives a smaller sum of squared errors.
     """
     tries = []
     for top in (6, 4):
@@ -106,7 +104,7 @@ def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int
 def hif4_codes(xs: list[Fraction]) -> tuple[list[int], int, list[int], list[int]]:
     """Return the codes of a HiF4 block of 64 elements: elements, scale, 8 bits of level 1, and 16 bits of level 2.
 
-    Source: the algorithm that the authors of HiF4 published (arXiv 2602.11287).
+    Source: arXiv 2602.11287.
     """
     e6m2 = format("e6m2")
     code = nearest(bfloat16(max(map(abs, xs)) * bfloat16(Fraction(1, 7))), e6m2)

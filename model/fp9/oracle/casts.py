@@ -1,7 +1,6 @@
-"""Slow exact reference (oracle) for casts: rounds exact fractions one by one.
+"""Slow exact reference (oracle) for casts, written from the published papers and numerics.md.
 
-The code was written from the published papers and numerics.md. Tests compare the kernels with the oracle. The oracle
-uses no code of the fast kernels, except for the format records.
+The oracle uses no code of the fast kernels, except for the format records.
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from fp9.formats.rounding import Flags, NanSign, Overflow, Payload, Rounding
 class Exact:
     """Exact number: a class (such as NaN), a sign and a magnitude. Zeros and infinities also have a sign.
 
-    For a NaN, the magnitude is the fraction field, as a number in [0, 1). The quiet bit of a NaN has the weight 1/2.
+    The magnitude of a NaN is its fraction field, as a number in [0, 1).
     """
 
     kind: Kind
@@ -79,9 +78,8 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Random integer of `width` bits, which stochastic rounding uses for one result.
-
-    The top bit has half the weight of the target's last bit.
+    """Random integer of `width` bits for stochastic rounding. Its top bit has half the weight of the target's
+    last bit.
     """
 
     value: int
@@ -175,10 +173,7 @@ def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits 
 
 
 def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Fraction:
-    """Round a magnitude with a random bias, as x86's conversions do.
-
-    The random bits are added directly below the last bit of a full-precision significand, even for subnormal results.
-    """
+    """Round a magnitude with a random bias below the last bit of the significand, as x86's conversions do."""
     lift = max(0, fmt.min_normal_exponent - floor_log2(x.magnitude))
     lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
     biased = round_magnitude(lifted, fmt, Rounding.SR, bits) * pow2(-lift)
@@ -186,10 +181,7 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
 
 
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
-    """Return whether x is tiny after rounding as if the exponent range were unbounded (IEEE 754-2019 section 7.5).
-
-    In a format without subnormals, a result is tiny if it is below the smallest positive number.
-    """
+    """Return whether x is tiny after rounding as if the exponent range were unbounded (IEEE 754-2019 section 7.5)."""
     if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
         return False
     lift = max(0, fmt.min_normal_exponent + 1 + fmt.flushes - floor_log2(x.magnitude))

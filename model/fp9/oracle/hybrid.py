@@ -1,9 +1,7 @@
 """Tables that define HiFloat8's hybrid rounding by comparing bit fields (HiF8 section 3.2).
 
-In some binades, hybrid rounding is stochastic: a magnitude is rounded up if F is at least a threshold T. F is the
-number in the highest of the significand bits that rounding drops. The threshold T is made from the lowest bits of the
-source. Near 1, far below the smallest number, and where overflow is certain, hybrid rounding is to nearest, ties away
-from zero. There, a threshold table defines the results.
+In some binades, a magnitude is rounded up if the number F in its dropped bits is at least a threshold T, made from the
+lowest bits of the source. In all other binades, hybrid rounding is to nearest, ties away from zero.
 """
 
 from __future__ import annotations
@@ -40,13 +38,10 @@ class Binade:
 
 @dataclass(frozen=True, slots=True)
 class HybridTable:
-    """Table of a cast with hybrid rounding, for sources of one sign.
-
-    A pattern is a source code without the sign bit.
+    """Table of a cast with hybrid rounding, for sources of one sign. A pattern is a source code without the sign bit.
 
     - `nearest`: the threshold table for patterns outside the stochastic `binades`.
-    - `numbers`: the source pattern and the target code of zero and of each positive target number. The last entry holds
-      the code that an overflow gives.
+    - `numbers`: the source pattern and the target code of zero and of each positive target number, and of overflow.
     - `threshold_bits` and `threshold_ones`: the threshold T consists of `threshold_bits` low source bits, followed by
       `threshold_ones` ones.
     - `near_normal`: the binade below the smallest normal number. A magnitude in this binade rounds to a normal number
@@ -77,7 +72,6 @@ class HybridTable:
         return tuple(joined)
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Return the code and flags of the cast of a source pattern (a code without the sign bit)."""
         binade = next((b for b in self.binades if b.first <= pattern < b.end), None)
         if binade is None:
             return self.nearest.result(pattern)

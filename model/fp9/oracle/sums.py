@@ -1,8 +1,4 @@
-"""Slow exact reference (oracle) for sums of products, one accumulation step at a time.
-
-The oracle computes in exact fractions, and uses no code of the fast kernels, except for the records of formats and
-engines.
-"""
+"""Slow exact reference (oracle) for sums of products, one accumulation step at a time, in exact fractions."""
 
 from __future__ import annotations
 
@@ -20,10 +16,7 @@ from fp9.oracle.windows import windowed_step
 def step(
     engine: Engine, pairs: Sequence[tuple[Exact, Exact]], c: Exact, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """Compute an accumulation step without a window: add C and all products, round once, and return code and flags.
-
-    The code is in the engine's result format (numerics.md, sums).
-    """
+    """Compute an accumulation step without a window: add C and all products, round once, and return code and flags."""
     terms = [Term(product(a, b), 0, Kind.NAN in (a.kind, b.kind)) for a, b in pairs]
     return _fused_step(engine, terms, as_addend(engine, Term(c, 0, c.kind is Kind.NAN)), bits)
 
@@ -73,11 +66,7 @@ def _scaled(term: Term, scale: Term) -> Term:
 
 
 def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -> list[Term]:
-    """Return one term for each group of products: the exact sum of the group, times its scale (MMA-Sim, GST-FDPA).
-
-    A group uses the scale of its first product. Even if the products of a group cancel to 0, the exponent of the scale
-    aligns the term.
-    """
+    """Return one term for each group of products: the exact sum of the group, times its scale (MMA-Sim, GST-FDPA)."""
     assert engine.step.group is not None
     terms = []
     for start in range(0, len(products), engine.step.group):
@@ -102,9 +91,8 @@ def dot(
 ) -> tuple[int, Flags]:
     """Add c and all products as the accumulator model does, and return the code of the sum and the OR of all flags.
 
-    `scales` has one entry per product: an exponent, or a product of two scales. A group or chunk of products uses the
-    scale of its first product. If `seen` is a list, the function appends a record of every rounding, unless the
-    accumulator has a single exact sum.
+    `scales` has one entry per product: an exponent, or a product of two scales. If `seen` is a list, the function
+    appends a record of every rounding.
     """
     factors = None if scales is None else [_power(scale) for scale in scales]
     if engine.step.group is not None:
@@ -127,7 +115,7 @@ def dot(
 class Taken:
     """Record of one rounding in a long sum: the products and the addend of the step, and the code of the result.
 
-    For the addition of a chunk's sum to the total, `part` is the chunk's sum, and `products` is empty.
+    For the addition of a chunk's sum to the total, `part` is the chunk's sum.
     """
 
     engine: Engine
@@ -162,7 +150,6 @@ def _fused_step(engine: Engine, products: Sequence[Term], c: Term, bits: RandomB
 
 
 def _infinities(engine: Engine, products: Sequence[Term]) -> Sequence[Term]:
-    """Remove infinities that cancel each other from the products of a step."""
     if engine.nan.infinity_run is None:
         return products
     standing: list[Term] = []

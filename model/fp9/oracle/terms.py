@@ -17,8 +17,7 @@ from fp9.oracle.casts import Exact, RandomBits, encode, exact
 class Term:
     """Term of a sum (a product or an addend), with its exact value and its alignment exponent.
 
-    The alignment exponent is defined only for finite nonzero terms. `quiet` is true if an operand was NaN: the NaN
-    result then does not raise `INVALID`.
+    `quiet` is true if an operand was NaN: the NaN result then does not raise `INVALID`.
     """
 
     value: Exact
@@ -42,11 +41,7 @@ def product(a: Exact, b: Exact) -> Exact:
 
 
 def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
-    """Return the exact sum of terms.
-
-    A sum of zeros with equal signs is a zero with this sign. If nonzero terms cancel, the sum is +0, or -0 if the
-    rounding mode is toward minus infinity.
-    """
+    """Return the exact sum of terms, with the signs of zero that IEEE 754 defines."""
     infinities = {t.negative for t in terms if t.kind is Kind.INF}
     if any(t.kind is Kind.NAN for t in terms) or len(infinities) == 2:
         return Exact(Kind.NAN)
@@ -86,7 +81,7 @@ def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
 
 
 def as_addend(engine: Engine, term: Term) -> Term:
-    """Return the addend of a step. Some accumulator models flush a subnormal addend to a zero with the same sign."""
+    """Return the addend of a step. Some accumulator models flush a subnormal addend to zero."""
     subnormal = term.value.kind is Kind.FINITE and term.value.magnitude < pow2(engine.output.min_normal_exponent)
     return Term(exact(0, term.value.negative)) if engine.result.flush_addend and subnormal else term
 

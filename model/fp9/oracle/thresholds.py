@@ -1,8 +1,7 @@
 """Threshold tables of casts: the first source pattern that rounds to each target code.
 
-If the rounding is monotone, at most 129 source patterns define the whole cast. A slow exact reference finds these
-patterns by bisection, so the table does not depend on any circuit's algorithm. A formal proof of a cast circuit
-compares the circuit with this table.
+A slow exact reference finds these patterns by bisection. A formal proof of a cast circuit compares the circuit with the
+table.
 """
 
 from __future__ import annotations
@@ -29,15 +28,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdTable:
-    """Threshold table of a cast, for sources of one sign.
-
-    A pattern is a source code without the sign bit.
+    """Threshold table of a cast, for sources of one sign. A pattern is a source code without the sign bit.
 
     - `steps`: the rows of the table in rising order of source patterns. The first row starts at pattern 0.
     - `exact`: the finite source patterns that the target format represents exactly.
     - `tiny_below`: inexact sources below this pattern raise underflow.
-    - `overflow_from`: the smallest pattern that overflows. Larger finite patterns also overflow.
-    - `infinity`: the pattern of infinity, or None if the source format has no infinity.
+    - `overflow_from`: the smallest pattern that overflows.
     - `nan_from`: the lowest pattern of a NaN source.
     """
 
@@ -60,7 +56,6 @@ class ThresholdTable:
             raise ValueError(f"thresholds to {self.target.name} do not rise from 0; the rounding is not monotone")
 
     def result(self, pattern: int) -> tuple[int, Flags]:
-        """Return the code and flags of the cast of a source pattern (a code without the sign bit)."""
         index = bisect.bisect_right(self.steps, pattern, key=lambda step: step.first) - 1
         return self.steps[index].code, self._flags(pattern)
 
@@ -84,10 +79,7 @@ def _steps(cast: Callable[[int], tuple[int, Flags]], candidates: list[int]) -> t
 
 @functools.lru_cache(maxsize=256)
 def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> ThresholdTable:
-    """Return the threshold table of a cast for one sign.
-
-    Raises ValueError for a rounding mode that is not monotone, such as hybrid or stochastic rounding.
-    """
+    """Return the threshold table of a cast for one sign. Raises ValueError for a rounding mode that is not monotone."""
     if not policy.rounding_for(target).is_monotone:
         monotone = ", ".join(mode.value for mode in Rounding if mode.is_monotone)
         raise ValueError(f"rounding {policy.rounding_for(target).value} has no thresholds; give one of {monotone}")
@@ -121,10 +113,7 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
 
 
 def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) -> None:
-    """Raise ValueError if the threshold table and the slow exact reference differ.
-
-    The comparison covers all patterns that are equal or adjacent to a table entry.
-    """
+    """Raise ValueError if the threshold table and the slow exact reference differ at or near a table entry."""
     points = {*(step.first for step in table.steps), *table.exact, table.tiny_below, table.overflow_from}
     last = table.source.magnitude_mask
     for pattern in sorted({p + offset for p in points for offset in (-1, 0, 1)}):
@@ -140,10 +129,6 @@ def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) ->
 def _rank_thresholds(
     source: FixedFormat, target: Format, rounding: Rounding, negative: bool
 ) -> tuple[tuple[int, ...], int]:
-    """Return, for each target number, the smallest source pattern that rounds to at least this number.
-
-    The second result is the smallest source pattern that overflows.
-    """
     ranks = {int(code): rank for rank, code in enumerate(target.ordered_magnitudes())}
     sign, policy = (source.sign_mask if negative else 0), CastPolicy(rounding)
 

@@ -96,11 +96,7 @@ def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fracti
 
 
 def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
-    """Return the sum of a CDNA3 accumulation step, and whether a 1 bit was truncated (MMA-Sim, GTR-FDPA).
-
-    Products are truncated toward zero, and products with even and odd index are added separately. Both sums and the
-    addend C are truncated toward minus infinity before they are added.
-    """
+    """Return the sum of a CDNA3 accumulation step, and whether a 1 bit was truncated (MMA-Sim, GTR-FDPA)."""
     window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None
     halves = [half for half in (products[::2], products[1::2]) if _largest(half, None) is not None]
