@@ -1,14 +1,7 @@
 """Number formats, as frozen records that define widths, codes and limits.
 
-`NAMED` holds the named formats, and `FAMILIES` holds the families of formats with parameters. `format` finds a format
-by name, by description or by another package's dtype. The methods of a format compute one value at a time, in exact
-arithmetic:
-
-- what a code means (`kind_of`, `value_of`),
-- how the representable numbers are spaced (`quantum`),
-- which code a representable number has (`code_of`).
-
-To support a new format, encoders, kernels and the RTL generator need only the methods and fields of the format.
+`NAMED` holds the named formats, `FAMILIES` holds the families of formats with parameters, and `format` finds a format
+by name. The methods of a format compute one value at a time, in exact arithmetic.
 
 Sources, by the short names used in the table: FP8 (arXiv 2209.05433, OCP OFP8 v1.0), ONNX (operator `Cast`), GC (Noune
 et al., arXiv 2206.02915), HFP8 (Sun et al., NeurIPS 2019), ISSCC21 (Agrawal et al., 9.1), DLF (Agrawal et al., ARITH

@@ -23,9 +23,8 @@ _NEAREST_UP = Rounding.RNA
 
 
 def p3109(bits: int, precision: int, signed: bool, extended: bool) -> Format:
-    """Return the IEEE P3109 format with the given width and precision (v4.0, sections 3.1, 3.2 and 4.7.2).
+    """Return the IEEE P3109 format Binary{bits}p{precision}{s,u}{e,f} (v4.0, sections 3.1, 3.2 and 4.7.2).
 
-    P3109 calls the format Binary{bits}p{precision}{s,u}{e,f}: signed or unsigned, extended (with infinities) or finite.
     Raises ValueError for a width or precision that the P3109 draft does not define.
     """
     name = f"binary{bits}p{precision}{'s' if signed else 'u'}{'e' if extended else 'f'}"

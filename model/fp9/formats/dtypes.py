@@ -1,7 +1,4 @@
-"""Exchange of code arrays with ml_dtypes, en_dtypes and torch, without a copy.
-
-A package is imported only when one of its arrays is given or requested.
-"""
+"""Exchange of code arrays with ml_dtypes, en_dtypes and torch, without a copy."""
 
 from __future__ import annotations
 
@@ -44,10 +41,7 @@ def carried(codes: Any) -> Format | None:
 
 
 def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") -> Format:
-    """Return the format `fmt` or, if `fmt` is None, the format that the array `codes` states.
-
-    Raises TypeError if there is no format. The error message calls the parameter `what`.
-    """
+    """Return the format `fmt` or, if `fmt` is None, the format that the array `codes` states."""
     found = carried(codes) if fmt is None else format(fmt)
     if found is None:
         raise TypeError(f"plain codes given without their format; give {what}, or an array that has one (fp9.Array)")
@@ -55,10 +49,7 @@ def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") ->
 
 
 def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
-    """Return codes as an array of integers, also from an array of another package's 8-bit floats.
-
-    Raises ValueError if the array's dtype belongs to a format other than `fmt`.
-    """
+    """Return codes as an array of integers, also from an array of another package's 8-bit floats."""
     array, name = codes, None
     if isinstance(getattr(codes, "format", None), Format):
         if codes.format != fmt:

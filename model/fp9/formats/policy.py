@@ -33,10 +33,7 @@ class CastPolicy:
     flush_source: bool = False
 
     def saturates(self, fmt: Format, negative: bool) -> bool:
-        """Return whether a finite number of the given sign saturates if it is outside the format's range.
-
-        A negative number saturates to zero in an unsigned format, and otherwise to the lowest number.
-        """
+        """Return whether a finite number of the given sign saturates if it is outside the format's range."""
         match self.overflow:
             case Overflow.SATURATE | Overflow.PROPAGATE:
                 return True
@@ -51,10 +48,7 @@ class CastPolicy:
         return ends_odd or not fmt.has_inf
 
     def clips(self, fmt: Format, negative: bool) -> bool:
-        """Return whether an infinite source of the given sign saturates.
-
-        A negative infinity saturates to zero in an unsigned format, and otherwise to the lowest number.
-        """
+        """Return whether an infinite source of the given sign saturates to the largest or the lowest number."""
         exists = fmt.has_inf and (fmt.signed or not negative)
         match self.overflow:
             case Overflow.SATURATE:
@@ -106,11 +100,7 @@ def cast_policy(
     payload: Payload | str = Payload.LOST,
     flush_source: bool = False,
 ) -> CastPolicy:
-    """Return the cast policy with the given options, after checking that the policy fits the target format.
-
-    Raises ValueError for an unknown name, and for an option that does not fit the target format. Raises TypeError for
-    an option of the wrong type.
-    """
+    """Return the cast policy with the given options, after checking that the policy fits the target format."""
     names = {"rounding": rounding, "overflow": overflow, "nan_sign": nan_sign, "payload": payload}
     for name, value in names.items():
         if not isinstance(value, str | Enum) and (value is not None or name != "rounding"):

@@ -1,7 +1,4 @@
-"""Rounding modes and their properties, overflow policies, and exception flags.
-
-To add a rounding mode, add a row to the table `_FACTS`, which defines the properties of every rounding mode.
-"""
+"""Rounding modes and their properties, overflow policies, and exception flags."""
 
 from __future__ import annotations
 
@@ -300,10 +297,7 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
-    """Return the member of the enumeration `kind` that has the name or synonym `value`, in any letter case.
-
-    Raises ValueError for an unknown or ambiguous name, and TypeError for an object that is not a name.
-    """
+    """Return the member of the enumeration `kind` that has the name or synonym `value`, in any letter case."""
     if isinstance(value, kind):
         return value
     if not isinstance(value, str):

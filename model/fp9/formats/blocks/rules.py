@@ -1,8 +1,4 @@
-"""Scale rules of blocks, named as in the literature and in other packages.
-
-Every scale rule divides the block's largest magnitude (amax) by a divisor, and rounds the quotient to the scale format.
-The divisor is either the largest number or the largest power of two of the element format.
-"""
+"""Scale rules of blocks, named as in the literature and in other packages."""
 
 from __future__ import annotations
 
