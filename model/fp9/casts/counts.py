@@ -1,8 +1,4 @@
-"""Counts of overflows, underflows, zeros and special values during a cast.
-
-Array sections with an infinity, a NaN or an uncertain overflow are counted element by element. An overflow is uncertain
-if it depends on the random bits of stochastic rounding.
-"""
+"""Counts of overflows, underflows, zeros and special values during a cast."""
 
 from __future__ import annotations
 
@@ -164,8 +160,7 @@ def _magnitudes(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 class _SourceLimits(NamedTuple):
     """Bit patterns of a source type: its magnitude mask, its infinity, and the overflow limits of both signs.
 
-    Magnitudes below the overflow limit never overflow. All other magnitudes overflow if `is_sharp` is true. Otherwise,
-    random bits decide.
+    If `is_sharp` is false, random bits decide whether a magnitude above the limit overflows.
     """
 
     mask: Any
@@ -221,7 +216,6 @@ def _limits(sources: _SourceLimits, results: _CodeLimits) -> Limits:
 
 @functools.lru_cache(maxsize=64)
 def _code_limits(fmt: Format) -> _CodeLimits | None:
-    """Return the limit codes of a format, or None unless zero and the subnormal numbers have the lowest codes."""
     integer, sign = fmt.dtype.type, 1 << (fmt.bits - 1)
     if fmt.bits > 16:
         normal = fmt.code_of(Fraction(fmt.smallest_normal))

@@ -20,8 +20,7 @@ if TYPE_CHECKING:
 def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
     """Return `codes` as an array of the format's unsigned integer dtype, without a copy if possible.
 
-    Raises TypeError if `codes` are not integers, or are unsigned integers with fewer bits than the format. Raises
-    ValueError for an integer that is not a code of the format, and for an array with the dtype of another format.
+    Raises TypeError if `codes` are not integers of sufficient width. Raises ValueError for codes of another format.
     """
     array = stored_codes(codes, fmt)
     if array.dtype == fmt.dtype and fmt.bits == 8 * array.itemsize and not fmt.padding:
@@ -93,10 +92,7 @@ def decode_to(
 
 
 def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Decode codes to the NumPy float type that has the format's bit layout, or else to float32 or float64.
-
-    Hybrid rounding needs the format's bit layout, because it takes a threshold from the lowest bits of the source.
-    """
+    """Decode codes to the NumPy float type that has the format's bit layout, or else to float32 or float64."""
     if fmt.native_dtype is None:
         return decode_to(codes, fmt, smallest_dtype(fmt))
     import ml_dtypes  # slow to load; it gives NumPy the name bfloat16
@@ -106,11 +102,7 @@ def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
 
 
 def output_array(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return `out`, or a new array if `out` is None.
-
-    Raises TypeError if `out` is not an array. Raises ValueError if `out` does not have the requested shape and dtype,
-    or is not contiguous and writeable.
-    """
+    """Return `out`, or a new array if `out` is None. Raises TypeError or ValueError if `out` is unsuitable."""
     if out is None:
         return np.empty(shape, dtype=dtype)
     if not isinstance(out, np.ndarray):

@@ -1,8 +1,7 @@
 """Casts by look-up tables over all 16-bit patterns.
 
-A table of 65,536 entries covers every 16-bit source. A float32 source is first rounded to odd in bfloat16. The second
-rounding gives the correct result if bfloat16 has at least two significand bits more than the target format (Boldo and
-Melquiond, "When double rounding is odd", IMACS 2005).
+A float32 source is first rounded to odd in bfloat16. The second rounding is correct if bfloat16 has at least two
+significand bits more than the target (Boldo and Melquiond, "When double rounding is odd", IMACS 2005).
 """
 
 from __future__ import annotations
@@ -49,11 +48,7 @@ def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | N
 
 
 def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan that encodes to hif8 with a look-up table, or None if the cast cannot use the table.
-
-    hif8 has at most 3 fraction bits, so rounding to odd in bfloat16 first does not change the result of a monotone
-    mode.
-    """
+    """Return a plan that encodes to hif8 with a look-up table, or None if the cast cannot use the table."""
     tapered = isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone
     if not tapered or size < TABLE_PAYS:
         return None

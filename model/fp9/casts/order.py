@@ -1,8 +1,7 @@
 """Functions that compare, sort and classify codes, and find neighbouring numbers.
 
-All functions first convert codes to signed integers, called ordinals. Zero has the ordinal 0, and the k-th smallest
-positive number has the ordinal k. Its negative has the ordinal -k. The ordinal of infinity is one more than the ordinal
-of the largest finite number.
+All functions convert codes to signed integers, called ordinals. The k-th smallest positive number has the ordinal k,
+its negative has the ordinal -k, and zero has the ordinal 0. Infinity follows the largest finite number.
 """
 
 from __future__ import annotations
@@ -43,8 +42,7 @@ class Class(IntEnum):
 def order(codes: ArrayLike, fmt: Format | str) -> NDArray[np.int64]:
     """Return sort keys for the total order of codes (IEEE 754-2019 section 5.10), in the shape of `codes`.
 
-    The rising order is -NaN, -Inf, negative numbers, -0, +0, positive numbers, +Inf, +NaN. NaN codes with the same sign
-    are ordered by their bits. Keys of different formats are not comparable.
+    The rising order is -NaN, -Inf, negative numbers, -0, +0, positive numbers, +Inf, +NaN.
     """
     found = format(fmt)
     array = as_codes(codes, found)
@@ -63,8 +61,7 @@ def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
 def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray[Any]:
     """Return the neighbour of each code in the direction of `toward`. The two arrays broadcast against each other.
 
-    As in `numpy.nextafter`, the result is `toward` if both operands are equal, and NaN if an operand is NaN. The
-    neighbour above the largest number is infinity, or the largest number in a format without infinity.
+    The neighbour above the largest number is infinity, or the largest number in a format without infinity.
     """
     found = format(fmt)
     start, end = np.broadcast_arrays(as_codes(codes, found), as_codes(toward, found))
@@ -78,10 +75,7 @@ def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray
 
 
 def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
-    """Return the ulp of each number as float64, in the shape of `codes`.
-
-    Zero gives the ulp of the lowest binade. NaN and infinities give NaN.
-    """
+    """Return the ulp of each number as float64, in the shape of `codes`. NaN and infinities give NaN."""
     found = format(fmt)
     numbers = decode_to(as_codes(codes, found), found, np.float64)
     finite = np.isfinite(numbers)
@@ -93,10 +87,7 @@ def ulp(codes: ArrayLike, fmt: Format | str) -> NDArray[np.float64]:
 
 
 def classify(codes: ArrayLike, fmt: Format | str) -> NDArray[np.uint8]:
-    """Return the `Class` (number class) of each code, in the shape of `codes`.
-
-    A nonzero number is subnormal if its magnitude is below the smallest number with full precision.
-    """
+    """Return the `Class` (number class) of each code, in the shape of `codes`."""
     found = format(fmt)
     array = as_codes(codes, found)
     numbers = decode_to(array, found, np.float64)
@@ -145,11 +136,7 @@ def _codes_at(ordinals: NDArray[np.int64], negative_zero: NDArray[np.bool_], fmt
 def _tables(
     fmt: Format,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Return four tables that convert between codes and signed ordinals, for a format without fixed fields.
-
-    The tables map codes to ordinals, codes to their signs, and ordinals to the codes of positive and of negative
-    numbers.
-    """
+    """Return four tables that convert between codes and signed ordinals, for a format without fixed fields."""
     every = range(1 << fmt.bits)
     magnitudes = {fmt.value_of(int(code)): i for i, code in enumerate(fmt.ordered_magnitudes(), start=not fmt.has_zero)}
     top = max(magnitudes.values())

@@ -105,10 +105,7 @@ def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
 
 
 def odd_is_safe(grid: Grid) -> bool:
-    """Return whether a cast gives the same result if the source is first rounded to odd in float32.
-
-    Float32's significand must be at least two bits wider than the target's significand and the random bits together.
-    """
+    """Return whether a cast gives the same result if the source is first rounded to odd in float32."""
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits
 
@@ -141,10 +138,9 @@ def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
 
 
 def grid_of(request: Request, scale: int, top: int) -> Grid | None:
-    """Return the target format's constants for the float32 kernels, for source numbers that are multiplied by 2**scale.
+    """Return the target format's constants for the float32 kernels, or None if its exponents do not fit.
 
-    Returns None if the format's exponents do not fit. The kernels detect overflow by a float32 exponent above the
-    format's range, so one must be free.
+    The kernels detect overflow by a float32 exponent above the format's range, so one must be free.
     """
     from fp9.kernels.round32 import Grid  # slow to load
 
@@ -174,10 +170,7 @@ def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
 
 @functools.lru_cache(maxsize=256)
 def edges_of(bits: int, target: Target) -> Edges | None:
-    """Return the target format's codes for zero, overflow, infinity and NaN, as constants for the vector kernels.
-
-    Returns None if the codes of the two signs differ in more than the sign bit.
-    """
+    """Return the target format's codes for zero, overflow, infinity and NaN, as constants for the vector kernels."""
     from fp9.kernels.round32 import TAKES_SIGN, Edges  # slow to load
 
     edges = edge_codes(target, int(TAKES_SIGN))

@@ -38,10 +38,7 @@ class Stochastic(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Random integers of `width` bits for stochastic rounding.
-
-    `values` has one entry for each source element, or for each row of the source, or one entry for all elements.
-    """
+    """Random integers of `width` bits for stochastic rounding, for each element, for each row, or for all elements."""
 
     values: NDArray[Any]
     width: int
@@ -99,10 +96,7 @@ def random_bits_of(
 
 
 def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> ArrayLike | np.random.Generator:
-    """Return the array `given` if random integers are given, and otherwise a random generator for the seed `rng`.
-
-    Raises ValueError if both or neither of `given` and `rng` are given. Raises TypeError if `given` is a generator.
-    """
+    """Return the array `given` if random integers are given, and otherwise a random generator for the seed `rng`."""
     if given is not None and rng is not None:
         raise ValueError("random_bits and rng given; give one of them")
     if isinstance(given, np.random.Generator):
@@ -158,10 +152,7 @@ def _supplied(given: ArrayLike | np.random.Generator, width: int, shape: tuple[i
 
 
 def check_integers(array: NDArray[Any], width: int, shape: tuple[int, ...], what: str = "integers") -> None:
-    """Raise TypeError or ValueError unless random bits are integers of `width` bits in the given shape.
-
-    If the shape has a single element, the random bits may also be a zero-dimensional array.
-    """
+    """Raise TypeError or ValueError unless random bits are integers of `width` bits in the given shape."""
     if array.dtype.kind not in "iu":
         raise TypeError(f"random_bits of {array.dtype.name} given; give {what} of shape {shape}")
     if array.shape != shape and not (array.ndim == 0 and math.prod(shape) == 1):

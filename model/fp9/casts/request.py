@@ -39,10 +39,7 @@ Counted = Callable[["NDArray[Any]", "NDArray[Any]", "Limits"], "Found"]
 
 
 class Plan(NamedTuple):
-    """Encoding plan: a function that encodes a slice of the source array, and the preferred length of a slice.
-
-    `encode` is called as `encode(supplied, slice, source[slice], codes[slice], flags[slice])`.
-    """
+    """Encoding plan: a function that encodes a slice of the source array, and the preferred length of a slice."""
 
     encode: Encode
     part: int
@@ -56,10 +53,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """Settings of a cast, which many calls of `encode` share, so that a plan is built only once.
-
-    `scale` is the exponent of a common scale, or None if each element has its own scale.
-    """
+    """Settings of a cast, which many calls of `encode` share, so that a plan is built only once."""
 
     fmt: Format
     policy: CastPolicy
@@ -114,11 +108,7 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
 
 
 def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | np.uint8]:
-    """Replace source numbers that are too low for an unsigned target format or a target format without zero.
-
-    Return numbers and flags. A negative number becomes NaN. In a format without zero, a positive number below the
-    smallest number becomes the smallest number, and zero becomes NaN.
-    """
+    """Replace source numbers that are too low for an unsigned target format or a target format without zero."""
     if fmt.signed or fmt.ends_at_zero:
         return numbers, np.uint8(0)
     outside = numbers < 0 if fmt.has_zero else numbers <= 0

@@ -24,10 +24,7 @@ MAX_SCALE = 4096
 
 
 def as_numbers(x: ArrayLike) -> NDArray[Any]:
-    """Return `x` as an array of float64, float32, float16, bfloat16 or integers, without rounding.
-
-    Raises TypeError for other types, and for Python integers that need more than 64 bits.
-    """
+    """Return `x` as an array of float64, float32, float16, bfloat16 or integers. Raises TypeError for other types."""
     try:
         source = tensor_numbers(x)
     except ValueError as error:
@@ -41,11 +38,7 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
 
 
 def widen(source: NDArray[Any]) -> NDArray[np.float64]:
-    """Return source numbers as float64.
-
-    An integer that float64 cannot represent is rounded to odd. A second rounding, to a narrower format, then gives the
-    same result as one rounding of the exact integer.
-    """
+    """Return source numbers as float64. Integers of more than 53 bits are rounded to odd."""
     if source.dtype.kind not in "iu" or source.dtype.itemsize < 8:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
             return np.ascontiguousarray(source, dtype=np.float64)
@@ -60,8 +53,7 @@ def widen(source: NDArray[Any]) -> NDArray[np.float64]:
 def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> NDArray[np.float64]:
     """Return numbers * 2^exponents as float64, without rounding.
 
-    A product outside float64's normal range is clipped, which changes no code, because the range of every target format
-    is far smaller.
+    Products outside float64's range are clipped, because the range of every target format is far smaller.
     """
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)
@@ -71,11 +63,7 @@ def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> 
 
 
 def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return read-only views of the arrays.
-
-    Numba has different types for writeable and read-only arrays. With read-only views, Numba compiles each kernel only
-    once.
-    """
+    """Return read-only views of the arrays, because Numba would otherwise compile each kernel twice."""
     return [_read_only(array) if array.flags.writeable else array for array in arrays]
 
 
@@ -93,11 +81,7 @@ def check_switches(**given: object) -> None:
 
 
 def check_integer(name: str, value: object, least: int, most: int | None = None, extra: str = "") -> None:
-    """Check that the argument `name` is an integer from `least` to `most`.
-
-    Raises TypeError for a value of another type, and ValueError for an integer out of range. The error messages end
-    with the text `extra`.
-    """
+    """Raise TypeError or ValueError unless the argument `name` is an integer from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} of type {type(value).__name__} given; give an integer{extra}")
     if value < least or (most is not None and value > most):
@@ -120,10 +104,9 @@ def check_work(threads: object, progress: object = None) -> None:
 
 
 def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
-    """Return a single exponent as an integer. Broadcast an array of exponents to `shape`, and return it flat.
+    """Return a single exponent as an integer, or an array of exponents broadcast to `shape` and flattened.
 
-    Raises TypeError if the exponents are not signed integers. Raises ValueError for a shape that does not broadcast and
-    for exponents out of range.
+    Raises TypeError if the exponents are not signed integers, and ValueError for unsuitable shapes and exponents.
     """
     exponents = np.asarray(scale)
     if exponents.dtype.kind not in "iu":
@@ -145,10 +128,7 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
 
 
 def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
-    """Return a function that computes hybrid rounding's thresholds from source elements, and the thresholds' width.
-
-    Raises TypeError for source types other than float32, float16 and bfloat16.
-    """
+    """Return a function that computes hybrid rounding's thresholds from source elements, and the thresholds' width."""
     if dtype.name == "bfloat16" and hybrid.bf16_via_fp32:
         return (lambda part: np.zeros(part.size, dtype=np.int64)), _threshold_width("float32")
     if dtype.name in ("float32", "float16", "bfloat16"):

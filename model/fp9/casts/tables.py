@@ -1,13 +1,10 @@
 """Tables and constants that describe a target format and a cast policy to the kernels.
 
-A rounding table has one row per binade of float64. To round a magnitude, a kernel reads the table row of the
-magnitude's binade. The magnitude's significand is a 53-bit integer:
+A rounding table has one row per binade of float64. The significand of a magnitude is a 53-bit integer:
 
     ordinal = base[row] + (significand >> shift[row])    plus 1 if the dropped bits require it
 
-The ordinal of a magnitude is its index in the rising list of the format's magnitudes, with 0 for zero. In e8m13, a code
-is the ordinal followed by padding bits. In hif8, a second table maps ordinals to codes. In all other signed formats,
-the code of a positive number equals the ordinal of the number.
+The ordinal of a magnitude is its index in the rising list of the format's magnitudes, with 0 for zero.
 """
 
 from __future__ import annotations
@@ -33,21 +30,14 @@ FAR_BELOW = 127
 
 
 class Rows(NamedTuple):
-    """Arrays of a rounding table.
-
-    The array `order` maps ordinals to codes. If each ordinal equals its code, `order` is empty.
-    """
+    """Arrays of a rounding table. `order` maps ordinals to codes, or is empty if each ordinal equals its code."""
 
     binades: NDArray[np.int64]  # shape (ROWS, 2): shift, base
     order: NDArray[np.uint32]
 
 
 class Target(NamedTuple):
-    """Scalars of a rounding table.
-
-    Fields that are pairs hold one value for positive and one for negative source numbers. Scalars and arrays are in
-    separate tuples, because Numba counts references for each tuple with an array.
-    """
+    """Scalars of a rounding table. Pairs hold one value for positive and one for negative source numbers."""
 
     max_ordinal: int
     sign_mask: int
@@ -81,10 +71,7 @@ def rounding_rows(fmt: Format) -> Rows:
 
 @functools.lru_cache(maxsize=1024)
 def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
-    """Return the constants that the kernels need to round to a format with a cast policy.
-
-    Raises ValueError if the policy requires a code that the format does not have.
-    """
+    # A slow exact reference computes which codes and flags overflow, infinity and NaN give, for both signs.
     infinite = _both_signs(Kind.INF, Fraction(0), fmt, policy)
     nan = _both_signs(Kind.NAN, Fraction(0), fmt, policy) if can_express_nan(fmt, policy) else [(0, Flags(0))] * 2
     plain = policy if policy.rounding_for(fmt).is_monotone else replace(policy, rounding=None)
@@ -112,8 +99,7 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
 def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
     """Return the codes that vector kernels write for zero, overflow, infinity and NaN, for both signs.
 
-    In a code that differs between the signs, the marker bit `takes_sign` is set. Returns None if the codes of the two
-    signs differ in more than the sign bit.
+    In a code that differs between the signs, the marker bit `takes_sign` is set.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)
@@ -162,18 +148,12 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
 
 @functools.lru_cache(maxsize=256)
 def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
-    """Return a look-up table (2**bits,) that maps each code of the format to its number, as an array of `dtype`.
-
-    For a format with more than `TABLE_BITS` bits, the table has only the dummy entry NaN.
-    """
+    """Return a look-up table (2**bits,) that maps each code of the format to its number, as an array of `dtype`."""
     return fmt.table.astype(dtype) if fmt.bits <= TABLE_BITS else np.array([np.nan], dtype=dtype)
 
 
 def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
-    """Return float32 if float32 represents all numbers of the format times 2**scale, and otherwise float64.
-
-    `scales` holds the lowest and the highest exponent of the scales.
-    """
+    """Return float32 if float32 represents all numbers of the format times 2**scale, and otherwise float64."""
     low, high = scales
     lowest = fmt.quantum(floor_log2(fmt.value_of(fmt.smallest_code))) + low
     fits = floor_log2(fmt.max_magnitude) + high <= BINARY32.bias and lowest >= BINARY32.lowest_quantum
