@@ -1,8 +1,4 @@
-"""Conversion of arrays to and from block formats, with a named scale rule.
-
-Vector kernels compute elements that are rounded to nearest even. For all other options, the numbers are divided by the
-scales in float64, and an ordinary cast rounds each quotient.
-"""
+"""Conversion of arrays to and from block formats, with a named scale rule."""
 
 from __future__ import annotations
 
@@ -143,10 +139,9 @@ def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | N
 
 
 def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
-    """Return x as float32 if this is exact, and otherwise as float64 with significands of 44 bits.
+    """Return x as float32 if this is exact, and otherwise as float64, rounded to odd with significands of 44 bits.
 
-    Longer significands are rounded to odd, which does not change the result: midpoints between elements or scales have
-    at most 32 bits.
+    Midpoints between elements or scales have at most 32 bits.
     """
     source = as_numbers(np.asarray(x) if carried(x) else x)
     with np.errstate(over="ignore", invalid="ignore"):

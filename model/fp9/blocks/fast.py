@@ -126,11 +126,7 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
 
 
 def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return, for every scale factor, the smallest float32 pattern that quantises to each element number.
-
-    The result has the shape (factors, numbers - 1). The midpoints of neighbouring elements have at most 53 bits, so
-    they are exact in float64.
-    """
+    """Return, for every scale factor, the smallest float32 pattern that quantises to each element number."""
     middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
     with np.errstate(over="ignore"):
         near = middles.astype(np.float32)

@@ -11,11 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Layout of an array's blocks. A block has `length` elements along `axis`.
-
-    With `square`, a block has length x length elements over the last two axes. Raises ValueError for an axis that the
-    array does not have, or that cannot be combined with square blocks.
-    """
+    """Layout of an array's blocks of `length` elements along `axis`, or of squares over the last two axes."""
 
     shape: tuple[int, ...]
     length: int
@@ -66,7 +62,6 @@ class Layout:
         return np.ascontiguousarray(parted.swapaxes(-3, -2)).reshape(-1, self.block_size)
 
     def elements(self, blocks: NDArray[Any]) -> NDArray[Any]:
-        """Rearrange blocks (blocks, block_size) to an array of the given shape: the inverse of `blocks`."""
         if self.divides:
             return blocks.reshape(self.shape)
         counts = self._counts()
@@ -79,7 +74,6 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(whole, -1, self.axis))
 
     def scales(self, one_a_block: NDArray[Any]) -> NDArray[Any]:
-        """Reshape scales (blocks,) to the shape `scales_shape`."""
         if self.square or self.divides:
             return one_a_block.reshape(self.scales_shape)
         moved = list(self.scales_shape)
@@ -87,7 +81,6 @@ class Layout:
         return np.ascontiguousarray(np.moveaxis(one_a_block.reshape(moved), -1, self.axis))
 
     def of_blocks(self, scales: NDArray[Any]) -> NDArray[Any]:
-        """Reshape an array of scales to the shape (blocks,): the inverse of `scales`."""
         moved = scales if self.square else np.moveaxis(scales, self.axis, -1)
         return np.ascontiguousarray(moved).reshape(-1)
 

@@ -31,11 +31,7 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 
 
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
-    """Return, for each level of a HiF4 block format, an array (blocks, groups) with the level bits of all groups.
-
-    A level bit is set if the group's largest magnitude, divided by the block scale and by the factors of earlier
-    levels, is at least 2^n. The number n counts the levels from the group's level to the last level.
-    """
+    """Return, for each level of a HiF4 block format, an array (blocks, groups) with the level bits of all groups."""
     if not block.levels:
         return []
     reciprocals = bf16_reciprocals(decode_to(codes, block.scale, np.float64))[:, np.newaxis]
@@ -49,10 +45,7 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 
 
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
-    """Return scale codes (blocks,) that hold the block scale in the low bits and the level bits above.
-
-    A HiF4 scale code is a uint32: 8 bits of block scale in E6M2, 8 level bits of level 1, and 16 level bits of level 2.
-    """
+    """Return scale codes (blocks,) that hold the block scale in the low bits and the level bits above."""
     if not bits:
         return codes
     words, place = codes.astype(np.uint32), block.scale.bits

@@ -32,7 +32,6 @@ class Quotients(NamedTuple):
 
 
 def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the element codes, shape (blocks, block_size), and the scale codes, shape (blocks,)."""
     with np.errstate(invalid="ignore"):  # widening a signalling NaN
         numbers = rows.astype(np.float64)
     amax = np.abs(numbers).max(axis=1, initial=0.0)
@@ -45,11 +44,7 @@ def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[
 
 
 class _Try(NamedTuple):
-    """Result of quantising with one divisor: element codes, scale codes, and two sums that give the squared error.
-
-    For a source number x and an element times its block scale d, `squares` (blocks,) is the sum of d^2, and `products`
-    (blocks,) is the sum of x d.
-    """
+    """Result of quantising with one divisor: element codes, scale codes, and two sums that give the squared error."""
 
     elements: NDArray[Any]
     scales: NDArray[Any]
@@ -90,20 +85,14 @@ def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotien
 def errors_of_tries(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """For every divisor that a scale rule tries, return the squared errors of blocks (blocks,).
-
-    Each error is divided by the tensor scale, and omits the constant sum of squared source numbers.
-    """
+    """For every divisor that a scale rule tries, return the squared errors of blocks (blocks,), up to a constant."""
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 
 
 def balancing_scales(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return, for each block, the tensor scale at which the two divisors of a scale rule give equal errors.
-
-    If no tensor scale makes the errors equal, the result for the block is NaN or not positive.
-    """
+    """Return, for each block, the tensor scale at which the two divisors of a scale rule give equal errors."""
     first, second = _made(numbers, block, rule, scale)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(2 * (second.products - first.products) / (second.squares - first.squares))

@@ -37,8 +37,7 @@ def scale_codes(
 ) -> NDArray[Any]:
     """Return the scale codes (blocks,) for blocks with the largest magnitudes `amax`.
 
-    If given, `divisor` replaces the divisor of the scale rule. A block with an infinity or a NaN has the scale NaN. A
-    block of zeros has the smallest scale. Scales saturate at both ends of the scale format.
+    A block with an infinity or a NaN has the scale NaN. A block of zeros has the smallest scale.
     """
     finite = np.isfinite(amax)
     sizes = np.where(finite, amax, 1.0)
