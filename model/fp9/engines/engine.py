@@ -236,7 +236,9 @@ class Engine:
 
     @property
     def addend_format(self) -> FixedFormat:
-        """Return the format of the addend's codes: the output format, or plain FP32 if FP32 has padding bits."""
+        """Return the format of the addend's codes: FP32 if the output is padded to FP32, and otherwise the output
+        format.
+        """
         return _FP32 if self.output.padded_dtype == _FP32.native_dtype else self.output
 
     @property

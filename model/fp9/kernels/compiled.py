@@ -1,6 +1,6 @@
 """Compilation of kernels and their cache on disk.
 
-If any source file of the kernels changes, all kernels are recompiled, because machine code contains other files' code.
+Kernels contain functions of several source files. If any of these files changes, fp9 recompiles all kernels.
 """
 
 from __future__ import annotations

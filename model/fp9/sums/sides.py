@@ -80,9 +80,7 @@ class Side:
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
-    """Return one side of a matrix product with `depth` products per sum. `scales` (rows or 1, blocks) is from
-    `scale_rows`.
-    """
+    """Return one side of a matrix product with `depth` products per sum."""
     made = Side(operand, view, depth, operand.span, None, _ONE, engine.window.width is not None, None)
     if scales is None:
         return made

@@ -244,8 +244,8 @@ def rounded(s, t, sides, sums, products, redo, join, lost):
 
     The arguments are those of `aligned.aligned`, but `sides` holds a tuple for each factor. `sides[0]` holds `a`, the
     exponents of its lowest bits (bytes), and for each row the largest sum of magnitudes of `block_of` consecutive
-    numbers. `sides[1]` holds `b`, and the exponents of its lowest bits. Both exponent arrays are empty, (m, 0) and (0,
-    n), if no product has bits below the coarse unit. Only inexact roundings by `t` set marks.
+    numbers. `sides[1]` holds `b`, and the exponents of its lowest bits. If no product has bits below the coarse unit,
+    the exponent arrays are empty: (m, 0) and (0, n). Only inexact roundings by `t` set marks.
     """
     _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 

@@ -43,7 +43,7 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Exponents (or bounds) of the highest and lowest bit in a step's products, for each row."""
+    """Exponents of the highest and lowest bits in the products of each row, or bounds of these exponents."""
 
     highest: Any
     lowest: Any
