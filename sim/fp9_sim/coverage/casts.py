@@ -1,7 +1,4 @@
-"""Coverage model of casts: source classes, binades, rounding cases, results and flags.
-
-Each target format has separate cover points.
-"""
+"""Coverage model of casts: source classes, binades, rounding cases, results and flags."""
 
 from __future__ import annotations
 
@@ -28,8 +25,8 @@ from fp9_sim.coverage.model import (
 )
 from fp9_sim.coverage.values import Codes, Grid, lowest_place
 
+# Number of binades below and above a target's range that have their own bins.
 _BEYOND = 2
-"""Number of binades below and above a target's range that have their own bins."""
 
 
 def cast_model(unit: Cast) -> Model:
@@ -43,11 +40,7 @@ def _ends(fmt: Format) -> tuple[int, int]:
 
 
 def binades(unit: Cast, fmt: Format) -> tuple[int, int]:
-    """Return the lowest and the highest exponent for which the coverage of a cast has bins.
-
-    The bins cover the range of the target format and `_BEYOND` binades on each side. If the cast does not scale its
-    operands, no bin lies above the highest exponent of the source format.
-    """
+    """Return the lowest and the highest exponent for which the coverage of a cast has bins."""
     low, high = _ends(fmt)
     source = floor_log2(unit.source.max_magnitude)
     return low - _BEYOND, high + _BEYOND if unit.scale else min(high + _BEYOND, source)
@@ -78,7 +71,7 @@ def _group(unit: Cast, fmt: Format) -> Group:
 
 
 def impossible_position(smallest: int, binade: int, position: str) -> str | None:
-    """Return why no number in a binade can lie at `position` between two results, or None if a number can.
+    """Return why no number in a binade lies at `position` between two results, or None if a number does.
 
     `smallest` is the exponent of the target format's smallest number.
     """

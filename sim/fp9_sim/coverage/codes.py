@@ -22,10 +22,7 @@ _KINDS = {Kind.ZERO: "zero", Kind.FINITE: "number", Kind.INF: "infinity", Kind.N
 
 
 def decoder_model(unit: Decoder) -> Model:
-    """Return the coverage model of a decoder, with a group of cover points (codes, output fields) for each format.
-
-    Output fields that have no meaning for a code, such as the exponent of NaN, are not covered.
-    """
+    """Return the coverage model of a decoder, with a group of cover points for each format."""
     width = significand_bits(unit.formats)
     groups = []
     for fmt in unit.formats:
@@ -37,7 +34,7 @@ def decoder_model(unit: Decoder) -> Model:
 
 
 def upcast_model(unit: Upcast) -> Model:
-    """Return the coverage model of an upcast, with a group of cover points (codes, results, flags) for each format."""
+    """Return the coverage model of an upcast, with a group of cover points for each format."""
     groups = []
     for fmt in unit.formats:
         every = [_code_facts(f, bias, code) | _upcast(unit, f, code) for f, bias, code in _codes(unit, fmt)]

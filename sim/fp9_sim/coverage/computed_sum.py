@@ -13,11 +13,11 @@ from fp9_sim.coverage.values import lowest_place
 
 @dataclass(frozen=True)
 class Sum:
-    """The products and the addend that an accumulator adds in one step.
+    """Products and addend that an accumulator adds in one step.
 
     `a` and `b` are the formats of the two factors of each product. `depth` is the largest number of products. If the
-    sum adds a finished chunk to the total, `within` is the sum that a step inside the chunk computes. `scale` is the
-    format of the scales that multiply the products. `scales` holds one pair of scale port names for each block.
+    sum adds a finished chunk to the total, `within` is the sum of a step inside the chunk. `scale` is the format of
+    block scales, and `scales` names the two scale ports of each block.
     """
 
     engine: Engine
@@ -31,7 +31,6 @@ class Sum:
 
     @property
     def result(self) -> FixedFormat:
-        """Return the format of the rounded sum."""
         assert isinstance(self.engine.output, FixedFormat)
         return self.engine.output
 
@@ -43,17 +42,14 @@ class Sum:
 
     @property
     def longest(self) -> int:
-        """Return the largest number of cancelled bits for which the coverage has a separate bin.
-
-        The largest cancellation occurs if the product is just above a power of two and the addend just below the same
-        power. The largest cancellation is also possible if product and addend differ by the last bit of the product.
-        """
+        # Cancellation is largest if product and addend are next to the same power of two, or differ by the product's
+        # last bit.
         factors = [max(fmt.precision for fmt in formats) for formats in (self.a, self.b)]
         return max(self.engine.addend_format.precision, sum(factors) - 1)
 
     @property
     def lowest_cut(self) -> int | None:
-        """Return the lowest exponent of the last bit in an addition window, or None for a sum without a window."""
+        """Return the lowest exponent of the last bit in an alignment window, or None for a sum without a window."""
         if self.engine.window.width is None:
             return None
         lowest = self.products.ulp
@@ -66,9 +62,9 @@ class Sum:
     def exact_when_small(self) -> bool:
         """Return whether results near zero are always exact.
 
-        With subnormals, results near zero are exact if no term has bits below the result's smallest ulp and no window
-        truncates a term. Without subnormals, window truncation does not matter. The smallest number has an odd
-        significand, but every truncated sum is even.
+        With subnormals, no term may have bits below the smallest ulp, and no window may truncate a term. Without
+        subnormals, truncation does not matter: the smallest number has an odd significand, but every truncated sum is
+        even.
         """
         if self.products.ulp < lowest_place(self.result):
             return False
@@ -80,10 +76,8 @@ class Sum:
     def raises(self, flags: str) -> bool:
         """Return whether an operation of the unit can raise a flag.
 
-        The flag `invalid` is possible only if an operand format has an infinity. The flag `underflow` is possible only
-        if a term lies below the result's smallest ulp. The flag `overflow` needs products of at least an ulp of the
-        largest result, or rounding or truncation away from zero. If the last bit of the largest result is 1, rounding
-        to odd never overflows.
+        `invalid` needs an operand format with infinity, and `underflow` a term below the result's smallest ulp.
+        `overflow` needs products of at least an ulp of the largest result, or rounding or truncation away from zero.
         """
         if self.within is not None and self.within.raises(flags):
             return True
@@ -100,10 +94,7 @@ class Sum:
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
     def impossible_outcome(self, outcome: str, flags: str) -> str | None:
-        """Return why a class of results cannot occur together with a flag, or None if both can occur together.
-
-        If a step inside a chunk raises a flag, the final result can have any class.
-        """
+        """Return why a result class cannot occur together with a flag, or None if both can occur."""
         lasting = {
             "no operation of the unit raises it": not self.raises(flags),
             "only NaN is invalid": flags == "invalid" and outcome != "nan",
@@ -127,17 +118,13 @@ class Sum:
         return own or (None if cut_to_zero else impossible_rounding(self.result, roundings, outcome, flags))
 
     def _overflown(self) -> tuple[str, ...]:
-        """Return the classes of results that are possible if the sum overflows.
-
-        If a chunk's sum is infinite, the final result can also be NaN.
-        """
+        # If a chunk's sum is infinite, the final result can also be NaN.
         if self.within is not None:
             return "infinity", "nan"
         return ("infinity",) if self.result.has_inf else ("nan",)
 
 
 def sum_of(unit: Dot) -> Sum:
-    """Return the dot product that one operation of a unit computes."""
     products = product_range(unit.a, unit.b, unit.bias_port)
     if unit.scale is not None:
         place, largest = 2 * lowest_place(unit.scale), unit.scale.max_magnitude**2

@@ -16,10 +16,9 @@ from fp9_sim.coverage.values import Code, Codes, lowest_place
 
 
 class Scaled(NamedTuple):
-    """The two scales of a block: the class of each scale, their product, and the sum of their exponents.
+    """Classes of the two scales of a block, their product, and the sum of their exponents.
 
-    `factor` is the product of the scales, in units of the squared ulp of the scale format. If a scale is NaN, the
-    product `factor` is None.
+    `factor` is in units of the squared ulp of the scale format, or None if a scale is NaN.
     """
 
     sizes: tuple[str, ...]
@@ -27,16 +26,15 @@ class Scaled(NamedTuple):
     exponent: int
 
 
+# Exponent at which the window aligns a nonzero term, and whether the term is negative.
 Aligned = tuple[int, bool]
-"""The exponent at which the window aligns a nonzero term, and whether the term is negative."""
 
 
 class Operation(NamedTuple):
-    """The operands of each lane in a dot product operation, and the exact scaled sum of the products.
+    """Operands of one dot product, and the exact scaled sum of its products.
 
-    `summed` is the exact sum, or None if a product is infinite or NaN. `terms` holds the terms of the sum that the
-    addition window aligns. A term is a product or a group of products, and None stands for a term that is zero. `sizes`
-    has one entry for each block: the size classes of the block's scales.
+    `summed` is None if a product is infinite or NaN. `terms` holds the terms that the alignment window aligns: products
+    or groups of products, and None for a zero. `sizes` holds the size classes of each block's scales.
     """
 
     format_a: str
@@ -51,7 +49,7 @@ _UNSCALED = Scaled((), 1, 0)
 
 
 def sizes_of(fmt: Format) -> tuple[str, ...]:
-    """Return the size classes, such as "below 1" or "nan", that block scales of a format can have."""
+    """Return the size classes of block scales in a format, such as "below 1" or "nan"."""
     return (*(("zero",) if fmt.has_zero else ()), "below 1", "1", "above 1", "nan")
 
 
@@ -104,11 +102,8 @@ def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> 
 def _terms(
     engine: Engine, codes: list[tuple[Code, Code]], products: list[int], scales: list[Scaled]
 ) -> list[Aligned | None]:
-    """Return the terms that a window aligns.
-
-    In an accumulator with grouped products, each group is one term, whose exponent comes from the scales. Otherwise
-    each product is a term.
-    """
+    # With grouped products, each group is one term, whose exponent comes from the scales. Otherwise each product is a
+    # term.
     if engine.window.width is None:
         return []
     if engine.step.group is None:

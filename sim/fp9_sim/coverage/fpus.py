@@ -19,10 +19,7 @@ from fp9_sim.coverage.sums import Known, SumCoverage, dot_model, flag_column
 
 
 def fpu_model(unit: Fpu) -> Model:
-    """Return the coverage model of an FPU: the operations, and the groups of cover points of each operation.
-
-    The groups of cover points of an operation are nested under the operation's name.
-    """
+    """Return the coverage model of an FPU, with nested groups of cover points for each operation."""
     parts = {op: _part(unit, op) for op in unit.operations}
     names = tuple(op.name.lower() for op in unit.operations)
     groups = [Group("", {"operation": names})]
@@ -49,7 +46,7 @@ def _part(unit: Fpu, op: FpuOp) -> Model:
 
 
 def part_unit(unit: Fpu, op: FpuOp) -> Any:
-    """Return the single-purpose unit of an operation. Raises ValueError for FMA, whose unit has no specification."""
+    """Return the single-purpose unit of an operation. Raises ValueError for FMA."""
     wide = unit.engine.result.format
     match op:
         case FpuOp.FMMA:
@@ -67,11 +64,9 @@ _MODELS: dict[FpuOp, Callable[[Any], Model]] = {
     FpuOp.UPCAST: upcast_model,
     FpuOp.DOWNCAST: cast_model,
 }
-"""Coverage model of the single-purpose unit of each operation with a unit of its own."""
 
 
 def _wide_model(unit: Fpu) -> Model:
-    """Return the coverage model of a fused multiply-add whose operands all have the result's format."""
     covered = wide_sum(unit)
 
     def facts(inputs: Columns, outputs: Columns) -> Iterator[Facts]:
@@ -87,7 +82,6 @@ def _wide_model(unit: Fpu) -> Model:
 
 
 def wide_sum(unit: Fpu) -> SumCoverage:
-    """Return the cover points of the operation FMA, whose operands all have the result's format."""
     wide = (unit.engine.result.format,)
     engine = unit.engine.changed(name="fma", products=1, window=None)
     return SumCoverage(Sum(engine, wide, wide, product_range(wide, wide), 1), unit.flags)

@@ -10,12 +10,10 @@ _GATED = ("none", "a", "b", "both")
 
 
 class Gating:
-    """Cover points of zero-operand gating in the first lane.
+    """Cover points of zero-operand gating in the first lane, if the unit has it.
 
-    Units without zero-operand gating have no cover points for gating.
-
-    A product of a zero and a finite number is gated: the operand registers keep the operands of the last ungated
-    product. A product of zero and infinity or NaN is not gated.
+    A product of zero and a finite number is gated: the operand registers keep the operands of the last ungated product.
+    A product of zero and infinity or NaN is not gated.
     """
 
     def __init__(self, unit: Dot, more: tuple[str, ...] = ()) -> None:
@@ -24,20 +22,17 @@ class Gating:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of every cover point of zero-operand gating."""
         gated = (*_GATED, "zero times special")
         return {"gated": gated, "gated_before": gated} if self._gates else {}
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Return the crosses of an operation's gating with the previous operation's gating and with `more`."""
         if not self._gates:
             return ()
         crosses = [Cross("gating_sequence", ("gated_before", "gated"))]
         return (*crosses, *(Cross(f"gating_{point}", (point, "gated")) for point in self._more))
 
     def facts(self, operation: Operation) -> dict[str, Bin]:
-        """Return the gating bins that an operation hits, which also depend on the operation before it."""
         if not self._gates:
             return {}
         x, y = operation.lanes[0]

@@ -8,7 +8,7 @@ from fp9_sim.coverage.values import Grid
 
 
 class Meeting:
-    """Cover points for the sum of two terms, which is rounded to a format. Terms are integers in units of 2^`ulp`.
+    """Cover points for the rounded sum of two integer terms in units of 2^`ulp`.
 
     Every number of cancelled bits up to `longest` has a separate bin.
     """
@@ -21,10 +21,7 @@ class Meeting:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of every cover point.
-
-        The cover point `difference` is the second term's exponent minus the first term's exponent.
-        """
+        # `difference` is the second term's exponent minus the first term's exponent.
         return {
             "effective": ("same signs", "opposed signs"),
             "difference": tuple(range(-self.far, self.far + 2)),
@@ -35,10 +32,7 @@ class Meeting:
         }
 
     def crosses(self, more: tuple[str, ...] = ()) -> tuple[Cross, ...]:
-        """Return the crosses of the cover points.
-
-        The crosses of the alignment and of the rounding case also include the cover points `more`.
-        """
+        # The crosses of alignment and rounding also include the cover points `more`.
         return (
             Cross("alignment", (*more, "difference", "effective")),
             Cross("cancellation", ("effective", "cancelled"), _impossible_cancellation),
@@ -46,10 +40,7 @@ class Meeting:
         )
 
     def facts(self, first: int, second: int) -> dict[str, Bin]:
-        """Return the coverage bins that the sum of the two terms `first` and `second` hits.
-
-        If the sum is more than twice the format's largest number, the rounding case is omitted.
-        """
+        # The rounding case is omitted for sums of more than twice the format's largest number.
         facts: dict[str, Bin] = {}
         total = first + second
         if total:

@@ -13,16 +13,15 @@ from fp9.units import Columns
 T = TypeVar("T", int, Fraction)
 
 Bin = Hashable
+# Name of a group, and the bin that an operation hits at each cover point, if the cover point applies.
 Facts = tuple[str, dict[str, Bin]]
-"""Name of a group, and the bin that an operation hits at each cover point, if the cover point applies."""
 
 
 @dataclass(frozen=True)
 class Cross:
-    """A cross of cover points: all combinations of the bins of the cover points.
+    """Cross of cover points: all combinations of their bins.
 
-    `impossible` is a function that takes one bin for each cover point. The function `impossible` returns the reason why
-    the bins cannot occur together, or None.
+    `impossible` takes one bin for each cover point, and returns why the bins cannot occur together, or None.
     """
 
     name: str
@@ -32,9 +31,9 @@ class Cross:
 
 @dataclass(frozen=True)
 class Group:
-    """Named cover points with their bins, and crosses of the cover points. Dots in the name separate nested groups.
+    """Named cover points with their bins, and crosses of the cover points.
 
-    The group with the empty name holds the cover points of the unit as a whole.
+    Dots in the name separate nested groups. The group with the empty name covers the unit as a whole.
     """
 
     name: str
@@ -42,21 +41,18 @@ class Group:
     crosses: tuple[Cross, ...] = ()
 
     def within(self, name: str) -> Group:
-        """Return the group of cover points as a member of the group `name`."""
         return replace(self, name=joined(name, self.name))
 
 
 def joined(*names: str) -> str:
-    """Return group names joined with dots. Empty names are omitted."""
     return ".".join(name for name in names if name)
 
 
 @dataclass(frozen=True)
 class Model:
-    """A unit's coverage model: groups of cover points, and a function that yields the bins that operations hit.
+    """Coverage model of a unit: groups of cover points, and a function that yields the bins hit by operations.
 
-    `facts` is a function with two arguments: the inputs of operations that start after a reset, and the circuit's
-    outputs.
+    `facts` takes the inputs of operations that start after a reset, and the circuit's outputs.
     """
 
     groups: tuple[Group, ...]
@@ -65,16 +61,16 @@ class Model:
 
 CLASSES = ("zero", "subnormal", "smallest normal", "normal", "largest", "infinity", "nan")
 
+# Position of the exact value between two neighbouring results, as the guard and sticky bits indicate it.
 POSITIONS = ("exact", "below half", "half", "above half")
-"""Position of the exact value between two neighbouring results. The guard and sticky bits indicate this position."""
 
+# Flag combinations, each named by its most significant flag. Underflow and overflow imply inexact.
 FLAGS = ("none", "inexact", "underflow", "overflow", "invalid")
-"""Flag combinations, each named by its most significant flag. Underflow and overflow imply inexact."""
 
 SIGNS = ("+", "-")
 LAST_PLACES = ("even", "odd")
+# No format has an exponent below -FAR.
 FAR = 1 << 12
-"""Bound of exponents. No format has an exponent below -FAR."""
 
 
 def class_of(code: int, fmt: Format) -> str:
@@ -105,7 +101,6 @@ def classes_of(*formats: Format) -> tuple[str, ...]:
 
 
 def _boundary_codes(fmt: Format) -> Iterator[int]:
-    """Yield codes of a format that include at least one code of every class."""
     if fmt.bits <= 8:
         yield from range(1 << fmt.bits)
         return
@@ -123,10 +118,7 @@ def flags_of(flags: int) -> str:
 
 
 def impossible_rounding(fmt: Format, roundings: Collection[Rounding], result: str, flags: str) -> str | None:
-    """Return why a rounded number cannot have a result class together with a flag.
-
-    Return None if the combination of result class and flag is possible.
-    """
+    """Return why a result class cannot occur together with a flag, or None if both can occur."""
     reasons = {
         "only results below the normal numbers, or rounded up to them, underflow": flags == "underflow"
         and result not in ("zero", "subnormal", "smallest normal"),

@@ -1,7 +1,4 @@
-"""Coverage model of multi-format FPUs: operations, select ports, flags and classes.
-
-The model covers the classes of operands and results in every format.
-"""
+"""Coverage model of multi-format FPUs: operations, select ports, flags and classes."""
 
 from __future__ import annotations
 
@@ -18,11 +15,7 @@ from fp9_sim.coverage.model import FLAGS, SIGNS, Bin, Facts, Group, Model, class
 
 
 def multi_fpu_model(unit: MultiFpu) -> Model:
-    """Return the coverage model of a multi-format FPU.
-
-    The model has a group of cover points for the select ports, for each operand in each format, and for each result
-    format.
-    """
+    """Return the coverage model of a multi-format FPU, with groups for select ports, operands and results."""
     groups = [Group("", {"operation": tuple(op.value for op in unit.operations), **_choices(unit)})]
     for name in unit.operands:
         groups += [
@@ -80,12 +73,10 @@ def _points(unit: MultiFpu) -> frozenset[str]:
 
 
 def reads(op: MultiFpuOp, operand: str) -> bool:
-    """Return whether the coverage samples an operand ("a", "b" or "c") of the given FPU operation."""
     return {"a": op not in (MultiFpuOp.FROM_INTEGER, *DOTS), "b": op in PAIRS, "c": op not in SINGLES}[operand]
 
 
 def follows_a(op: MultiFpuOp) -> bool:
-    """Return whether operand c has the same format as operand a in an operation."""
     return op.value.startswith(("sgnj", "min", "max"))
 
 

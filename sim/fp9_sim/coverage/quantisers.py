@@ -16,17 +16,17 @@ from fp9_sim.coverage.values import Codes, Grid, lowest_place
 
 _AMAX = ("zero", "subnormal", "normal", "special")
 _SCALES = ("smallest", "above", "nan")
+# Whether amax divided by the divisor is below, equal to, or above the scale.
 _SIDES = ("below", "equal", "above")
-"""Whether amax divided by the divisor is below, equal to, or above the scale."""
 
 _TENSORS = ("usable", "unusable")
 
+# Exponent of the last bit of a quotient, which is sticky, if the scale is not a power of two.
 _FINEST = -40
-"""Exponent of the last bit of a quotient, if the scale is not a power of two. This bit is sticky."""
 
 _FINITE = ("zero", "subnormal", "smallest normal", "normal", "largest")
+# Number of binades below the smallest element that have their own bins.
 _BEYOND = 2
-"""Number of binades below the smallest element that have their own bins."""
 
 
 def quantiser_model(unit: Quantiser) -> Model:
@@ -83,10 +83,7 @@ def _elements(unit: Quantiser) -> Group:
 
 
 def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
-    """Return why no source number lies at `position` between two results, or None if a number does.
-
-    For example, BF16 numbers have no bits below half an ulp of MXINT8's largest elements.
-    """
+    # For example, BF16 numbers have no bits below half an ulp of MXINT8's largest elements.
     below = unit.source.precision - 1 - (binade - unit.block.element.quantum(binade))
     if (below < 2 and position in ("below half", "above half")) or (below < 1 and position == "half"):
         return "the source has no bits there"
@@ -121,10 +118,9 @@ def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts
 
 
 class _Over:
-    """Divide magnitudes by the block scale and the tensor scale. Quotients are in units of 2^`ulp`.
+    """Divide magnitudes by the block scale and the tensor scale, with quotients in units of 2^`ulp`.
 
-    Division by a power of two is exact. If the block scale is not a power of two, the last bit of each quotient is a
-    sticky bit, the OR of all lower bits.
+    If the block scale is not a power of two, the last bit of each quotient is a sticky bit, the OR of all lower bits.
     """
 
     def __init__(self, unit: Quantiser) -> None:
@@ -133,10 +129,7 @@ class _Over:
         self.ulp = exact if unit.block.powers_of_two else _FINEST
 
     def __call__(self, units: int, scale: int, tensor: int) -> int:
-        """Return a magnitude divided by the block scale and the tensor scale with the codes `scale` and `tensor`.
-
-        `units` is the magnitude in units of the source format's smallest ulp.
-        """
+        # `units` is the magnitude in units of the source format's smallest ulp.
         if self._unit.block.powers_of_two:
             return units << -2 * self._unit.block.scale.min_normal_exponent - scale
         by = self._unit.block.scale.value_of(scale) * TENSOR_SCALE.value_of(tensor)

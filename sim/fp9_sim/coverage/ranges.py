@@ -11,10 +11,9 @@ from fp9_sim.coverage.model import classes_of
 
 
 def reached_classes(fmt: Format, sums: ProductRange, operands: Iterable[Format]) -> tuple[str, ...]:
-    """Return the classes of numbers in format `fmt` that sums of products can have after rounding.
+    """Return the classes of numbers that sums of products can have after rounding to `fmt`.
 
-    The sums are multiples of 2^`sums.ulp` up to `sums.largest`. Infinity and NaN are included if an operand format has
-    infinity and NaN, or if a sum can overflow.
+    The sums are multiples of 2^`sums.ulp` up to `sums.largest`.
     """
     operands = tuple(operands)
     overflows = sums.largest > fmt.max_magnitude

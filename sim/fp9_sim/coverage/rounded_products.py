@@ -1,7 +1,6 @@
 """Coverage model of multipliers: operand classes, signs, rounding positions and results.
 
-A pair of formats has at most 65,536 products. All products of two formats together determine the possible bins of the
-pair of formats.
+All products of two formats together determine the possible bins of the pair of formats.
 """
 
 from __future__ import annotations
@@ -102,11 +101,8 @@ def _read(
 
 
 def _positions(unit: Mul, products: NDArray[np.float64]) -> Iterator[NDArray[np.int64]]:
-    """Yield three arrays for products: sign, position between neighbouring results, last bit of the lower result.
-
-    The positions between two results are those of a format with an unbounded exponent. For zeros, infinities and NaN,
-    the arrays hold -1.
-    """
+    # Sign, position between neighbouring results, and last bit of the lower result, for an unbounded exponent range.
+    # The arrays hold -1 for zeros, infinities and NaN.
     fmt = unit.result
     counted = np.isfinite(products) & (products != 0)
     magnitudes = np.where(counted, np.abs(products), 1.0)

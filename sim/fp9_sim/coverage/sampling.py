@@ -1,8 +1,7 @@
 """Measurement of functional coverage with cocotb-coverage: bins that a suite hits or misses.
 
-The unit's specification determines all cover points and crosses, as in the coverage models of IBM FPgen. The bins that
-an operation hits follow from exact values, from the golden model's state and from the circuit's outputs. A cross
-excludes its impossible bins, each with a reason. If an operation hits no new bin, cocotb-coverage is not called.
+The unit's specification determines all cover points and crosses, as in the coverage models of IBM FPgen. A cross
+excludes its impossible bins, each with a reason.
 """
 
 from __future__ import annotations
@@ -29,15 +28,15 @@ from fp9_sim.coverage.quantisers import quantiser_model
 from fp9_sim.coverage.rounded_products import mul_model
 from fp9_sim.coverage.sums import dot_model
 
+# Number of holes that the summary of a cover point or cross names.
 _NAMED = 12
-"""Number of holes that the summary of a cover point or cross names."""
 
 
 @dataclass(frozen=True)
 class Covered:
-    """Coverage of a cover point or cross. `bins` is the number of bins, and `met` the number of bins that were hit.
+    """Coverage of a cover point or cross: the numbers of bins and of bins that were hit (`met`).
 
-    `holes` holds the bins that were not hit. For each reason, `impossible` holds the number of impossible bins.
+    `holes` holds the bins that were not hit. `impossible` maps each reason to the number of impossible bins.
     """
 
     name: str
@@ -53,10 +52,7 @@ class Covered:
 
     @property
     def summary(self) -> str:
-        """Return a line with the first bins that were not hit, and the number of all other bins that were not hit.
-
-        The line is empty if every bin of the cover point was hit.
-        """
+        """Return a line that names the first bins that were not hit, or "" if every bin was hit."""
         missing = self.bins - self.met
         more = [f"{missing - _NAMED} more"] if missing > _NAMED else []
         return f"{self.name}: {', '.join([*self.holes[:_NAMED], *more])}" if missing else ""
@@ -96,12 +92,12 @@ class FunctionalCoverage:
         return tuple(f"{item.name}: {hole}" for item in self.items for hole in item.holes)
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the coverage record as a dictionary that JSON can store."""
+        """Return the coverage record as a dictionary for JSON."""
         return asdict(self)
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> FunctionalCoverage:
-        """Return the coverage record from the dictionary that `to_dict` made."""
+        """Return the coverage record from a dictionary that `to_dict` made."""
         items = tuple(Covered(**{**item, "holes": tuple(item["holes"])}) for item in record["items"])
         return cls(record["unit"], record["operations"], items)
 
@@ -129,9 +125,9 @@ def measure(
     outputs: Mapping[str, NDArray[Any]],
     xml: Path | str | None = None,
 ) -> FunctionalCoverage:
-    """Return the functional coverage of operations. `outputs` are the outputs of the circuit.
+    """Return the functional coverage of operations with the circuit's outputs.
 
-    `xml` is the path of the file to which cocotb-coverage writes its report.
+    cocotb-coverage writes its report to the path `xml`.
     """
     model = model_of(unit)
     coverage_db.clear()
@@ -150,10 +146,9 @@ def measure(
 
 
 def cover_points_digest(unit: Unit) -> str:
-    """Return the SHA-256 digest of all bins of a unit's coverage model, including the impossible bins.
+    """Return the SHA-256 digest of all bins of a unit's coverage model, including impossible bins.
 
-    Changes to the function `Model.facts` do not change the digest. Raises ValueError for a kind of unit without a
-    coverage model.
+    Raises ValueError for a kind of unit without a coverage model.
     """
     model = model_of(unit)
     points = [(group.name, sorted(group.points.items())) for group in model.groups]
@@ -170,10 +165,7 @@ def _excluded(group: Group, cross: Cross) -> dict[tuple[Bin, ...], str]:
 
 
 class _Sampler:
-    """A sampler that reports the bins hit in one group of cover points to cocotb-coverage.
-
-    For speed, the sampler skips operations without a new bin.
-    """
+    # For speed, cocotb-coverage is not called for operations without a new bin.
 
     def __init__(self, unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]) -> None:
         self._met: list[tuple[tuple[str, ...], set[tuple[Bin | None, ...]]]] = [
@@ -197,7 +189,7 @@ def _sampler(
     unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]
 ) -> Callable[[dict[str, Bin]], None]:
     def sample(facts: dict[str, Bin]) -> None:
-        """Do nothing. The decorators of cocotb-coverage read the argument."""
+        """Do nothing: the decorators of cocotb-coverage read the argument."""
 
     def full(name: str) -> str:
         return joined(unit, group.name, name)

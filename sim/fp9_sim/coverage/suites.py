@@ -1,7 +1,6 @@
-"""Functional coverage of a unit's suites: the cover points of the specification that suites hit.
+"""Functional coverage of a unit's suites, with outputs of the golden model.
 
-The outputs come from the golden model, without simulation. A circuit that passes its regression has the same outputs as
-the golden model.
+A circuit that passes its regression has the same outputs as the golden model.
 """
 
 from __future__ import annotations

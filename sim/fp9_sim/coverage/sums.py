@@ -15,8 +15,8 @@ from fp9_sim.coverage.window import Window
 
 _SCALES = ("scale_a", "scale_b")
 
+# Key of bins that were already sampled.
 Known = tuple[object, ...]
-"""Key of bins that were already sampled."""
 
 
 class SumCoverage:
@@ -37,7 +37,6 @@ class SumCoverage:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of every cover point of the dot product."""
         s = self.sum
         flags = tuple(name for name in FLAGS if s.raises(name))
         return {
@@ -56,7 +55,6 @@ class SumCoverage:
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Return the crosses of the dot product's cover points."""
         outcome = Cross("outcome", ("result", "flags"), self.sum.impossible_outcome)
         return (
             Cross("classes", ("a", "b", "c")),
@@ -68,7 +66,7 @@ class SumCoverage:
         )
 
     def step(self, operation: Operation, addend: Code) -> dict[str, Bin]:
-        """Return the bins that an operation hits: operand formats, addend class, sum of products, and exact sum."""
+        """Return the bins for operand formats, addend class, sum of products and exact sum."""
         facts: dict[str, Bin] = {"c": addend.name, "format_a": operation.format_a, "format_b": operation.format_b}
         facts |= dict(zip(_SCALES, operation.sizes[0], strict=False))
         if operation.summed is None or not addend.is_number:
@@ -76,15 +74,11 @@ class SumCoverage:
         return facts | self.meeting.facts(operation.summed << self._product_shift, addend.units)
 
     def outcome(self, result: int, flags: int | None) -> dict[str, Bin]:
-        """Return the class of a result, and the name of its flag if the unit has flags."""
         facts: dict[str, Bin] = {"result": self._results[result].name}
         return facts if flags is None else facts | {"flags": flags_of(flags)}
 
     def lanes(self, operation: Operation, addend: Code, known: set[Known]) -> Iterator[dict[str, Bin]]:
-        """Yield the bins that are hit by each lane, each additional block scale, and each term of the alignment window.
-
-        The method skips bins in `known`, and adds new bins to `known`.
-        """
+        """Yield the bins that each lane, block scale and window term hits, except the bins in `known`."""
         for x, y in operation.lanes:
             if (classes := (x.name, y.name, addend.name)) not in known:
                 known.add(classes)
@@ -100,15 +94,11 @@ class SumCoverage:
 
 
 def flag_column(outputs: Columns, count: int) -> list[int | None]:
-    """Return one integer with the output flags for each operation.
-
-    If the unit has no flags, all entries of the list are None.
-    """
     return outputs["flags"].tolist() if "flags" in outputs else [None] * count
 
 
 def dot_model(unit: Dot) -> Model:
-    """Return the coverage model of a dot product. Operand classes are sampled in each lane."""
+    """Return the coverage model of a dot product, with operand classes sampled in each lane."""
     covered, gating = SumCoverage(sum_of(unit), unit.flags), Gating(unit)
     group = Group("", covered.points | gating.points, (*covered.crosses, *gating.crosses))
 

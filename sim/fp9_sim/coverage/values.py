@@ -14,8 +14,8 @@ from fp9_sim.coverage.model import FAR, class_name
 class Code(NamedTuple):
     """A code with its class, sign, value and exponent.
 
-    `units` is the value of the code as a multiple of a fixed power of two. `exponent` is the exponent that the addition
-    window uses to align the value, or 0 for zero.
+    `units` is the value as a multiple of a fixed power of two. `exponent` is the exponent with which the alignment
+    window aligns the value, or 0 for zero.
     """
 
     name: str
@@ -27,7 +27,7 @@ class Code(NamedTuple):
 
 
 class Codes(dict[int, Code]):
-    """The codes of a format as `Code` records, computed on first use. Values are in units of 2^`ulp`."""
+    """Codes of a format as `Code` records, computed on first use, with values in units of 2^`ulp`."""
 
     def __init__(self, fmt: Format, ulp: int | None = None) -> None:
         super().__init__()
@@ -51,25 +51,20 @@ class Codes(dict[int, Code]):
 
 
 def lowest_place(fmt: Format) -> int:
-    """Return the exponent of the smallest ulp of a format."""
     return fmt.quantum(-FAR)
 
 
 class Grid:
-    """The numbers of a format, used to find the two numbers next to an exact magnitude.
-
-    Magnitudes are in units of 2^`ulp`.
-    """
+    """Numbers of a format, to find the two numbers next to an exact magnitude in units of 2^`ulp`."""
 
     def __init__(self, fmt: Format, ulp: int) -> None:
         self._format, self._ulp = fmt, ulp
         self._dropped: dict[int, int] = {}
 
     def case(self, magnitude: int) -> tuple[str, str]:
-        """Return a positive magnitude's position between two neighbouring numbers, and the lower number's parity.
+        """Return a magnitude's position between two neighbouring numbers, and the lower number's parity.
 
-        The parity is "even" or "odd". A magnitude above the format's largest number is rounded as if the format had no
-        largest exponent.
+        Above the format's largest number, the format counts as one without a largest exponent.
         """
         length = magnitude.bit_length()
         if length not in self._dropped:

@@ -9,16 +9,15 @@ from fp9_sim.coverage.factors import Aligned, Operation
 from fp9_sim.coverage.model import SIGNS, Bin, Cross
 from fp9_sim.coverage.values import Code
 
+# Bit positions above the window that have their own bins. An addend can be larger than the products.
 _ABOVE = 3
-"""Number of bit positions above the window that have their own bins. An addend can be larger than the products."""
 
 
 class Window:
-    """Cover points for the shift of every nonzero term in an accumulator's addition window.
+    """Cover points for the shift of every nonzero term in an accumulator's alignment window.
 
-    An exact accumulator has no window, and therefore no cover points for shifts. If a term is shifted by more than the
-    window's width, no bit of the term stays in the window. The last bin covers all shifts by more than the window's
-    width. An accumulator that adds even and odd products separately has one window for each of the two sums.
+    The last bin covers all shifts by more than the window's width, which leave no bit of the term. An accumulator that
+    adds even and odd products separately has one window for each of the two sums.
     """
 
     def __init__(self, engine: Engine) -> None:
@@ -28,7 +27,6 @@ class Window:
 
     @property
     def points(self) -> dict[str, tuple[Bin, ...]]:
-        """Return the bins of every cover point of the alignment window."""
         if self._engine.window.width is None:
             return {}
         return {
@@ -40,15 +38,11 @@ class Window:
 
     @property
     def crosses(self) -> tuple[Cross, ...]:
-        """Return the crosses of shift and sign: a cross for products and a cross for the addend."""
         names = ("product", "addend") if self._engine.window.width is not None else ()
         return tuple(Cross(f"{name}_alignment", (f"{name}_shift", f"{name}_sign")) for name in names)
 
     def facts(self, operation: Operation, addend: Code) -> Iterator[dict[str, Bin]]:
-        """Yield the bins that each term of an operation hits.
-
-        Yield nothing if the addend or the sum of the products is infinite or NaN.
-        """
+        # Nothing is hit if the addend or the sum of the products is infinite or NaN.
         if self._engine.window.width is None or operation.summed is None or not addend.is_number:
             return
         products = operation.terms
@@ -66,7 +60,6 @@ class Window:
             yield {"addend_shift": shift, "addend_sign": SIGNS[own[1]]}
 
     def _top(self, products: list[Aligned | None], addend: Aligned | None) -> int | None:
-        """Return the exponent to which the addition window aligns the terms, or None if all terms are zero."""
         terms = list(products)
         if self._engine.window.addend is Addend.INSIDE and self._engine.window.interleaved is None:
             terms.append(addend)

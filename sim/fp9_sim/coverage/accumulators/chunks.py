@@ -28,9 +28,8 @@ _ENDS = ("full", "fold")
 def chunk_model(unit: Mac) -> Model:
     """Return the coverage model of an accumulator with chunks, in three groups of cover points.
 
-    The group of cover points without a name covers the operations, and the number of steps in the open chunk. The cover
-    points in group `chunk` cover the additions within a chunk of products. The cover points in group `total` cover the
-    addition of a finished chunk's sum to the accumulator.
+    The group without a name covers the operations and the number of steps in the open chunk. The group `chunk` covers
+    the additions within a chunk, and `total` the addition of a finished chunk's sum to the accumulator.
     """
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     steps = {"steps": tuple(range(unit.chunk_steps))}
@@ -60,10 +59,7 @@ def _chunk_range(unit: Mac, products: ProductRange) -> ProductRange:
 
 
 def _chunk_group(unit: Mac) -> Group:
-    """Return the cover points for alignment and rounding of the sums within a chunk of products.
-
-    The results and flags of a chunk are not covered, because no output port shows the sum of the open chunk.
-    """
+    # The results and flags of a chunk are not covered, because no output port shows the sum of the open chunk.
     covered = SumCoverage(sum_of(_within(unit)), flags=False)
     points = {name: bins for name, bins in covered.points.items() if name != "result"}
     return Group("chunk", points | {"c": _chunk_classes(unit)}, covered.crosses)
@@ -71,11 +67,10 @@ def _chunk_group(unit: Mac) -> Group:
 
 @dataclass(frozen=True)
 class Chunks:
-    """The state of an accumulator's open chunk for each operation of a sequence.
+    """State of an accumulator's open chunk at each operation of a sequence.
 
-    `steps` holds, for each operation, the number of accumulation steps in the open chunk before the operation. `before`
-    and `after` are the codes of the open chunk's sum before and after each operation. `ends` is "full" or "fold" if the
-    operation ends the chunk, and None otherwise.
+    `before` and `after` are the codes of the chunk's sum around the operation. `ends` is "full" or "fold" if the
+    operation ends the chunk.
     """
 
     steps: list[int]
@@ -85,10 +80,6 @@ class Chunks:
 
 
 def follow(unit: Mac, ops: list[MacOp], inputs: Columns) -> Chunks:
-    """Return the state of an accumulator's open chunk for each operation of a sequence.
-
-    The golden model computes the sums.
-    """
     steps, ends, count = [], [], 0
     for op in ops:
         steps.append(count)
@@ -107,10 +98,7 @@ def follow(unit: Mac, ops: list[MacOp], inputs: Columns) -> Chunks:
 
 
 def _sums(unit: Mac, op: NDArray[np.int64], inputs: Columns) -> list[int]:
-    """Return the code of the open chunk's sum after each operation.
-
-    The first step of a chunk replaces the sum of the previous chunk.
-    """
+    # The first step of a chunk replaces the sum of the previous chunk.
     c = np.zeros(len(op), dtype=unit.engine.result.format.dtype)
     sums: list[int] = evaluate(_within(unit), {**inputs, "op": op.astype(np.uint8), "c": c})["result"].tolist()
     return sums
@@ -126,10 +114,8 @@ def _join(unit: Mac) -> Sum:
 
 
 def _total_group(unit: Mac) -> Group:
-    """Return the cover points for the addition of a chunk's sum to the total.
-
-    Flags are covered only for the operation FOLD, because the flags of other operations include steps within the chunk.
-    """
+    # Flags are covered only for the operation FOLD, because the flags of other operations include steps within the
+    # chunk.
     join = _join(unit)
     meeting = _meeting(unit)
     points = {

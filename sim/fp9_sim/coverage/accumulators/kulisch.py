@@ -30,11 +30,7 @@ STATES = ("number", "+infinity", "-infinity", "nan")
 
 
 def kulisch_model(unit: Mac) -> Model:
-    """Return the coverage model of a Kulisch accumulator.
-
-    The model covers operations in every state, operand classes, rounding cases, results and flags. The model also
-    covers every position of the register's leading bit with both signs.
-    """
+    """Return the coverage model of a Kulisch accumulator, with every leading bit position and sign."""
     sum_, sequence = product_sum(unit), Sequence(unit)
     points: dict[str, tuple[Bin, ...]] = {
         **sequence.points,
@@ -116,6 +112,5 @@ def _special(codes: Codes, golden: int) -> str:
 
 
 def _wrapped(sum_: int, bits: int) -> tuple[int, str]:
-    """Return a sum wrapped to two's complement with `bits` bits, and the direction in which the sum overflows."""
     half = 1 << (bits - 1)
     return (sum_ + half) % (2 * half) - half, "up" if sum_ >= half else "down" if sum_ < -half else "none"

@@ -1,7 +1,6 @@
 """Coverage models of accumulators: consecutive operations, and the addition of products.
 
-The golden model computes the accumulator's value before each operation. The coverage reads results and flags from the
-circuit's outputs.
+The golden model computes the accumulator's value before each operation.
 """
 
 from __future__ import annotations
@@ -26,8 +25,7 @@ SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
 def mac_model(unit: Mac) -> Model:
     """Return the coverage model of an accumulator.
 
-    The model crosses every operation with every class of the accumulator's value before the operation. The coverage
-    model also has cover points for adding products to the accumulator or to the port `c`.
+    The model crosses every operation with every class of the accumulator's value before the operation.
     """
     if unit.engine.step.exact:
         return kulisch_model(unit)

@@ -15,7 +15,6 @@ from fp9_sim.coverage.values import lowest_place
 
 
 def cast(part: Part, unit: Cast) -> str:
-    """Return the SystemVerilog function that samples an operation of a cast. Every lane hits bins."""
     source, lowest = unit.source, -1 << (SCALE_BITS - 1) if unit.scale else 0
     ulp = lowest_place(source) + lowest
     longest = floor_log2(source.max_magnitude) - ulp + 2 - 2 * lowest
@@ -56,8 +55,4 @@ def _target(part: Part, unit: Cast, fmt: Format, ulp: int, longest: int, result:
 
 
 def choice(port: str, offered: Sequence[object]) -> str:
-    """Return a SystemVerilog expression for the index of the value that a select port chooses.
-
-    Without a choice, the index is 0.
-    """
     return f"limited(int'({port}), 0, {len(offered) - 1})" if len(offered) > 1 else "0"

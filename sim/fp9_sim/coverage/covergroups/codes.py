@@ -16,8 +16,6 @@ _BIASES = ("lowest", "negative", "none", "positive", "highest")
 
 
 def decoder(part: Part, unit: Decoder) -> str:
-    """Return the SystemVerilog function that samples an operation of a decoder."""
-
     def outputs(group: CoverGroup) -> Iterator[str]:
         yield from group.set("kind", "nan ? 3 : inf ? 2 : zero ? 0 : 1", _KINDS)
         yield "if (!nan) begin"
@@ -32,7 +30,6 @@ def decoder(part: Part, unit: Decoder) -> str:
 
 
 def upcast(part: Part, unit: Upcast) -> str:
-    """Return the SystemVerilog function that samples an operation of an upcast."""
     read = part.numbers.read(unit.result)
 
     def outputs(group: CoverGroup) -> Iterator[str]:
@@ -66,10 +63,7 @@ def _bias() -> str:
 
 
 def selected(select: str, formats: Sequence[Format]) -> Iterator[tuple[Format, str]]:
-    """Yield each format with the start of a statement that is executed if a select port chooses the format.
-
-    A select code above the last format chooses the last format.
-    """
+    # A select code above the last format chooses the last format.
     last = len(formats) - 1
     for number, fmt in enumerate(formats):
         condition = f"if ({select} == {number}) " if number < last else ""
@@ -77,7 +71,6 @@ def selected(select: str, formats: Sequence[Format]) -> Iterator[tuple[Format, s
 
 
 def mul(part: Part, unit: Mul) -> str:
-    """Return the SystemVerilog function that samples an operation of a multiplier."""
     fmt = unit.result
     lines = ["number_t a_number, b_number, y;", "wide_t magnitude;", "int dropped;"]
     lines.append(f"y = {part.numbers.read(fmt)}(result, 0);")

@@ -1,4 +1,4 @@
-"""SystemVerilog coverage of FPUs: an FPU with operations of other units, and a multi-format FPU."""
+"""SystemVerilog coverage of FPUs and of multi-format FPUs."""
 
 from __future__ import annotations
 
@@ -19,7 +19,7 @@ _WRITERS: Mapping[FpuOp, Callable[..., str]] = {FpuOp.FMMA: dot, FpuOp.UPCAST: u
 
 
 def fpu(part: Part, unit: Fpu) -> str:
-    """Return two kinds of functions: one that samples any operation of an FPU, and one for each operation."""
+    """Return the SystemVerilog function that samples any operation of an FPU, and one function for each operation."""
     names, group = tuple(op.name.lower() for op in unit.operations), part.groups[""]
     texts, lines = [], [f"int operation = {choice('op', names)};", group.clear]
     lines += [*group.set("operation", "operation", names), group.hit]
@@ -38,7 +38,7 @@ def fpu(part: Part, unit: Fpu) -> str:
 
 
 def _argument(op: FpuOp, port: str) -> str:
-    """Return the FPU port bits that correspond to a port of the single-purpose unit for an operation."""
+    """Return the port bits of an FPU that a single-purpose unit calls `port`."""
     if op is FpuOp.FMMA and port[:1] in "ab" and port[1:].isdigit():
         return f"{port[0]}[{8 * int(port[1:])} +: 8]"
     own = {
@@ -49,7 +49,6 @@ def _argument(op: FpuOp, port: str) -> str:
 
 
 def multi_fpu(part: Part, unit: MultiFpu) -> str:
-    """Return the SystemVerilog function that samples an operation of a multi-format FPU."""
     return part.function(_multi(part, unit))
 
 
@@ -83,10 +82,6 @@ def _multi(part: Part, unit: MultiFpu) -> Iterator[str]:
 def _operand(
     part: Part, unit: MultiFpu, port: str, chooser: str, ops: Sequence[MultiFpuOp], offered: Mapping[str, Sequence[str]]
 ) -> Iterator[str]:
-    """Yield statements that set the bins of an operand port for the operations `ops`.
-
-    `chooser` names the format's operand.
-    """
     if not ops:
         return
     formats: dict[str, Format] = {fmt.name: fmt for fmt in unit.formats}

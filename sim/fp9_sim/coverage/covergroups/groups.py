@@ -1,4 +1,4 @@
-"""Write the cover points of a coverage model as SystemVerilog: variables, hit counters and covergroups."""
+"""Write cover points as SystemVerilog variables, hit counters and covergroups."""
 
 from __future__ import annotations
 
@@ -9,18 +9,17 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from fp9_sim.coverage.model import Bin, Cross, Group
 
+# Impossible bins of each cross, with the reason why each bin is impossible.
 Excluded = Mapping[str, Mapping[tuple[Bin, ...], str]]
-"""Impossible bins of each cross, with the reason why each bin is impossible."""
 
 
 def identifier(*words: object) -> str:
-    """Return a SystemVerilog identifier for the words. Minus signs become `minus`."""
     text = "_".join(map(str, words)).lower().replace("-", "minus_").replace("+", "plus_")
     return re.sub("[^a-z0-9]+", "_", text).strip("_")
 
 
 class CoverGroup:
-    """The SystemVerilog text of one group of cover points.
+    """SystemVerilog text of a group of cover points.
 
     For each cover point, a variable holds the index of the bin that an operation hits, or -1. `prefix` starts the names
     of all variables.
@@ -31,23 +30,19 @@ class CoverGroup:
         self._tables: dict[str, str] = {}
 
     def has(self, point: str) -> bool:
-        """Return whether the group has a cover point."""
         return point in self._group.points
 
     def variable(self, item: str) -> str:
-        """Return the name of the variable that holds the bin index of a cover point."""
         return identifier(self.prefix, item)
 
     def index(self, point: str, bin_: Bin) -> int:
-        """Return the index of a bin within a cover point, or -1 if the cover point has no such bin."""
         bins = self._group.points[point]
         return bins.index(bin_) if bin_ in bins else -1
 
     def set(self, point: str, expression: str, vocabulary: Sequence[Bin] | None = None) -> list[str]:
-        """Return the statement that sets the bin of a cover point, or no statement if the group lacks the point.
+        """Return the statement that sets the bin of a cover point, if the group has the point.
 
-        If `vocabulary` is given, `expression` is the index of a bin in `vocabulary`. Without `vocabulary`, `expression`
-        is the value of a numeric bin.
+        `expression` is the index of a bin in `vocabulary`, or the value of a numeric bin without `vocabulary`.
         """
         if not self.has(point):
             return []
@@ -74,16 +69,13 @@ class CoverGroup:
 
     @property
     def clear(self) -> str:
-        """Return the statement that clears the bins of all cover points."""
         return f"{identifier(self.prefix, 'clear')}();"
 
     @property
     def hit(self) -> str:
-        """Return the statement that counts the bins of all cover points and their crosses."""
         return f"{identifier(self.prefix, 'hit')}();"
 
     def declared(self) -> str:
-        """Return the SystemVerilog text of the group: variables, counters, covergroup and functions."""
         sizes = {point: len(bins) for point, bins in self._group.points.items()}
         crosses = [(cross, math.prod(sizes[point] for point in cross.points)) for cross in self._group.crosses]
         lines = [f"  // --- cover points {self._group.name or 'of the unit'}", *self._tables.values(), ""]
@@ -166,7 +158,6 @@ class CoverGroup:
 
     @property
     def largest(self) -> int:
-        """Return the largest number of bins of a cover point or cross."""
         return max(math.prod(len(self._group.points[point]) for point in points) for _, points in self._items())
 
 

@@ -18,7 +18,6 @@ from fp9_sim.coverage.sums import SumCoverage
 
 
 def mac(part: Part, unit: Mac) -> str:
-    """Return the SystemVerilog function that samples an operation of an accumulator."""
     return part.function(_kulisch(part, unit) if unit.engine.step.exact else _plain(part, unit))
 
 

@@ -14,10 +14,9 @@ from fp9_sim.coverage.values import Codes
 from fp9_sim.templates import TABLED_BITS, Fields
 
 ZERO, INFINITE, NAN = (CLASSES.index(name) for name in ("zero", "infinity", "nan"))
-"""Indices of the classes of zero, infinity and NaN."""
 
+# Fields of a table entry, with widths in bits.
 _FIELDS = {"kind": 3, "negative": 1, "significand": 8, "place": 16, "aligned": 16}
-"""Fields of a table entry, with widths in bits."""
 
 COMMON = """\
   // A code: class, sign, significand * 2^place, alignment exponent, and whether NaN and infinity share a code.
@@ -99,30 +98,25 @@ COMMON = """\
   endfunction
 
 """
-"""Types and functions that every unit's coverage uses."""
 
 
 class Numbers:
-    """SystemVerilog functions that read codes, one for each format that a unit's coverage needs.
-
-    Each function is written once.
-    """
+    """SystemVerilog functions that read codes, one for each format that a unit's coverage needs."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
         self.width = 96
 
     def need(self, bits: int) -> None:
-        """Make the coverage's SystemVerilog integers for exact values at least `bits` bits wide."""
+        # Integers for exact values need at least `bits` bits.
         self.width = max(self.width, bits)
 
     @property
     def text(self) -> str:
-        """Return the functions that were asked for."""
         return "\n".join(self._texts.values())
 
     def read(self, fmt: Format) -> str:
-        """Return the name of the function that reads a code of a format.
+        """Return the name of the SystemVerilog function that reads a code of a format.
 
         The SystemVerilog function takes the code, and the exponent bias minus the format's default bias.
         """
@@ -135,17 +129,17 @@ class Numbers:
     def chosen(self, formats: Sequence[Format], code: str, select: str | None, moved: Sequence[str]) -> str:
         """Return an expression that reads a code whose format a select port chooses.
 
-        For each format, `moved` holds an expression for the exponent bias minus the format's default bias. A select
-        code above the last format chooses the last format.
+        For each format, `moved` holds an expression for the exponent bias minus the default bias. A select code above
+        the last format chooses the last format.
         """
         *before, last = [f"{self.read(f)}({code}, {m})" for f, m in zip(formats, moved, strict=True)]
         return "".join(f"{select} == {i} ? {read} : " for i, read in enumerate(before)) + last
 
     def dropped(self, fmt: Format, ulp: int, longest: int) -> str:
-        """Return the name of a function that computes how many bits rounding to a format drops.
+        """Return the name of a function that computes how many bits are dropped by rounding to a format.
 
-        The argument of the SystemVerilog function is the bit length of a magnitude in units of 2^`ulp`. The bit length
-        is at most `longest`.
+        The argument of the SystemVerilog function is the bit length, at most `longest`, of a magnitude in units of
+        2^`ulp`.
         """
         name = f"dropped_{_tag(fmt)}{'_m' if ulp < 0 else '_'}{abs(ulp)}"
         bits = {length: fmt.quantum(length - 1 + ulp) - ulp for length in range(1, longest + 1)}
@@ -165,7 +159,6 @@ def _tag(fmt: Format) -> str:
 
 
 def _limits(fmt: Format) -> tuple[int, int] | None:
-    """Return the lowest and highest exponent that a format uses for alignment, or None if there are no limits."""
     exponents = [alignment_exponent(fmt, e) for e in range(-400, 400)]
     return None if exponents[0] == -400 else (exponents[0], exponents[-1])
 

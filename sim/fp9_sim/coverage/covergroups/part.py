@@ -1,4 +1,4 @@
-"""A unit or one operation of an FPU, as the part that SystemVerilog coverage samples."""
+"""Units, or single operations of an FPU, that SystemVerilog coverage samples."""
 
 from __future__ import annotations
 
@@ -15,29 +15,25 @@ from fp9_sim.templates import width
 
 @dataclass(frozen=True)
 class Part:
-    """A unit, or one operation of an FPU, with its groups of cover points by name.
+    """Unit, or one operation of an FPU, with its groups of cover points by name.
 
-    The names of the part's functions and variables begin with `prefix`.
+    The names of functions and variables begin with `prefix`.
     """
 
     unit: Unit
     prefix: str
     groups: Mapping[str, CoverGroup]
     numbers: Numbers
+    # Type and value after reset of each variable that keeps its value between operations.
     state: dict[str, tuple[str, str]] = field(default_factory=dict)
-    """Type and value after reset of each variable that keeps its value between operations."""
 
     def kept(self, name: str, kind: str, start: str) -> str:
-        """Declare a SystemVerilog variable that keeps its value from operation to operation, and return its name.
-
-        `start` is its value after reset.
-        """
+        """Declare a SystemVerilog variable that keeps its value between operations, and return its name."""
         variable = identifier(self.prefix, "kept", name)
         self.state[variable] = kind, start
         return variable
 
     def function(self, lines: Iterable[str]) -> str:
-        """Return the function that samples one operation. `lines` are its statements."""
         lines = list(lines)
         ports = ", ".join(f"input logic {width(port)}{port.name}" for port in self.ports)
         return "\n".join(
@@ -52,15 +48,12 @@ class Part:
 
     @property
     def ports(self) -> tuple[Port, ...]:
-        """Return the data ports of the unit, inputs before outputs."""
         return *self.unit.inputs, *self.unit.outputs
 
     def moved(self, formats: Sequence[Format], bias: str) -> list[str]:
-        """Return, for each format, the bias at a port minus the format's default bias. `bias` is the port's name."""
         has = any(port.name == bias for port in self.unit.inputs)
         return [moved(fmt, bias) if has and fmt.programmable_bias else "0" for fmt in formats]
 
 
 def moved(fmt: Format, bias: str) -> str:
-    """Return the bias at a port minus the default bias of a format with a programmable bias."""
     return f"int'($signed({bias})) - ({lowest_place(with_bias(fmt, 0)) - lowest_place(fmt)})"

@@ -36,12 +36,10 @@ class Added:
 
     @property
     def sum(self) -> Sum:
-        """Return the dot product that an operation computes."""
         return self.covered.sum
 
     @property
     def declarations(self) -> list[str]:
-        """Return the variables of the statements."""
         count, s = len(self.lanes), self.sum
         return [
             f"number_t a_number [{count}], b_number [{count}], addend, y;",
@@ -107,7 +105,6 @@ class Added:
         return any(port.name in ("a_bias", "b_bias") for port in self.part.unit.inputs)
 
     def step(self) -> Iterator[str]:
-        """Yield statements that set the bins of an operation: addend class, formats, scales and exact sum."""
         s, group = self.sum, self.group
         yield from group.set("c", "addend.kind", CLASSES)
         yield from self.formats()
@@ -118,7 +115,6 @@ class Added:
         yield "end"
 
     def formats(self) -> Iterator[str]:
-        """Yield statements that set the bins for the formats of the operands."""
         s, group, ports = self.sum, self.group, {port.name for port in self.part.unit.inputs}
         for side, formats in (("a", s.a), ("b", s.b)):
             select = choice(f"{side}_format", formats) if f"{side}_format" in ports else "0"
@@ -142,10 +138,7 @@ class Added:
             )
 
     def meeting(self, first: str, second: str) -> Iterator[str]:
-        """Yield statements that set the bins of two exact terms and their sum.
-
-        The terms count units of the coverage's ulp.
-        """
+        # The terms are in units of the coverage's ulp.
         group, meeting = self.group, self.covered.meeting
         fmt, limit = self.sum.result, meeting.limit
         self.part.numbers.need(limit.bit_length() + 2)
@@ -175,13 +168,11 @@ class Added:
         yield "end"
 
     def outcome(self) -> Iterator[str]:
-        """Yield statements that set the bins of the result and its flags."""
         yield f"y = {self.part.numbers.read(self.sum.result)}(result, 0);"
         yield from self.group.set("result", "y.kind", CLASSES)
         yield from self.group.set("flags", "flag_of(flags)", FLAGS)
 
     def each_lane(self) -> Iterator[str]:
-        """Yield statements that hit the bins of each lane, each further block scale and each term of the window."""
         group = self.group
         yield from self.factors()
         for block in range(1, len(self.sum.scales)):
@@ -194,7 +185,6 @@ class Added:
             yield "end"
 
     def factors(self) -> Iterator[str]:
-        """Yield statements that set the bins of the two operands and the addend for each product."""
         for lane in range(len(self.lanes)):
             yield self.group.clear
             yield from self.group.set("a", f"a_number[{lane}].kind", CLASSES)
@@ -203,7 +193,7 @@ class Added:
             yield self.group.hit
 
     def _terms(self) -> Iterator[tuple[int, str, str, str]]:
-        """For each aligned term, yield an index and three expressions: exponent, exact value, test for nonzero."""
+        # Yields for each aligned term: its index, exponent, exact value, and a test for nonzero.
         group = self.sum.engine.step.group
         if group is None:
             for lane in range(len(self.lanes)):
@@ -254,7 +244,6 @@ class Added:
 
 
 def gating(part: Part, unit: Dot, group: CoverGroup) -> list[str]:
-    """Return statements that set the bins of zero-operand gating, or an empty list for a unit without gating."""
     if not unit.gate_zeros:
         return []
     before = part.kept("gated_before", "int", "-1")
@@ -270,18 +259,15 @@ def gating(part: Part, unit: Dot, group: CoverGroup) -> list[str]:
 
 
 def dot(part: Part, unit: Dot) -> str:
-    """Return the SystemVerilog function that samples an operation of a dot product or fused multiply-add."""
     sum_ = Added(part, part.groups[""], SumCoverage(sum_of(unit), unit.flags), pairs(unit))
     return part.function([*sum_.declarations, "int gated;", *port_sum(sum_, gating(part, unit, sum_.group))])
 
 
 def pairs(unit: Dot) -> list[tuple[str, str]]:
-    """Return the two ports of each product."""
     return list(zip(unit.lane_names("a"), unit.lane_names("b"), strict=True))
 
 
 def port_sum(sum_: Added, gated: Sequence[str] = ()) -> Iterator[str]:
-    """Yield the statements that sample a sum whose addend is at the port `c`."""
     yield from sum_.operands()
     yield f"addend = {sum_.part.numbers.read(sum_.sum.engine.addend_format)}(c, 0);"
     yield sum_.group.clear

@@ -29,14 +29,10 @@ _WRITERS: dict[type[Unit], Callable[[Part, Any], str]] = {
     Fpu: fpu,
     MultiFpu: multi_fpu,
 }
-"""The function that writes the sampling function of each kind of unit."""
 
 
 def has_coverage(unit: Unit) -> bool:
-    """Return whether fp9 writes the SystemVerilog coverage of a unit.
-
-    The sum of an open chunk is not visible at the ports of an accumulator with chunks.
-    """
+    # The sum of an open chunk is not visible at the ports of an accumulator with chunks.
     return _visible(unit)
 
 
@@ -46,14 +42,12 @@ _visible: Hook[[], bool] = Hook(
     otherwise=lambda unit: type(unit) in _WRITERS,
     every_kind=False,
 )
-"""Return whether the ports of a unit show all that its coverage needs."""
 
 
 def coverage_package(unit: Unit) -> str:
     """Return the SystemVerilog package `NAME_coverage` with the functions `sample`, `restart` and `report`.
 
-    The bins in the package are the bins of the unit's coverage model. Raises KeyError for a kind of unit without
-    SystemVerilog coverage.
+    The bins are those of the unit's coverage model. Raises KeyError for a kind of unit without SystemVerilog coverage.
     """
     model = model_of(unit)
     excluded = all_excluded(model)
@@ -83,7 +77,6 @@ def _prefix(name: str) -> str:
 
 
 def _indented(text: str) -> str:
-    """Return SystemVerilog text with the statements of a function indented by their blocks."""
     depth, lines = 0, []
     for line in text.splitlines():
         word = line.strip()
