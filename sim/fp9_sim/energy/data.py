@@ -1,7 +1,4 @@
-"""Choose operations for energy measurements.
-
-The measured operations are random codes, the corner suite, or a recorded training step.
-"""
+"""Choose operations for energy measurements: random codes, corner suite or recorded training."""
 
 from __future__ import annotations
 
@@ -18,11 +15,10 @@ from fp9.units.views import cast_of
 from fp9_ml.recipes import read_recording
 from fp9_ml.recorded import of_casts, of_products
 
+# Default of the smallest number of operations in a measurement.
 COUNT = 10_240
-"""Default of the smallest number of operations in a measurement."""
 
 SUITES = ("random", "corner")
-"""Names of the generated data sets: random operand codes, and the corner suite."""
 
 Columns = dict[str, NDArray[Any]]
 
@@ -30,8 +26,8 @@ Columns = dict[str, NDArray[Any]]
 def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Columns:
     """Return operations of a unit as input columns.
 
-    `data` is `random`, `corner`, or the path of a recorded training step. A recorded training step gives complete dot
-    products or casts. Raises ValueError for another name, and for a recording without operations for the unit.
+    `data` is `random`, `corner`, or the path of a recorded training step. Raises ValueError for another name, and for a
+    recording without operations for the unit.
     """
     if data in SUITES:
         return dict(inputs_of(unit, data, count if data == "random" else None, seed))
@@ -51,7 +47,7 @@ def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Colu
 def enough(take: Callable[[int], Columns], count: int) -> Columns:
     """Call the function `take` for at least `count` operations, and return the operations.
 
-    `take(n)` returns the operations for n dot products of each matrix product, or for n values of each tensor.
+    `take(n)` returns the operations of n dot products per matrix product, or of n values per tensor.
     """
     one = len(next(iter(take(1).values())))
     return take(-(-count // one))

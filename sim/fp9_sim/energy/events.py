@@ -1,10 +1,9 @@
 """Select a cell's internal energies from the cell library for changes at the cell's pins.
 
-A changed output dissipates the energy in the library's entry for the input that caused the change. If several inputs
-changed at once, each input accounts for an equal share of the output's energy. A changed input also dissipates the
-energy in the library's entry for the input pin. Conditions in the cell library refer to the pin values after the
-change. A library entry without a condition applies only if no other entry's condition is true. In a clock cycle of a
-register, the clock rises, the stored bit changes, the clock falls, and then the inputs settle.
+A changed output dissipates the energy in the library's entry for the input that caused the change; several causes share
+it equally. A changed input also dissipates the energy of the input pin. Conditions in the cell library refer to the pin
+values after the change, and an entry without a condition applies only if no other condition is true. In a clock cycle
+of a register, the clock rises, the stored bit changes, the clock falls, and then the inputs settle.
 """
 
 from __future__ import annotations
@@ -23,13 +22,13 @@ from fp9_rtl.synthesis.power import Arc, Cell
 from fp9_sim.energy.loads import FALL, RISE
 from fp9_sim.netlists.cells import History, Placed
 
+# Index of an energy table (arc), the edge, and the fraction of the table's energy that is dissipated.
 Share = tuple[int, int, float]
-"""Index of an energy table (arc), the edge, and the fraction of the table's energy that is dissipated."""
 
 
 @dataclass(frozen=True)
 class _Event:
-    """A rising or falling edge of a pin, with the pins that caused the edge and the pin values after the edge."""
+    """Edge of a pin, the pins that caused the edge, and the pin values after the edge."""
 
     pin: str
     edge: int
@@ -38,9 +37,9 @@ class _Event:
 
 
 def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the state changes of a cell from clock cycle `first` on, and how often each state change occurs.
+    """Return the state changes of a cell from clock cycle `first` on, and their counts.
 
-    A state change of a cell is coded as one integer, which the function `shares` decodes.
+    A state change is coded as one integer for the function `shares`.
     """
     cell = placed.cell
     index = _state(history, [placed.nets[pin] for pin in cell.inputs], first)
@@ -52,10 +51,7 @@ def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int6
 
 
 def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int64]:
-    """Return the values of nets as one integer for each clock cycle, starting with the cycle before `first`.
-
-    The first net gives the most significant bit of the integer.
-    """
+    # One integer for each clock cycle from `first` - 1 on, with the first net as the most significant bit.
     index = np.zeros((len(history) - first + 1, history.shape[2] * 64), dtype=np.int64)
     for net in nets:
         bits = np.unpackbits(np.ascontiguousarray(history[first - 1 :, net]).view(np.uint8), axis=1)

@@ -1,7 +1,4 @@
-"""Compute the capacitive load and the transition time of each net of a netlist.
-
-The tables of the cell library are indexed by load and transition time.
-"""
+"""Compute the capacitive load and the transition times of each net of a netlist."""
 
 from __future__ import annotations
 
@@ -17,16 +14,13 @@ from fp9_sim.netlists.cells import CLOCK, CellNetlist, Placed
 
 FALL, RISE = 0, 1
 
+# Number of time steps in the mean delay of a netlist's cells.
 _STEPS_OF_A_DELAY = 4
-"""Number of time steps in the mean delay of a netlist's cells."""
 
 
 @dataclass(frozen=True)
 class Loads:
-    """Capacitance of every net in fF, and transition times of every net in the library's time unit.
-
-    For each net, `transition` holds the fall time and the rise time, in an array of shape (nets, 2).
-    """
+    """Capacitance of every net in fF, and fall and rise times (nets, 2) in the library's time unit."""
 
     load_ff: NDArray[np.float64]
     transition: NDArray[np.float64]
@@ -35,10 +29,9 @@ class Loads:
 def loads(netlist: CellNetlist, library: Library, power: PowerLibrary) -> Loads:
     """Return the load and the transition times of every net.
 
-    The load of a net is the sum of the capacitances of the wire, the connected cell pins and the connected unit output.
-    The slowest timing arc of a cell determines the transition time of its output. The driver cell of the cell library
-    drives each input net. The input of the driver cell has a transition time of 0. The clock signal is ideal: its
-    transition time is 0.
+    The load includes the wire, the connected cell pins and the unit output. The slowest timing arc of a cell determines
+    the transition time of its output. The library's driver cell drives each input net, with a transition time of 0 at
+    its input. The clock is ideal, with a transition time of 0.
     """
     load = np.zeros(netlist.nets)
     for placed in netlist.cells:
@@ -109,7 +102,6 @@ def _mean_delay(arcs: Sequence[Arc], pin: str, load: float, given: dict[str, NDA
 
 
 def cell_loads(placed: Placed, pin: str, found: Loads) -> float:
-    """Return the load of a cell's output pin in fF, or 0 if the pin is not connected."""
     return float(found.load_ff[placed.nets[pin]]) if pin in placed.nets else 0.0
 
 

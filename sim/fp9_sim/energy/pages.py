@@ -59,7 +59,7 @@ layer above.
 
 
 def write(record: Record, folder: Path) -> list[Path]:
-    """Write the page and the charts of a complete energy record into a folder, and return their paths.
+    """Write the page and charts of a complete energy record into a folder, and return their paths.
 
     Raises ValueError if the record lacks a unit, and OSError if a file cannot be written.
     """
@@ -73,7 +73,6 @@ def write(record: Record, folder: Path) -> list[Path]:
 
 
 def page(record: Record) -> str:
-    """Return the page of the energy study as Markdown."""
     parts = [_TEXT.format(wire=WIRE_LOADS)]
     for group in _groups(record):
         parts += [f"## {group}\n", *_table(record, group), "", *_changes(record, group)]
@@ -85,7 +84,6 @@ def page(record: Record) -> str:
 
 
 def charts(record: Record) -> dict[str, str]:
-    """Return the charts of the energy study as SVG, by file name."""
     found = {"energy.svg": _bars(record)}
     return found | ({"energy-accuracy.svg": _scatter(record)} if record["losses"] else {})
 

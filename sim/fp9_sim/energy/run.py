@@ -1,7 +1,4 @@
-"""Measure the energy of operations on a unit: cells, nets and leakage.
-
-One operation runs in each clock cycle.
-"""
+"""Measure the energy of operations on a unit: cells, nets and leakage."""
 
 from __future__ import annotations
 
@@ -34,21 +31,19 @@ NOTE = (
 )
 """Conditions of the energy measurement, shown in every report."""
 
+# Factor from nW times ns to fJ.
 _ATTO = 1e-3
-"""Factor from nW times ns to fJ."""
 
 
 @dataclass(frozen=True)
 class Energy:
     """Mean energy of one operation of a unit in fJ, split by cause.
 
-    `internal_fj` is the energy dissipated inside cells. `nets_fj` is the energy to charge the nets that cells drive.
-    `inputs_fj` is the energy to charge the unit's input nets, and `clock_fj` the energy to charge the clock net.
-    `glitches_fj` is the energy of glitches: signal changes that are reversed within the same clock cycle. `leakage_fj`
-    is the leakage energy during `period_ns`. `products` is the number of products in an operation, or the number of
-    values in a cast or quantiser. `toggles` counts the changes from one clock cycle to the next, over all nets except
-    the clock. `glitches` counts signal changes that are reversed within the same clock cycle. `by_step` maps each
-    submodule to the energy of its cells. `by_step` is empty for a flat netlist.
+    `internal_fj` is dissipated inside cells. `nets_fj`, `inputs_fj` and `clock_fj` charge nets that cells drive, input
+    nets and the clock net. `glitches_fj` is the energy of signal changes that are reversed within the same clock cycle.
+    `leakage_fj` is the leakage energy during `period_ns`. `products` is the number of products, casts or quantised
+    values in an operation. `toggles` and `glitches` count changes from one clock cycle to the next, and changes that
+    are reversed. `by_step` maps each submodule to its energy, and is empty for a flat netlist.
     """
 
     unit: str
@@ -79,7 +74,7 @@ class Energy:
         return self.total_fj / self.products
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the energy record as plain values for JSON, with a note about the measurement conditions."""
+        """Return the energy record as plain values for JSON, with a note about the conditions."""
         totals = {"total_fj": self.total_fj, "product_fj": self.product_fj}
         return {"note": NOTE, **asdict(self), "by_step": dict(self.by_step), **totals}
 
@@ -96,11 +91,10 @@ def measure(
 ) -> Energy:
     """Measure the mean energy of the given operations on a unit.
 
-    `operations` maps each input port to an array of shape (n,), in the order of execution. `data` is the name under
-    which the record lists the operations. Results are cached in the folder `cache`, or in the default cache folder.
-    Raises ValueError for a unit without hardware, an unknown library or synthesis script, and an empty list of
-    operations. Raises ValueError also if a cell of the library has no energy data. Raises MissingTool if the library or
-    Yosys is not installed.
+    `operations` maps each input port to an array (n,) in execution order. `data` is the name of the operations in the
+    record. Results are cached in the folder `cache`, or in the default cache folder. Raises ValueError for a unit
+    without hardware, an unknown library or mapping, a library without energy data, and an empty list of operations.
+    Raises MissingTool if the library or Yosys is not installed.
     """
     cells = find_library(library)
     columns = {port.name: np.asarray(operations[port.name]) for port in unit.inputs if port.name in operations}
@@ -160,6 +154,7 @@ def _measured(
     )
 
 
+# Number of products in an operation, or number of values in a cast or quantiser.
 products_of: Hook[[], int] = Hook(
     "energy of a product",
     {
@@ -170,7 +165,6 @@ products_of: Hook[[], int] = Hook(
     },
     otherwise=lambda unit: 1,
 )
-"""Number of products in an operation, or number of values in a cast or quantiser. The number is 1 for other units."""
 
 
 def _by_step(found: Dynamic) -> dict[str, float]:

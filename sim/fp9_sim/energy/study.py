@@ -1,8 +1,7 @@
-"""The energy study: compare formats, accumulators, gating and stages on a network layer.
+"""Energy study that compares formats, accumulators, gating and stages on a network layer.
 
-The function `run` measures the study, and the module `pages` shows the results. The record of the study holds the
-energy of each unit, and a digest of the unit's circuit. Only units whose circuit has changed are measured again. The
-pages can be rebuilt from the record without a measurement.
+The record holds the energy of each unit, and a digest of the unit's circuit. Only units whose circuit has changed are
+measured again.
 """
 
 from __future__ import annotations
@@ -32,16 +31,15 @@ from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
 
 LAYER, RANDOM = "layer", "random"
 
+# Measures the units of the energy study.
 COMMAND = "fp9 records update --hours 8 --claims form"
-"""Command that measures the units of the energy study."""
 
 
 @dataclass(frozen=True)
 class Row:
-    """A row of the energy study: a unit, with the group and the label under which pages show the unit.
+    """Row of the energy study: a unit, with the group and the label under which pages show the unit.
 
-    `recipe` names the training run whose products the unit computes. If no training run uses the unit, `recipe` is
-    empty.
+    `recipe` names the training run whose products the unit computes, or is empty.
     """
 
     group: str
@@ -93,6 +91,7 @@ FORMATS, DOTS, GATING, STAGES, BLOCKS, CASTS = (
     "Casts and quantisers, 4 numbers from FP32",
 )
 
+# The first row of a group is the baseline for the other rows of the group.
 ROWS = (
     Row(FORMATS, "E4M3/E5M2 -> FP32", CATALOGUE["fma_fp32_ocp"], "E4M3/E5M2, delayed scales"),
     Row(FORMATS, "E4M3/E5M2 -> FP16", _fma(("e4m3", "e5m2"), "fma_fp16")),
@@ -116,18 +115,16 @@ ROWS = (
     Row(CASTS, "quantiser to MXFP8, E4M3", _quantiser("mxfp8_e4m3")),
     Row(CASTS, "quantiser to MXFP4", _quantiser("mxfp4")),
 )
-"""All rows of the energy study. The first row of a group is the baseline for the other rows of the group."""
 
 
 UNITS = {row.unit.name: row.unit for row in ROWS}
-"""The units of the energy study, by name."""
 
 
 @dataclass(frozen=True)
 class Part:
-    """The measured energies of a unit, for each cell library and each kind of operand data.
+    """Measured energies of a unit, for each cell library and each kind of operands.
 
-    `libraries` maps each cell library to the digest of its file, and `seconds` is the run time.
+    `libraries` maps each cell library to the digest of its file. `seconds` is the run time.
     """
 
     unit: str
@@ -140,11 +137,7 @@ class Part:
 
 
 def measured(unit: Unit, layer: Columns) -> Part:
-    """Measure the energy of a hardware unit on operations of the demonstration's network layer and on random
-    operations.
-
-    `layer` holds the network layer's operations as input columns of the unit. Raises the errors of `measure`.
-    """
+    """Measure the energy of a unit on operations of the demonstration's network layer and on random operations."""
     started = time.perf_counter()
     data = {LAYER: layer, RANDOM: operations(unit, RANDOM)}
     energies = tuple(
@@ -158,7 +151,6 @@ def measured(unit: Unit, layer: Columns) -> Part:
 
 
 NOTHING: Mapping[str, Any] = {"units": {}}
-"""A record of the energy study without any units."""
 
 
 def lacks(unit: Unit, record: Mapping[str, Any], circuit: str) -> str | None:
@@ -180,9 +172,8 @@ def run(
 ) -> dict[str, Any]:
     """Measure the energy study and return its record. Units with a valid energy in `known` are not measured again.
 
-    `layer_of` is a function that returns operations of the demonstration's network layer as inputs for a unit.
-    `training` is the path of the recorded training runs; without `training`, the study shows no accuracy. Raises the
-    errors of `measure`.
+    `layer_of` returns operations of the demonstration's network layer as inputs for a unit. `training` is the path of
+    the recorded training runs, for the accuracy. Raises the errors of `measure`.
     """
     units = dict(known["units"])
     for done, unit in enumerate(UNITS.values()):
@@ -203,15 +194,10 @@ def _record(units: Mapping[str, Any], training: Path | None) -> dict[str, Any]:
 
 @functools.cache
 def libraries() -> dict[str, str]:
-    """Return the digests of the cell libraries that the energy study uses.
-
-    Raises MissingTool if a library is missing.
-    """
     return {name: library(name).sha256 for name in SIDE_BY_SIDE}
 
 
 def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Return all energies in a complete record, each with the group, label and recipe of the unit's row."""
     return [
         {"group": row.group, "label": row.label, "recipe": row.recipe, **energy}
         for row in ROWS
@@ -220,10 +206,10 @@ def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def read(folder: Path, training: Path | None = None) -> dict[str, Any]:
-    """Return the record of the energy study, read from the folder of all records.
+    """Return the record of the energy study, from the folder of all records.
 
-    The increases in loss are read from the recorded training runs at the path `training`. Raises ValueError if a file
-    is not a valid record.
+    `training` is the path of the recorded training runs, for the increases in loss. Raises ValueError if a file is not
+    a valid record.
     """
     known = ((name, records.read(folder, records.ENERGY, name)) for name in UNITS)
     return _record({name: fields for name, fields in known if fields}, training)
@@ -237,6 +223,5 @@ def losses(training: Mapping[str, Any]) -> dict[str, list[float]]:
 
 
 def _kept(record: Mapping[str, Any]) -> dict[str, Any]:
-    """Return the recorded fields of a measurement, with numbers rounded to five significant digits."""
     kept = {name: value for name, value in record.items() if name not in ("note", "by_step")}
     return {name: float(f"{value:.5g}") if isinstance(value, float) else value for name, value in kept.items()}

@@ -19,17 +19,16 @@ from fp9_sim.netlists.cells import CLOCK, CellNetlist, History, Placed, toggles
 from fp9_sim.netlists.gates import WORD
 from fp9_sim.netlists.timed import changes as changes_in_time
 
+# Clock cycles in which glitches are counted, with 64 parallel operations in each.
 GLITCH_CLOCKS = 32
-"""Number of clock cycles in which glitches are counted. Each clock cycle simulates 64 operations in parallel."""
 
 
 @dataclass(frozen=True)
 class Dynamic:
     """Mean switching energy of one operation in fJ.
 
-    `internal`, `nets` and `glitches` map the name of each cell to an energy. `glitches` is the energy of signal changes
-    that are reversed within the same clock cycle. `glitch_toggles` counts changes that are reversed within a clock
-    cycle, and `toggles` counts changes from one clock cycle to the next.
+    `internal`, `nets` and `glitches` map the name of each cell to an energy. `glitch_toggles` counts changes that are
+    reversed within a clock cycle, and `toggles` counts changes from one clock cycle to the next.
     """
 
     internal: Mapping[str, float]
@@ -44,9 +43,8 @@ class Dynamic:
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
     """Split a list of operations into 64 sequences of consecutive operations for parallel simulation.
 
-    Return input columns of shape (clocks, 64), and the index of the first clock cycle to count. Clock cycles before the
-    first counted cycle reset the unit and fill the pipeline with the preceding operations. Operations that do not fit
-    into 64 equal sequences are not counted. Operations that share a result stay in the same sequence.
+    Return input columns (clocks, 64), and the index of the first clock cycle to count. Earlier clock cycles reset the
+    unit and fill the pipeline. Operations that share a result stay in the same sequence.
     """
     count = len(next(iter(operations.values())))
     if not count:
@@ -61,10 +59,7 @@ def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[di
 def dynamic(
     graph: CellNetlist, operations: Mapping[str, NDArray[Any]], first: int, library: Library, power: PowerLibrary
 ) -> Dynamic:
-    """Return the mean switching energy of a netlist for sequences of operations.
-
-    Clock cycles before `first` are not counted.
-    """
+    """Return the mean switching energy of a netlist, counted from clock cycle `first` on."""
     history = graph.run(operations)
     counted = (len(history) - first) * history.shape[2] * WORD
     at = loads(graph, library, power)
@@ -93,11 +88,7 @@ def _driven(placed: Placed, by_net: NDArray[np.float64]) -> float:
 
 
 def _glitches(graph: CellNetlist, history: History, first: int, at: Loads) -> NDArray[np.float64]:
-    """Return the mean number of glitches of each net per operation.
-
-    A glitch is a signal change that is reversed within the same clock cycle. Only evenly spaced clock cycles are
-    simulated with glitches.
-    """
+    # Only evenly spaced clock cycles are simulated with glitches.
     clocks = np.unique(np.linspace(first, len(history) - 1, GLITCH_CLOCKS).astype(np.int64))
     settled = sum(toggles(history[clock - 1 : clock + 1], 1) for clock in clocks)
     timed = changes_in_time(graph, history, clocks, delays(graph, at))
@@ -134,11 +125,8 @@ def _of_glitches(
     extra: NDArray[np.float64],
     at: Loads,
 ) -> float:
-    """Return the internal energy of a cell's glitches per operation.
-
-    The estimate assumes that a glitch dissipates as much energy as a settled change of the same pin. For a pin without
-    settled changes, the estimate takes the mean energy of the pin's timing arcs.
-    """
+    # A glitch is assumed to dissipate as much energy as a settled change of the same pin or, without any, the mean
+    # energy of the pin's timing arcs.
     total = 0.0
     for pin, energy in taken.items():
         net = placed.nets.get(pin, 0)
