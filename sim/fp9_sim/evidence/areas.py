@@ -18,7 +18,7 @@ from fp9_sim.provenance import provenance
 
 @dataclass(frozen=True)
 class Area:
-    """The area record of a unit, with one synthesis result for each cell library.
+    """Area record of a unit, with one synthesis result for each cell library.
 
     `seconds` is the total time of all measurements.
     """
@@ -37,7 +37,7 @@ class Area:
 def measure(unit: Unit) -> Area:
     """Measure the area and delay of a unit in the cell libraries that data sheets show.
 
-    Raises ValueError for a unit without hardware, and MissingTool if Yosys or a cell library is missing.
+    Raises ValueError for a unit without hardware, and MissingTool if Yosys or a library is missing.
     """
     started = time.perf_counter()
     measured = tuple(synthesise_unit(unit, library=library) for library in SIDE_BY_SIDE)
@@ -47,13 +47,9 @@ def measure(unit: Unit) -> Area:
 
 
 def read(unit: Unit, folder: Path) -> dict[str, Any] | None:
-    """Return the area record of a unit, or None if there is no record.
-
-    Raises ValueError if the file is not a valid record.
-    """
+    """Return the area record of a unit, or None. Raises ValueError for an invalid record."""
     return records.read(folder, records.AREA, unit.name)
 
 
 def measured(record: dict[str, Any]) -> list[Synthesis]:
-    """Return the synthesis results in an area record, one for each cell library."""
     return [Synthesis.from_dict(one) for one in record["measured"]]

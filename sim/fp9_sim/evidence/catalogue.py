@@ -1,7 +1,4 @@
-"""Define the claims about units whose measurement takes hours and is therefore recorded.
-
-Checks that take only minutes run each time, without a record.
-"""
+"""Claims about units whose measurement takes hours and is therefore recorded."""
 
 from __future__ import annotations
 
@@ -47,7 +44,6 @@ def _proven(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> Findi
 
 @functools.cache
 def has_claims(unit: Unit) -> bool:
-    """Return whether fp9 can prove at least one claim about a unit."""
     try:
         return bool(claims_of(unit))
     except ValueError:
@@ -108,7 +104,7 @@ def _mutation(kind: mutants.Kind) -> Claim:
 
 
 def _measured(unit: Unit, folder: Path, fields: Fields, circuit: Circuit) -> None:
-    """Accept an area record if the recorded circuit is the unit's present circuit. A measured area cannot fail."""
+    """Accept an area record of the unit's present circuit. A measured area cannot fail."""
 
 
 def _area(unit: Unit, limit: float) -> areas.Area:

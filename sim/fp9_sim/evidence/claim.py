@@ -1,8 +1,7 @@
-"""Define a claim about a hardware unit, with functions that measure and judge the claim.
+"""Define claims about hardware units, with functions that measure and judge a claim.
 
-A record is valid if the record supports its claim for the unit's present circuit. A claim about a circuit's function
-also holds for every circuit that is proven equivalent to the recorded circuit. If a claim is false or was undecided
-within the time limit, the claim's record has the state "fails".
+A claim about a circuit's function also holds for every circuit that is proven equivalent to the recorded circuit. A
+claim that is false or undecided within the time limit has the state "fails".
 """
 
 from __future__ import annotations
@@ -19,7 +18,7 @@ from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD, Circuit
 
 
 class State(Enum):
-    """The state of a claim's record."""
+    """State of the record of a claim."""
 
     VALID = "valid"
     JOINED = "joined by proof"
@@ -29,7 +28,7 @@ class State(Enum):
 
 
 class Finding(NamedTuple):
-    """The state of a record, such as stale or missing, and the reason for the state. The reason may be empty."""
+    """State of a record, such as stale or missing, and the reason, which may be empty."""
 
     state: State
     why: str = ""
@@ -49,13 +48,12 @@ def in_catalogue(unit: Unit) -> bool:
 
 @dataclass(frozen=True)
 class Claim:
-    """A kind of evidence about hardware units, such as sweeps, proofs or areas.
+    """Kind of evidence about hardware units, such as sweeps, proofs or areas.
 
-    `judge` reads a unit's record, and returns None if the claim holds, otherwise a finding. `make` measures the
-    evidence with a time limit in seconds for each case, and can run in any process. `keep` writes the record. Sweeps
-    start their own processes, so `make` and `keep` are None for sweeps. `left` returns the seconds that an interrupted
-    measurement still needs, without its cached steps. `measures` says whether a unit of the catalogue or of the energy
-    study needs this kind of evidence.
+    `judge` returns None if a unit's record supports the claim, otherwise a finding. `make` measures the evidence with a
+    time limit in seconds for each case, in any process. `keep` writes the record. Sweeps start their own processes, so
+    `make` and `keep` are None for sweeps. `left` returns the seconds that an interrupted measurement still needs.
+    `measures` says whether a unit needs this kind of evidence.
     """
 
     name: str
@@ -68,11 +66,11 @@ class Claim:
 
     @property
     def about(self) -> str:
-        """Return "function" for a claim about the circuit's function, or "form" for a claim about its netlist."""
+        """Return "function" for a claim about the circuit's function, or "form" for one about its netlist."""
         return "function" if self.name in records.OF_FUNCTION else "form"
 
     def finding(self, unit: Unit, folder: Path, circuit: Circuit) -> Finding:
-        """Return the state of a unit's record in `folder`. Raises ValueError if the file is not a valid record."""
+        """Return the state of a unit's record in `folder`. Raises ValueError for an invalid record."""
         fields = records.read(folder, self.name, unit.name)
         if fields is None:
             return Finding(State.MISSING, NO_RECORD)
@@ -87,7 +85,7 @@ class Claim:
 
 
 def keep(claim: str, made: Any, folder: Path) -> Path:
-    """Write a measurement to the records' folder as the record of the named claim, and return the path."""
+    """Write a measurement as the record of the named claim, and return the path of the record."""
     fields = made.to_dict()
     if fields.get("seconds") is None:
         fields["seconds"] = round(sum(part["seconds"] for part in fields["claims"]), 1)

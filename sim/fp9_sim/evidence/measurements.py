@@ -1,8 +1,7 @@
-"""List the records of studies and comparisons, and the commands to repeat the measurements.
+"""List the records of studies and comparisons, and the commands that repeat them.
 
-The record of a cost study follows the record schema and names the circuit of each variant. The record of a comparison
-with other implementations belongs to no single fp9 circuit. The format of a comparison's record depends on the program
-that wrote the record. Comparisons lie in subfolders of `records/`.
+The record of a cost study names the circuit of each variant. The record of a comparison with other implementations
+belongs to no fp9 circuit, and has the format of the program that wrote it.
 """
 
 from __future__ import annotations
@@ -20,6 +19,7 @@ from fp9_sim.evidence.studies import KINDS, stale
 from fp9_sim.records import EARLIER_CIRCUIT, NO_RECORD
 
 _GPU = "python -m tests.model.profiles.gpu_calls"
+# Commands that repeat comparisons. Keys are paths below the folder of all records, without suffix.
 COMPARISONS = {
     "accumulators/mmasim": "python tests/model/sums/mmasim_dots.py 1000000 records/accumulators/mmasim.json",
     "accumulators/instructions": "python -m tests.support.instructions records/accumulators/instructions.json",
@@ -39,14 +39,13 @@ COMPARISONS = {
     },
     f"{records.RECIPES}/rules": f"python -m fp9_ml.experiments.histograms records/{records.RECIPES}",
 }
-"""The command that repeats each comparison. Keys are paths below the folder of all records, without suffix."""
 
 
 @dataclass(frozen=True)
 class Measurement:
-    """The state of the record of a study or comparison.
+    """State of the record of a study or comparison, and the command that measures it again.
 
-    `file` is the path of the record below the folder of all records. `command` measures the record again.
+    `file` is the path of the record below the folder of all records.
     """
 
     file: str
@@ -66,8 +65,7 @@ def status(folder: Path, compare: bool = False) -> Iterator[Measurement]:
     """Yield the state of every recorded study and comparison in `folder`.
 
     If `compare` is true, the circuit of every variant is elaborated, and a study is stale if any circuit has changed.
-    Comparisons are never stale, because they belong to no single circuit. Raises ValueError if a file is not a valid
-    record.
+    Comparisons are never stale. Raises ValueError for an invalid record.
     """
     for name in KINDS:
         yield Measurement(f"{records.STUDY}/{name}.json", f"fp9 records study {name}", _study(name, folder, compare))

@@ -1,7 +1,4 @@
-"""Build the page that shows each unit's verification results, from records.
-
-The page shows sweeps, proofs and mutation scores.
-"""
+"""Build the page of each unit's verification results: sweeps, proofs and mutation scores."""
 
 from __future__ import annotations
 
@@ -47,7 +44,7 @@ _COLUMNS = {
 def page(folder: Path, units: Iterable[Unit] | None = None) -> str:
     """Return the page of verification results as Markdown, by default for all catalogue units.
 
-    Raises ValueError if a file is not a valid record.
+    Raises ValueError for an invalid record.
     """
     every = list(CATALOGUE.values() if units is None else units)
     items = status(every, folder)

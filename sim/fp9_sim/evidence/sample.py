@@ -17,21 +17,21 @@ from fp9_sim import cross_check, mutants
 from fp9_sim.batch.unit import check
 from fp9_sim.proofs import State, claims_of, decided
 
+# Random operations that the spot check simulates.
 RANDOM = 1 << 18
-"""Number of random operations that the spot check simulates."""
 
+# Random operations that the spot check computes with the reference model.
 CHECKED = 1 << 10
-"""Number of random operations that the spot check computes with the reference model."""
 
 MUTANTS = 16
 
+# Suites that the reference model computes if complete suites are requested.
 SUITES = ("smoke", "corner")
-"""Suites that the reference model computes if complete suites are requested."""
 
 
 @dataclass(frozen=True)
 class Sample:
-    """The outcome of one spot check.
+    """Outcome of one spot check.
 
     `passed` is None if the spot check was not decided in time, or if the unit has no proof.
     """
@@ -48,11 +48,9 @@ class Sample:
 def samples(unit: Unit, seed: int, limit: float, whole: bool = False) -> Iterator[Sample]:
     """Yield the outcome of each spot check of a unit.
 
-    The simulated Verilog must give the golden results for the corner suite and for random operations. The reference
-    model must give the golden results for random operations. If `whole` is true, the reference model computes the
-    complete smoke and corner suites. A solver must prove one random case of the unit's proofs again, within `limit`
-    seconds. The corner suite must kill some random mutants. `seed` selects the operations, the proof case and the
-    mutants. Raises the errors of `verilated` and of `mutants.score`.
+    The Verilog and the reference model must give the golden results, a solver must prove one random case of the unit's
+    proofs within `limit` seconds, and the corner suite must kill some random mutants. If `whole` is true, the reference
+    model computes the complete smoke and corner suites. Raises the errors of `verilated` and of `mutants.score`.
     """
     rng = np.random.default_rng(seed)
     ways: tuple[tuple[str, Callable[[], tuple[str, bool | None]]], ...] = (
@@ -85,10 +83,7 @@ def _cross_checked(unit: Unit, seed: int, whole: bool) -> tuple[str, bool]:
 
 
 def _proven(unit: Unit, rng: np.random.Generator, limit: float) -> tuple[str, bool | None]:
-    """Prove one random case of the unit's proofs again.
-
-    The solver must also refute a deliberately wrong specification, which is called the control.
-    """
+    # The solver must also refute a deliberately wrong specification, which is called the control.
     try:
         cases = [(claim, case) for claim in claims_of(unit) for case in claim.cases]
     except ValueError:

@@ -1,7 +1,4 @@
-"""Build the documentation pages that show records.
-
-The pages are data sheets, cost studies, verification results and reproduced claims of papers.
-"""
+"""Build the documentation pages that show records."""
 
 from __future__ import annotations
 
@@ -28,13 +25,10 @@ from fp9_sim.third_party import area as third_party_area
 from fp9_sim.third_party import areas_chart
 
 UNITS, STUDY, COVERAGE, REPRODUCED = "units", "study", "verification/coverage.md", "recipes/reproduced.md"
-"""Documentation paths of data sheets, cost studies, verification results, and reproduced claims of papers."""
 
 COMPARED, LIBRARIES = "results/areas.svg", "results/libraries.md"
-"""Documentation paths of the chart of third-party areas and of the page about other software libraries."""
 
 THIRD_PARTY = "third-party"
-"""Name of the folder with records about third-party units."""
 
 _STALE = (
     "The area is that of an earlier circuit: `fp9 records update {unit} --claims form --hours 1` measures it again."
@@ -57,10 +51,9 @@ def names() -> set[str]:
 def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[str, str]]:
     """Yield the path and the text of each documentation page for which `folder` holds the records.
 
-    Without `units`, the pages cover all catalogue units. With `units`, only data sheets, verification results and the
-    energy study are built. The energy study is left out if a unit of the study has no energy record. The energy study
-    shows no accuracy if the training runs have no record. Raises ValueError if a file is not a valid record, and
-    MissingTool if WaveDrom is not installed.
+    With `units`, only data sheets, verification results and the energy study are built. The energy study is left out if
+    a unit of the study has no energy record. Raises ValueError for an invalid record, and MissingTool if WaveDrom is
+    not installed.
     """
     every = list(CATALOGUE.values() if units is None else units)
     yield f"{UNITS}/{sheets.INDEX}", sheets.index(every)
@@ -82,7 +75,6 @@ def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[s
 
 
 def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the page and the charts about reproduced claims of papers, if the folder of recipe records exists."""
     if folder.is_dir():
         from fp9_ml.experiments.charts import draw  # optional: matplotlib
 
@@ -101,10 +93,7 @@ def _compared(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def sheet(unit: Unit, folder: Path) -> str:
-    """Return the data sheet of a unit with its recorded area.
-
-    The data sheet says so if the area record is stale or missing.
-    """
+    """Return the data sheet of a unit with its recorded area, and a note if the area is stale or missing."""
     record = areas.read(unit, folder)
     if record is None:
         return f"{sheets.sheet(unit)}\n{sheets.AREA}\n\n{_MISSING.format(unit=unit.name)}\n"

@@ -17,24 +17,21 @@ from fp9_sim.evidence.claim import Claim, Finding, State, in_catalogue
 from fp9_sim.records import Circuit, circuit_of
 from fp9_sim.sweeps import executors
 
+# Smallest number of units for which parallel processes save time despite their start-up time.
 _MANY = 4
-"""Smallest number of units for which parallel processes save time despite their start-up time."""
 
 _DEFAULT = tuple(dict.fromkeys((*CATALOGUE.values(), *study.UNITS.values())))
-"""Units whose records are examined by default."""
 
 Progress = Callable[[str, int, int], None]
 
 
 @dataclass(frozen=True)
 class Item:
-    """A claim about a unit and the state of its record.
+    """State of the record for a claim about a unit.
 
-    `seconds` is the estimated measuring time of a record that is missing or stale. For a proof, the estimate counts
-    only proof cases that have no cached verdict. For evidence other than a proof, the estimate is the time that the
-    earlier record took. Without an earlier record, the estimate is the median time for units of the same kind. Without
-    a record of any unit of the same kind, the estimate is the median for all units. `seconds` is None if no records
-    exist from which to estimate, or if the record needs no measurement.
+    `seconds` is the estimated measuring time of a missing or stale record. The estimate for a proof counts only cases
+    without a cached verdict. Other estimates are the time of the earlier record, or else the median time for units of
+    the same kind or for all units. `seconds` is None without an estimate.
     """
 
     unit: Unit
@@ -67,8 +64,8 @@ def status(
 ) -> list[Item]:
     """Return the state of every claim about some units, according to the records in `folder`.
 
-    Without `units`, the catalogue units and the units of the energy study are examined. Raises ValueError if a file is
-    not a valid record, and for a unit without hardware.
+    Without `units`, the catalogue units and the units of the energy study are examined. Raises ValueError for an
+    invalid record, and for a unit without hardware.
     """
     asked: dict[Unit, list[Claim]] = {}
     units = None if units is None else list(units)
@@ -89,10 +86,7 @@ def status(
 
 
 def _circuits(units: list[Unit], folder: Path) -> Iterator[tuple[Unit, Circuit]]:
-    """Yield each unit with its circuit.
-
-    Elaboration of a unit takes seconds, so many units are elaborated in parallel.
-    """
+    # Elaboration of a unit takes seconds, so many units are elaborated in parallel.
     if len(units) < _MANY:
         yield from ((unit, circuit_of(unit, folder)) for unit in units)
     else:
@@ -129,10 +123,7 @@ def _estimate(unit: Unit, known: Mapping[Unit, float]) -> float | None:
 
 
 def ranked(items: Iterable[Item]) -> list[Item]:
-    """Return the items whose records must be measured, in the order of measurement.
-
-    Missing records come before stale records. Among equals, cheap measurements come first.
-    """
+    """Return the items to measure: missing before stale records, then cheap before expensive measurements."""
     pending = [item for item in items if item.pending]
     return sorted(
         pending,
@@ -144,9 +135,7 @@ def ranked(items: Iterable[Item]) -> list[Item]:
 
 
 def summary(items: Sequence[Item]) -> str:
-    """Return a sentence with the number of records in each state, and the hours to measure stale and missing
-    records.
-    """
+    """Return a sentence with the number of records in each state, and the hours of pending measurements."""
     counts = {state: sum(item.finding.state is state for item in items) for state in State}
     words = [f"{count} {state.value}" for state, count in counts.items() if count]
     pending = [item for item in items if item.pending]
@@ -157,9 +146,9 @@ def summary(items: Sequence[Item]) -> str:
 
 
 def certified_names() -> set[str]:
-    """Return the names of the catalogue units that the records below the current folder certify.
+    """Return the names of the units that the records below the current folder certify.
 
-    Raises ValueError with the searched path if there is no folder of records.
+    Raises ValueError if there is no folder of records.
     """
     if not records.HOME.is_dir():
         raise ValueError(f"no folder {records.HOME.absolute()}; run in a checkout of fp9")
@@ -167,10 +156,7 @@ def certified_names() -> set[str]:
 
 
 def certified(items: Iterable[Item]) -> list[str]:
-    """Return the names of the certified units. A unit is certified if all claims about the unit hold.
-
-    A claim holds if its record is valid for the present circuit or for a proven equivalent circuit.
-    """
+    """Return the names of the certified units, about which all claims hold."""
     holds: dict[str, bool] = {}
     for item in items:
         holds[item.unit.name] = holds.get(item.unit.name, True) and item.finding.holds

@@ -1,7 +1,4 @@
-"""Measure, write and read the records of cost studies, `records/study/NAME.json`.
-
-A record holds all numbers of a study. Documentation pages are built from the records.
-"""
+"""Measure, write and read the records of cost studies, `records/study/NAME.json`."""
 
 from __future__ import annotations
 
@@ -26,15 +23,15 @@ from fp9_rtl.synthesis.run import Progress
 from fp9_sim import records
 from fp9_sim.provenance import provenance
 
+# Fields of an area estimate that the record of a study holds, for use in pages and charts.
 FIGURES = ("area_um2", "nand2", "flip_flops", "delay_ns")
-"""Fields of an area estimate that the record of a study holds, for use in pages and charts."""
 
 
 @dataclass(frozen=True)
 class Kind:
     """Functions that measure and show one kind of cost study.
 
-    `units` returns the units of a study by label. `measure` returns the fields of a record that only this kind of cost
+    `units` returns the units of a study by label. `measure` returns the fields of the record that only this kind of
     study has. `texts` returns the page and the chart of a record, by file suffix.
     """
 
@@ -46,14 +43,13 @@ class Kind:
 def measure(name: str, folder: Path, progress: Progress | None = None) -> Path:
     """Measure a cost study in all cell libraries, write its record, and return the path of the record.
 
-    Raises ValueError for an unknown study, and MissingTool if Yosys or a cell library is missing.
+    Raises ValueError for an unknown study, and MissingTool if Yosys or a library is missing.
     """
     run_studies.check([name])
     return records.write(folder, records.STUDY, fields_of(name, KINDS[name].measure(name, progress)))
 
 
 def fields_of(name: str, found: records.Fields) -> records.Fields:
-    """Return the complete record of a study: the fields of every study, and the measured fields in `found`."""
     skipped = [label for label, _ in found.get("skipped", [])]
     units = KINDS[name].units(name)
     return {
@@ -69,7 +65,7 @@ def fields_of(name: str, found: records.Fields) -> records.Fields:
 
 
 def stale(fields: records.Fields) -> list[str]:
-    """Return the labels of a study's variants whose circuit has changed since the record, or is not recorded."""
+    """Return the labels of a study's variants whose circuit has changed since the record."""
     forms, skipped = fields["forms"], {label for label, _ in fields["skipped"]}
     units = KINDS[fields["unit"]].units(fields["unit"])
     asked = {label: unit for label, unit in units.items() if label not in skipped}
@@ -77,9 +73,9 @@ def stale(fields: records.Fields) -> list[str]:
 
 
 def built(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the file name and the text of the pages and charts of all recorded studies, and of the index page.
+    """Yield the file name and text of the pages and charts of all recorded studies, and of the index.
 
-    Raises ValueError if a file is not a valid record.
+    Raises ValueError for an invalid record.
     """
     for name, kind in KINDS.items():
         fields = records.read(folder, records.STUDY, name)
@@ -101,7 +97,6 @@ def _outcomes(name: str, progress: Progress | None) -> records.Fields:
 
 
 def figures_of(outcomes: Sequence[Outcome]) -> records.Fields:
-    """Convert the outcomes of a study, one for each cell library, to the fields of a record."""
     first = outcomes[0].rows[0].synthesis
     rows = [row for outcome in outcomes for row in outcome.rows]
     figures = [
@@ -119,10 +114,6 @@ def figures_of(outcomes: Sequence[Outcome]) -> records.Fields:
 
 
 def outcomes_of(fields: records.Fields) -> list[Outcome]:
-    """Convert the record of a study to outcomes, one for each cell library.
-
-    Variants without recorded numbers are left out.
-    """
     asked = study(fields["unit"])
     libraries = dict.fromkeys(figure["library"] for figure in fields["figures"])
     return [_outcome(asked, library, fields) for library in libraries]
@@ -144,7 +135,6 @@ def _synthesis(label: str, unit: str, library: str, fields: records.Fields) -> S
 
 
 def _estimate(figure: dict[str, Any]) -> Estimate:
-    """Return the area estimate whose numbers are stored in a record. Fields without a recorded number are NaN."""
     unknown = float("nan")
     area = figure["area_um2"]
     return Estimate(
@@ -194,4 +184,3 @@ KINDS: dict[str, Kind] = {
     submodules.NAME: Kind(lambda _: CATALOGUE, _breakdowns, _stacked),
     **dict.fromkeys(MEDIANS, Kind(lambda name: MEDIANS[name].units, _medians, _median_page)),
 }
-"""The kind of each cost study, by the study's name."""

@@ -1,8 +1,7 @@
 """Update records: compare circuits with certified circuits, then measure stale records.
 
-The caller limits the number of hours. A record is written only when the record is complete, so an interrupted update
-continues at the next call. Proofs, mutants, areas and energies are measured in parallel, on the local machine or on a
-Dask cluster. Sweeps run one after the other, because each sweep uses all workers.
+An interrupted update continues at the next call. Proofs, mutants, areas and energies are measured in parallel, on the
+local machine or on a Dask cluster. Sweeps run one after the other, because each sweep uses all workers.
 """
 
 from __future__ import annotations
@@ -28,7 +27,7 @@ from fp9_sim.sweeps import Plan, executors, sweep
 
 @dataclass(frozen=True)
 class Ended:
-    """The outcome of a measurement: the path of the record, or a sentence that says why there is no record."""
+    """Outcome of a measurement: the path of the record, or a sentence that says why there is none."""
 
     item: Item
     seconds: float
@@ -48,7 +47,7 @@ class _Task:
 
 
 class _OutOfTime(Exception):
-    """Raised when the time limit of a sweep has passed. The finished shards of the sweep are stored."""
+    """The time limit of a sweep has passed. The finished shards of the sweep are stored."""
 
 
 def joined(
@@ -60,7 +59,7 @@ def joined(
     scheduler: str | None = None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[tuple[Unit, Comparison | None]]:
-    """For each unit with stale records about its function, compare the present circuit with the certified circuit.
+    """Compare the present circuit of each unit that has stale claims about its function with the certified circuit.
 
     Yields each unit with the outcome of the equivalence check, or with None if the unit has no certified circuit.
     `limit` is the time limit of one equivalence check in seconds. Raises ValueError and OSError as `update` does.
@@ -93,11 +92,10 @@ def update(
 ) -> Iterator[Ended]:
     """Measure missing records, then stale records, and yield the outcome of each measurement.
 
-    Measurements with a short estimated time come first. A measurement starts only if its estimated time fits into the
-    remaining `hours`. `limit` is the time limit for one case of a proof, in seconds. The work is done by `workers`
-    local processes (default: one for each core), or by the Dask cluster at `scheduler`. Raises ValueError if another
-    update uses the folder, if the scheduler does not answer, or if a worker was killed. Raises OSError if the folder
-    cannot be written.
+    A measurement starts only if its estimated time fits into the remaining `hours`. `limit` is the time limit for one
+    case of a proof, in seconds. The work is done by `workers` local processes (default: one for each core), or by the
+    Dask cluster at `scheduler`. Raises ValueError if another update uses the folder, if the scheduler does not answer,
+    or if a worker was killed. Raises OSError if the folder cannot be written.
     """
     deadline, pending = time.monotonic() + hours * 3600, ranked(items)
     apart = [item for item in pending if item.claim.make]
@@ -125,10 +123,7 @@ def _fits(item: Item, deadline: float) -> bool:
 
 
 def _make(task: _Task) -> tuple[Item, Any, str | None, float]:
-    """Measure a claim.
-
-    If the measurement raises an exception, return the exception as a sentence, so that the update continues.
-    """
+    # An exception is returned as a sentence, so that the update continues.
     started = time.monotonic()
     make = task.item.claim.make
     assert make is not None
@@ -150,10 +145,7 @@ def _kept(item: Item, made: Any, complaint: str | None, seconds: float, folder: 
 
 
 def _certified(item: Item, folder: Path) -> None:
-    """Certify a unit's circuit if the measured claim is about the circuit's function.
-
-    A circuit that already belongs to an equivalence class is not certified again.
-    """
+    # A circuit that already belongs to an equivalence class is not certified again.
     if item.claim.about == "function":
         certify(item.unit, folder)
 
