@@ -15,6 +15,7 @@ from fp9_ml.recipes.loss import Backoff, Constant, LossRule
 from fp9_ml.recipes.scaling import SCALES, ScaleRule
 
 LOSSES: dict[str, type[LossRule]] = {rule.kind: rule for rule in (Constant, Backoff, LogMax, Adaptive)}
+"""Loss scaling rules, by name."""
 
 
 def _is_none(value: object) -> bool:

@@ -112,6 +112,7 @@ class Saved:
 
     @property
     def factors(self) -> dict[Role, float]:
+        """Return the scale factors of the activations and of the weights."""
         return {Role.ACTIVATIONS: self.x.factor, Role.WEIGHTS: self.w.factor}
 
 

@@ -33,6 +33,7 @@ class Product(Enum):
 
     @property
     def words(self) -> str:
+        """Return a description of the matrix product, for use in error messages."""
         return _PRODUCT_WORDS[self]
 
 

@@ -298,3 +298,4 @@ def _top(fmt: Format, top: float | None, margin: int) -> float:
 
 
 SCALES: dict[str, type[ScaleRule]] = {rule.kind: rule for rule in (Fixed, Current, Delayed, Periodic, Searched)}
+"""Scaling rules of tensors, by name."""

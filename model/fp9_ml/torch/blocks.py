@@ -57,6 +57,7 @@ class BlockLinear(nn.Linear):
         self.recipe = block_recipe(recipe).name
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """Return the output (..., out) for an input (..., in)."""
         rows = input.reshape(-1, input.shape[-1])
         y: torch.Tensor = _block_product(rows, self.weight.t(), self.recipe, True)
         y = y if self.bias is None else y + self.bias

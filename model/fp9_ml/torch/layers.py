@@ -90,6 +90,7 @@ class Linear(ByRecipe, nn.Linear):
         self._begin(recipe)
 
     def forward(self, input: torch.Tensor) -> torch.Tensor:
+        """Return the output (..., out) for an input (..., in)."""
         rows = input.reshape(-1, input.shape[-1])
         y = self._product(rows, self.weight)
         y = y if self.bias is None else y + self.bias

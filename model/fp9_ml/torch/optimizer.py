@@ -43,10 +43,12 @@ class RoundOffOptimizer:
 
     @property
     def param_groups(self) -> list[dict[str, Any]]:
+        """Return the parameter groups of the wrapped optimiser."""
         groups: list[dict[str, Any]] = self.optimizer.param_groups
         return groups
 
     def zero_grad(self, set_to_none: bool = True) -> None:
+        """Clear the gradients of the wrapped optimiser."""
         self.optimizer.zero_grad(set_to_none)
 
     def step(self, closure: Callable[[], float] | None = None) -> Any:

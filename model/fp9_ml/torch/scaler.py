@@ -34,9 +34,11 @@ class GradScaler:
         self._stepped: set[int] = set()
 
     def get_scale(self) -> float:
+        """Return the loss scale of the current step."""
         return self._machine.scale
 
     def scale(self, loss: torch.Tensor) -> torch.Tensor:
+        """Return the loss multiplied by the loss scale."""
         return loss * self._machine.scale
 
     def unscale_(self, optimizer: Optimizer) -> None:
@@ -83,6 +85,7 @@ class GradScaler:
         self._begin()
 
     def state_dict(self) -> dict[str, Any]:
+        """Return the state of the loss scaling rule, as plain numbers and lists."""
         return self._machine.state_dict()
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:

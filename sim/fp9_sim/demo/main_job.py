@@ -78,6 +78,7 @@ class _Steps:
 
 
 def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
+    """Return the accuracy of the network for each number format and accumulator."""
     return [
         {
             "format": fp9.format(fmt).name,
@@ -92,6 +93,7 @@ def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
 
 
 def network_record(data: network.Digits) -> Record:
+    """Return the layer sizes, the training epochs, and the numbers of images."""
     return {
         "layers": list(network.LAYER_SIZES),
         "layer": network.LAYER,
@@ -102,6 +104,7 @@ def network_record(data: network.Digits) -> Record:
 
 
 def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
+    """Return the shape of a tensor and the number of elements in each binade."""
     binades = np.frexp(tensor[tensor != 0])[1] - 1
     counts = [int(np.count_nonzero(binades == exponent)) for exponent in FIGURE_BINS]
     return {
@@ -115,6 +118,7 @@ def tensor_record(name: str, tensor: NDArray[np.float32]) -> Record:
 
 
 def product_record(product: layer.Product) -> Record:
+    """Return the formats, scales and relative errors of one matrix product."""
     return {
         "direction": product.scheme.direction,
         "a": product.scheme.a.name,

@@ -69,6 +69,7 @@ def passed(summary: Summary) -> bool:
 
 
 def html(summary: Summary) -> str:
+    """Return an HTML page with the results of the demonstration as tables and SVG charts."""
     from jinja2 import Environment, StrictUndefined  # optional
 
     environment = Environment(autoescape=True, undefined=StrictUndefined, trim_blocks=True, lstrip_blocks=True)

@@ -32,6 +32,7 @@ def scales(row: Summary) -> str:
 
 
 def summary_tables(summary: Summary) -> list[RenderableType]:
+    """Return the results of the demonstration as tables for the terminal."""
     title = f"fp9 {summary['fp9']}: one layer from its formats to gates, in {summary['seconds']:.0f} s"
     parts: list[RenderableType] = [Text(title, style="bold"), _accuracy(summary), _layer(summary), _units(summary)]
     parts += _kept(summary)
