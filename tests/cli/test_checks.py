@@ -60,7 +60,7 @@ def test_a_failing_sweep_prints_a_command_that_fails_alone(faulty: Path, tmp_pat
         (["sweep", "decoder_hif8", "--only", "x"], "'x' given for --only"),
         (["check-rtl", "no_such.toml"], "no_such.toml: no such file"),
         (["check-rtl", "no_such.toml", "--library", "osu018"], "libraries given without --area"),
-        (["records", "status", "--claims", "shape"], "claims 'shape' given; give function, form, all"),
+        (["records", "status", "--claims", "shape"], "claims 'shape' given; give function, form, all, sweep, proof, "),
     ],
 )
 def test_wrong_arguments_are_one_sentence(words: list[str], says: str) -> None:

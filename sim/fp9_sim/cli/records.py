@@ -50,10 +50,10 @@ def _claims_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     return click.option(
         "--claims",
         "about",
-        type=Words(_ABOUT),
+        type=Words(lambda: _claims()),  # the names are slow to load
         default="all",
         show_default=True,
-        help="Claims about the function of a circuit, its form, or all.",
+        help="Claims about the function of a circuit, its form, or all. Or one claim, such as area.",
     )
 
 
@@ -271,8 +271,15 @@ def study(names: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
 
 
 def _known(about: str) -> None:
-    if about not in _ABOUT:
-        raise UserError(f"claims {about!r} given; give {', '.join(_ABOUT)}")
+    if about not in (offered := _claims()):
+        raise UserError(f"claims {about!r} given; give {', '.join(offered)}")
+
+
+def _claims() -> tuple[str, ...]:
+    """Return the values of --claims: groups of claims, then the name of each claim."""
+    with extra("sim"):
+        from fp9_sim import evidence  # slow to load
+    return (*_ABOUT, *(claim.name for claim in evidence.CLAIMS))
 
 
 def _place(folder: Path | None) -> Path:
@@ -287,7 +294,7 @@ def _place(folder: Path | None) -> Path:
 def _items(names: tuple[str, ...], about: str, place: Path) -> list[Item]:
     with extra("sim"):
         from fp9_sim import evidence  # slow to load
-    claims: Sequence[Claim] = [claim for claim in evidence.CLAIMS if about in (claim.about, "all")]
+    claims: Sequence[Claim] = [claim for claim in evidence.CLAIMS if about in (claim.about, claim.name, "all")]
     units = [load_unit(name, ()) for name in names] or None
     with progress_bar() as progress:
         return evidence.status(units, place, claims, progress)

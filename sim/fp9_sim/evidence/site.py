@@ -31,9 +31,9 @@ COMPARED, LIBRARIES = "results/areas.svg", "results/libraries.md"
 THIRD_PARTY = "third-party"
 
 _STALE = (
-    "The area is that of an earlier circuit: `fp9 records update {unit} --claims form --hours 1` measures it again."
+    "The area is that of an earlier circuit: `fp9 records update {unit} --claims area --hours 1` measures it again."
 )
-_MISSING = "No area is recorded: `fp9 records update {unit} --claims form --hours 1` measures it."
+_MISSING = "No area is recorded: `fp9 records update {unit} --claims area --hours 1` measures it."
 
 
 def names() -> set[str]:

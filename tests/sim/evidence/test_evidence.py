@@ -235,11 +235,12 @@ def test_outside_a_checkout_the_commands_say_where_they_looked(
 
 
 @pytest.mark.slow
-def test_the_command_lists_states_and_cost(measured: Path) -> None:
-    words = ["records", "status", UNIT.name, "--records", str(measured), "--claims", "function", "--json"]
+@pytest.mark.parametrize(("about", "claims"), [("function", FUNCTION), ("sweep", {"sweep"})])
+def test_the_command_lists_states_and_cost(measured: Path, about: str, claims: set[str]) -> None:
+    words = ["records", "status", UNIT.name, "--records", str(measured), "--claims", about, "--json"]
     done = CliRunner().invoke(main, words)
     assert done.exit_code == 0, done.output
-    assert {row["claim"]: row["state"] for row in json.loads(done.stdout)} == dict.fromkeys(FUNCTION, "valid")
+    assert {row["claim"]: row["state"] for row in json.loads(done.stdout)} == dict.fromkeys(claims, "valid")
 
 
 # --- samples ----------------------------------------------------------------------------------------------------------
