@@ -59,6 +59,7 @@ DESCRIBED = [
         lanes=2,
     ),
     MultiFpu("elements_4", (format("e2m1"),), tuple(FpuGroup)[:5], MODES, (Overflow.INF,), tiny_before_rounding=True),
+    MultiFpu("saturating", (format("e2m1"), format("fp16")), lanes=2, overflow=(Overflow.SATURATE, Overflow.INF)),
     MultiFpu("elements_6", (format("e2m1"), format("e3m2"), format("bf16")), tuple(FpuGroup), mixed=False),
     MultiFpu(
         "half_lanes",

@@ -265,10 +265,15 @@ def _rules(rng: Random, fields: Table) -> object:
     return rng.sample(offered, rng.randint(1, len(offered)))
 
 
+_TOGETHER = (("hif8", "fp16"), ("hif8", "bf16"), ("hif8", "fp32"), ("fp16", "fp32"), ("bf16", "fp32"))
+"""Formats of an FPU that fields need together: `hybrid` the first three pairs, `half_lanes` the others."""
+
+
 def _formats_of_fpu(rng: Random, fields: Table) -> object:
     """Formats of 8 bits, then wide ones."""
     names = [rng.choice([target, target, narrow])(rng, fields) for _ in range(rng.choice([0, 1, 2, 3]))]
     names += [wide(rng, fields) for _ in range(rng.choice([0, 1, 1, 2]))] or ["fp16"]
+    names += rng.choice(_TOGETHER) if rng.random() < 0.4 else ()
     offered = dict.fromkeys(names)
     return sorted(offered, key=lambda name: format(name).bits) if rng.random() > _ODD else list(offered)
 
@@ -276,6 +281,18 @@ def _formats_of_fpu(rng: Random, fields: Table) -> object:
 def _has_halves(fields: Table) -> bool:
     """Whether the formats of an FPU have 16 bits and 32 bits, so that a word has 16-bit lanes."""
     return {16, 32} <= {format(name).bits for name in fields["formats"]}
+
+
+def _lanes_of_fpu(rng: Random, fields: Table) -> object:
+    """One lane, or the 8-bit lanes of a word."""
+    word = max(format(name).bits for name in fields["formats"])
+    return rng.choice([1, word // 8]) if word in (16, 32) else _offers(1, 2, 4)(rng, fields)
+
+
+def _roundings_of_fpu(rng: Random, fields: Table) -> object:
+    """Some roundings; rarely hybrid rounding without formats for it."""
+    possible = any({*pair} <= {*fields["formats"]} for pair in _TOGETHER[:3]) or rng.random() < _ODD
+    return rng.sample(_FPU_ROUNDINGS[: None if possible else -1], rng.randint(1, 6))
 
 
 _GROUPS = [group.value for group in FpuGroup]
@@ -296,10 +313,10 @@ BY_FIELD: dict[str, Draw] = {
     "Quantiser.lanes": _sometimes(_offers(2, 4, 8, 16)),
     "MultiFpu.formats": _formats_of_fpu,
     "MultiFpu.groups": _sometimes(lambda rng, _: rng.sample(_GROUPS, rng.randint(1, len(_GROUPS))), 0.5),
-    "MultiFpu.roundings": lambda rng, _: rng.sample(_FPU_ROUNDINGS, rng.randint(1, 6)),
+    "MultiFpu.roundings": _roundings_of_fpu,
     "MultiFpu.overflow": lambda rng, _: rng.sample(["saturate", "inf", "directed"], rng.randint(1, 3)),
-    "MultiFpu.lanes": _sometimes(_offers(1, 2, 4), 0.4),
-    "MultiFpu.half_lanes": _sometimes(lambda rng, fields: _has_halves(fields), 0.5),
+    "MultiFpu.lanes": _sometimes(_lanes_of_fpu, 0.6),
+    "MultiFpu.half_lanes": lambda rng, fields: _has_halves(fields) and rng.choice([False, True, True]),
     "MultiFpu.random_bits": _sometimes(_offers(1, 2, 3, 8, 16, 23, 24), 0.5),
     "MultiFpu.tag": _sometimes(_offers(0, 1, 5), 0.3),
     "Dot.scale": scale,

@@ -405,7 +405,12 @@ class MultiFpu(Unit):
 
     @property
     def overflow_choices(self) -> tuple[Overflow, ...]:
-        return self.overflow if self.narrow or self.wide_overflow else ()
+        return self.overflow if self._overflow_formats else ()
+
+    @property
+    def _overflow_formats(self) -> tuple[Format, ...]:
+        """Return the result formats whose overflow policy the port `overflow` selects."""
+        return tuple(fmt for fmt in self.formats if self.fixed_overflow(fmt) is None)
 
     def fixed_overflow(self, target: Format) -> Overflow | None:
         """Return the overflow policy of a result format, or None if the port `overflow` selects the policy."""
@@ -444,7 +449,11 @@ class MultiFpu(Unit):
         for name, doc, choices in (
             ("integer_format", "format of an integer", tuple(integer.name for integer in self.integers)),
             ("rounding", "rounding", tuple(mode.value for mode in self.roundings)),
-            ("overflow", "overflow policy of 8-bit results", tuple(p.value for p in self.overflow_choices)),
+            (
+                "overflow",
+                f"overflow policy of results in {value_words(self._overflow_formats)}",
+                tuple(p.value for p in self.overflow_choices),
+            ),
         ):
             if len(choices) > 1:
                 ports.append(Port(name, select_width(len(choices)), doc, choices=choices))

@@ -161,7 +161,7 @@ class DecodeMulti(Step):
         for fmt in switch(m, result, unit.formats):
             m.d.comb += [wide.eq(unit.fixed_overflow(fmt) is Overflow.DIRECTED), finite.eq(not fmt.has_nan)]
         own = self.i.overflow if "overflow" in self.i.shape().members else Const(0, 0)
-        for policy in switch(m, own, unit.overflow_choices or (Overflow.DIRECTED,)):
+        for policy in switch(m, own, unit.overflow_choices or policies[:1]):
             m.d.comb += chosen.eq(policies.index(policy))
         last = policies.index(Overflow.DIRECTED) if Overflow.DIRECTED in policies else 0
         m.d.comb += self.o.overflow.eq(Mux(wide, last, chosen))

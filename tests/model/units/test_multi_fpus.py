@@ -73,6 +73,26 @@ def test_fp16_sums_saturate_if_wide_results_have_the_selected_policy(wide: bool,
     assert ("overflow" in columns) is wide
 
 
+@pytest.mark.parametrize(
+    ("names", "wide", "chosen"),
+    [
+        ("e4m3,e5m2,fp16", False, "e4m3, e5m2"),
+        ("e4m3,e5m2,fp16", True, "e4m3, e5m2, fp16"),
+        ("e2m1,e5m2,fp16", False, "e5m2"),
+        ("e2m1,fp16", True, "fp16"),
+        ("e2m1,e3m2,fp16", False, None),
+        ("e2m1,e3m2", True, None),
+    ],
+)
+def test_the_port_overflow_names_the_formats_whose_policy_is_selected(
+    names: str, wide: bool, chosen: str | None
+) -> None:
+    formats = tuple(map(format, names.split(",")))
+    unit = MultiFpu("unit", formats, overflow=(Overflow.SATURATE, Overflow.INF), wide_overflow=wide)
+    docs = [port.doc for port in unit.inputs if port.name == "overflow"]
+    assert docs == ([f"overflow policy of results in {chosen}"] if chosen else [])
+
+
 @pytest.mark.parametrize(("lanes", "names"), [(1, ["random"]), (2, ["random0", "random1"])])
 def test_every_lane_has_its_random_bits(lanes: int, names: list[str]) -> None:
     unit = MultiFpu("unit", (format("e4m3"), format("fp16")), roundings=(Rounding.SR,), lanes=lanes, random_bits=9)
