@@ -5,11 +5,12 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable
+from typing import Any
 
 from fp9.engines import Engine, engine
 from fp9.formats import FixedFormat, Format, Rounding, fixed_format, format
 from fp9.names import unknown
-from fp9.units import CATALOGUE, MAX_STAGES, Cast, Decoder, Dot, Fma, Fpu, Mac, Unit
+from fp9.units import CATALOGUE, MAX_STAGES, Cast, Decoder, Dot, Fma, Fpu, FpuGroup, Mac, MultiFpu, Unit
 from fp9_rtl.studies.study import Chart, Study, Variant
 
 _OCP = ("e4m3", "e5m2")
@@ -131,6 +132,75 @@ def _mixed_fpu() -> Study:
     ]
     question = "What do mixed HFP8 operands cost in the FPU of two 8-bit products, a 16-bit multiply-add and casts?"
     return Study("mixed_fpu", "Mixed operands, fpu", question, tuple(variants))
+
+
+def _multi(name: str) -> MultiFpu:
+    unit = CATALOGUE[name]
+    assert isinstance(unit, MultiFpu)
+    return unit
+
+
+def _fpu(label: str, base: str, over: str | None = None, **changed: Any) -> Variant:
+    """Return a variant of a catalogue FPU with changed fields."""
+    unit = _multi(base)
+    return Variant(label, dataclasses.replace(unit, name=_name(base, label), **changed) if changed else unit, over)
+
+
+def _groups_without(left_out: FpuGroup) -> Variant:
+    groups = tuple(group for group in _MOST if group is not left_out)
+    return _fpu(f"without {left_out.value}", "fpu_ocp_fp16", "with intconv", groups=groups)
+
+
+_MOST = (FpuGroup.ADDMUL, FpuGroup.CONV, FpuGroup.NONCOMP, FpuGroup.INTCONV)
+
+
+def _fpu_groups() -> Study:
+    base = "fpu_ocp_fp16"
+    three = _MOST[:3]
+    variants = (
+        _fpu("addmul, conv, noncomp", base),
+        _fpu("with intconv", base, groups=_MOST),
+        *map(_groups_without, three),
+        _fpu("with divsqrt", base, groups=(*three, FpuGroup.DIVSQRT)),
+        _fpu("with dot", base, groups=(*three, FpuGroup.DOT)),
+    )
+    question = (
+        "What does each group of operations cost in an FPU for e4m3, e5m2 and fp16? Rows without a group are compared "
+        "with the row that has intconv, too."
+    )
+    return Study("fpu_groups", "Groups of operations of an FPU", question, variants)
+
+
+def _fpu_fields() -> Study:
+    base, hif8, ocp, pair = "fpu_ocp_fp16", "fpu_hif8_bf16", "e4m3, e5m2, fp16", "hif8, bf16"
+    elements = _formats(("e2m1", "e3m2", "e2m3", *_OCP, "fp16"))
+    sr, hybrid = (*_multi(base).roundings, Rounding.SR), (*_multi(hif8).roundings, Rounding.HYBRID)
+    variants = (
+        _fpu("e5m2, fp16", base, formats=_formats(("e5m2", "fp16"))),
+        _fpu(ocp, base),
+        _fpu(f"{ocp}, sr of 8 bits", base, ocp, roundings=sr, random_bits=8),
+        _fpu(f"{ocp}, e2m1, e3m2, e2m3", base, ocp, formats=elements),
+        _fpu(f"{ocp} in 2 lanes, intconv", base, ocp, groups=_MOST, lanes=2),
+        _fpu(f"{ocp} in 2 lanes, intconv, not mixed", base, ocp, groups=_MOST, lanes=2, mixed=False),
+        _fpu(pair, hif8, pair),
+        _fpu(f"{pair}, hybrid", hif8, pair, roundings=hybrid),
+    )
+    question = (
+        "What do formats, roundings and lanes cost in an FPU with the groups addmul, conv and noncomp and five "
+        "roundings? A row that is not mixed has one format for both factors."
+    )
+    return Study("fpu_fields", "Formats, roundings and lanes of an FPU", question, variants)
+
+
+def _fpu_words() -> Study:
+    base, formats = "fpu_ocp_fp32", _formats((*_OCP, "fp16", "fp32"))
+    variants = (
+        _fpu("e4m3, e5m2, fp32", base),
+        _fpu("and fp16", base, formats=formats),
+        _fpu("and fp16, with 16-bit lanes", base, formats=formats, half_lanes=True),
+    )
+    question = "What do fp16 and its two lanes cost in an FPU with a word of 32 bits and four 8-bit lanes?"
+    return Study("fpu_words", "FP16 in an FPU of 32 bits", question, variants)
 
 
 def _results() -> Study:
@@ -292,6 +362,9 @@ STUDIES: dict[str, Study] = {
         _mixed("fp16", "fma_fp16", "e5m2", "e4m3"),
         _mixed("dlfloat16", "dlfloat", "hfp8_152", "hfp8_143"),
         _mixed_fpu(),
+        _fpu_groups(),
+        _fpu_fields(),
+        _fpu_words(),
         _results(),
         _blocks(4),
         _subnormals("fp32", "fma_fp32"),
