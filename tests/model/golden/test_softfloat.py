@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Callable, Iterator
+import math
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from typing import Any
 
@@ -122,16 +123,28 @@ def test_tininess_beside_the_smallest_normal_number_is_that_of_softfloat(name: s
     assert (evaluate(unit, columns)["flags"] != other["flags"]).any()
 
 
-def _level_1(fmt: FixedFormat) -> list[int]:
-    """Operands of TestFloat's level 1: exponents 0, 1, 2, the precision and the ends, with fractions near both ends."""
+def _operands(fmt: FixedFormat, fractions: Iterable[int]) -> list[int]:
+    """Operands of TestFloat: exponents 0, 1, 2, the precision and the ends, with some fractions."""
     near = (-fmt.precision, -2, -1, 0, 1, 2, fmt.precision)
     top = (1 << fmt.exponent_bits) - 1
     fields = (0, 1, *(fmt.bias + exponent for exponent in near), top - 1, top)
-    ones = (1 << fmt.fraction_bits) - 1
     return [
         sign << fmt.bits - 1 | field << fmt.fraction_bits | fraction
-        for sign, field, fraction in itertools.product((0, 1), fields, (0, 1, ones - 1, ones))
+        for sign, field, fraction in itertools.product((0, 1), fields, fractions)
     ]
+
+
+def _level_1(fmt: FixedFormat) -> list[int]:
+    """Operands of level 1: fractions at both ends."""
+    ones = (1 << fmt.fraction_bits) - 1
+    return _operands(fmt, (0, 1, ones - 1, ones))
+
+
+def _level_2(fmt: FixedFormat) -> list[int]:
+    """Operands of level 2: fractions that are 0, or have one 1, one 0, or ones only at one end."""
+    ones, places = (1 << fmt.fraction_bits) - 1, range(fmt.fraction_bits)
+    found = ((1 << k, ones ^ 1 << k, ones >> k, ones ^ ones >> k) for k in places)
+    return _operands(fmt, sorted({0, *itertools.chain.from_iterable(found)}))
 
 
 def _columns(unit: MultiFpu, op: MultiFpuOp, mode: Rounding, operands: dict[str, NDArray[Any]]) -> Inputs:
@@ -179,6 +192,39 @@ def test_triples_of_level_1_give_the_multiply_adds_of_softfloat(name: str, befor
         triples = zip("abc", np.unravel_index(places, (len(codes),) * 3), strict=True)
         operands = {operand: codes[index] for operand, index in triples}
         assert not list(_differences(unit, _columns(unit, MultiFpuOp.FMADD, mode, operands)))[:5]
+
+
+_LEVEL_2 = dict.fromkeys(("add", "sub", "mul", "div"), "ab") | {"fmadd": "abc"}
+
+
+@pytest.mark.parametrize("rows", [200, pytest.param(1_000_000, marks=[pytest.mark.slow, pytest.mark.long])])
+@pytest.mark.parametrize("mode", _MODES, ids=lambda mode: mode.value)
+@pytest.mark.parametrize("op", _LEVEL_2)
+@pytest.mark.parametrize("name", _TYPES)
+def test_the_grid_of_level_2_gives_the_results_of_softfloat(name: str, op: str, mode: Rounding, rows: int) -> None:
+    """All pairs of FP16 operands; a million of the pairs of FP32 operands and of the triples."""
+    fmt, operands = fixed_format(name), _LEVEL_2[op]
+    groups = (FpuGroup.ADDMUL, *((FpuGroup.DIVSQRT,) if fmt.bits < 32 else ()))
+    unit = MultiFpu(name, (fmt,), groups, tuple(_MODES))
+    if op not in [each.value for each in unit.operations]:
+        pytest.skip("no quotients of FP32")
+    codes = np.array(_level_2(fmt), np.uint32)
+    grid = (len(codes),) * len(operands)
+    step = max(1, math.prod(grid) // rows)
+    while math.gcd(step, len(codes)) > 1:
+        step += 1
+    picked = np.unravel_index(np.arange(0, math.prod(grid), step), grid)
+    columns = dict(zip(operands, (codes[index] for index in picked), strict=True))
+    columns.setdefault("c", columns["b"])
+    assert not list(_differences(unit, _columns(unit, MultiFpuOp(op), mode, columns)))[:5]
+
+
+def test_level_2_has_the_fractions_of_testfloat() -> None:
+    """TestFloat 3e, genCases_f16.c and genCases_f32.c: 36 and 88 fractions."""
+    for name, fractions in (("fp16", 36), ("fp32", 88)):
+        fmt = fixed_format(name)
+        assert len(set(_level_2(fmt))) == 22 * fractions
+        assert set(_level_1(fmt)) < set(_level_2(fmt))
 
 
 def test_conversions_to_bfloat16_are_those_of_softfloat() -> None:
