@@ -176,7 +176,6 @@ def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) 
 
 
 def layout_of(shape: tuple[int, ...], block: BlockFormat, axis: int, square: bool) -> Layout:
-    """Return the layout of an array's blocks. Raises ValueError for a shape or axis that does not fit the format."""
     if not shape:
         raise ValueError("a single number given; give an array of one axis or more")
     check_switches(square=square)

@@ -38,7 +38,6 @@ def fast_blocks(
     tensor_scale: float,
     threads: int | None,
 ) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
-    """Return the elements and the scales of blocks, or None if no vector kernel supports the options."""
     size = rows.shape[1]
     if rounding is not Rounding.RNE or rule.tries or block.levels or size % _ROW or size.bit_count() > 1:
         return None

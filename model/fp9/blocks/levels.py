@@ -13,7 +13,6 @@ from fp9.formats.blocks import BlockFormat
 
 
 def own_codes(scales: NDArray[Any], block: BlockFormat) -> NDArray[Any]:
-    """Return the scale codes of blocks, shape (blocks,), without the level bits of HiF4."""
     own = scales & ((1 << block.scale.bits) - 1) if block.levels else scales
     return as_codes(own, block.scale)
 

@@ -179,7 +179,6 @@ def encode_numbers(
     flags: bool = False,
     scale: int | NDArray[np.int32] = 0,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return the codes and exception flags of source numbers that `as_numbers` has checked."""
     random = None if random_bits is None else RandomBits(random_bits.reshape(-1), random_width)
     one, each = (scale, None) if isinstance(scale, int) else (None, scale)
     request = Request(fmt, policy, hybrid, one, random.width if random else 0, flags)

@@ -89,7 +89,6 @@ class Tally:
         codes: NDArray[Any],
         flags: NDArray[np.uint8],
     ) -> None:
-        """Encode a slice of the flattened source array by an encoding plan, and add its statistics to the counter."""
         found = None
         if plan.counted is None or self._limits is None:
             plan.encode(supplied, part, source, codes, flags)

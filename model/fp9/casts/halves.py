@@ -48,7 +48,6 @@ def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | N
 
 
 def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan that encodes to hif8 with a look-up table, or None if the cast cannot use the table."""
     tapered = isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone
     if not tapered or size < TABLE_PAYS:
         return None
@@ -70,7 +69,6 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
 
 
 def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return a plan that looks up codes and exception flags in a table, or None if a table is unsuitable."""
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
     if size < TABLE_PAYS or not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:
         return None

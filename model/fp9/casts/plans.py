@@ -4,7 +4,7 @@ The kernels form four groups. Tests check that different kernels give the same c
 
 * Vector kernels on float32 patterns (`round32`, `hif8`) support target formats whose range lies within float32's
   range. Float64 numbers, integers and scaled numbers are first rounded to odd in float32.
-* Look-up tables with 65,536 entries encode 16-bit sources. Casts from float32 to hif8 also use such a table.
+* Look-up tables with 65,536 entries encode 16-bit sources. Casts from float32 to hif8 also use look-up tables.
 * Vector kernels on float64 patterns (`wide`) encode to wider fixed-field formats, and compute flags.
 * The universal kernel on float64 patterns (`round64`) performs all other casts.
 """
@@ -40,7 +40,6 @@ TOP_FIELD = BINARY32.top_field - 1
 
 
 def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
-    """Return the cached plan for encoding a flat source array of `size` elements."""
     return _encoder(request, dtype, TABLE_PAYS if size >= TABLE_PAYS else 0)
 
 
@@ -93,7 +92,6 @@ def _vector(request: Request, dtype: np.dtype[Any]) -> Plan | None:
 
 
 def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
-    """Return a kernel that encodes float32 patterns and counts statistics in a single pass, or None."""
     from fp9.kernels.counts import encode_nearest_even_counted  # slow to load
 
     magic = _magic(request, grid)
@@ -113,7 +111,6 @@ def odd_is_safe(grid: Grid) -> bool:
 def fixed_rounding(
     request: Request, grid: Grid, edges: Edges
 ) -> Callable[[Supplied, slice, NDArray[np.uint32], NDArray[Any]], None]:
-    """Return a function that rounds float32 patterns to a fixed-field format."""
     from fp9.kernels import round32 as fast_kernels  # slow to load
 
     complement = request.fmt.twos_complement
@@ -170,7 +167,6 @@ def _magic(request: Request, grid: Grid) -> tuple[np.uint32, np.uint32] | None:
 
 @functools.lru_cache(maxsize=256)
 def edges_of(bits: int, target: Target) -> Edges | None:
-    """Return the target format's codes for zero, overflow, infinity and NaN, as constants for the vector kernels."""
     from fp9.kernels.round32 import TAKES_SIGN, Edges  # slow to load
 
     edges = edge_codes(target, int(TAKES_SIGN))

@@ -68,7 +68,6 @@ class Request:
 
 
 def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.uint32]:
-    """Return a slice of the source array as scaled float32 bit patterns, rounded to odd."""
     from fp9.kernels.round32 import narrow_to_odd  # slow to load
 
     patterns = np.empty(source.size, dtype=np.uint32)
@@ -77,7 +76,6 @@ def odd_patterns(source: NDArray[Any], request: Request, supplied: Supplied, par
 
 
 def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: slice) -> NDArray[np.float64]:
-    """Return a slice of the source array as float64 numbers, multiplied by the powers of two in the cast's scale."""
     numbers = widen(source)
     if request.scale is None:
         assert supplied.scales is not None, "without a common scale, every element has a scale"

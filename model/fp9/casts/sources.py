@@ -74,7 +74,6 @@ def _read_only(array: NDArray[Any]) -> NDArray[Any]:
 
 
 def check_switches(**given: object) -> None:
-    """Raise TypeError if an argument is not a boolean."""
     for name, value in given.items():
         if not isinstance(value, bool | np.bool_):
             raise TypeError(f"{name} of type {type(value).__name__} given; give True or False")
@@ -90,13 +89,11 @@ def check_integer(name: str, value: object, least: int, most: int | None = None,
 
 
 def check_axes(axis: object, dimensions: int) -> None:
-    """Check that `axis` is None, an axis of an array with `dimensions` axes, or a tuple of such axes."""
     for one in axis if isinstance(axis, tuple) else () if axis is None else (axis,):
         check_integer("axis", one, -dimensions, dimensions - 1)
 
 
 def check_work(threads: object, progress: object = None) -> None:
-    """Check that `threads` is None or a positive integer, and that `progress` is callable."""
     if threads is not None:
         check_integer("threads", threads, 1, None, ", or None for all cores")
     if progress is not None and not callable(progress):

@@ -60,7 +60,6 @@ class Target(NamedTuple):
 
 @functools.lru_cache(maxsize=256)
 def rounding_rows(fmt: Format) -> Rows:
-    """Return the two arrays that tell the kernels how to round to a format."""
     order = None if _counts_by_code(fmt) else fmt.ordered_magnitudes()
     highest = floor_log2(fmt.max_magnitude)
     above = (0, _max_ordinal(fmt) + 1)
@@ -109,7 +108,6 @@ def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
 
 
 def can_express_nan(fmt: Format, policy: CastPolicy) -> bool:
-    """Return whether the format has a NaN code, or the policy replaces NaN by zero."""
     return policy.nan_to_zero or fmt.nan_code(False) is not None
 
 

@@ -19,7 +19,6 @@ def _is_torch(thing: object, kind: str) -> bool:
 
 
 def tensor_numbers(x: Any) -> NDArray[Any]:
-    """Return numbers as a NumPy array. A torch tensor is not copied."""
     if not _is_torch(x, "Tensor"):
         return np.asarray(x)
     tensor = x.detach()

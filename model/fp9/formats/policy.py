@@ -67,11 +67,9 @@ class CastPolicy:
         return own if self.nan is None else self.nan ^ plain ^ own
 
     def rounding_for(self, fmt: Format) -> Rounding:
-        """Return the policy's rounding mode, or the target format's default."""
         return self.rounding or fmt.default_rounding
 
     def check(self, fmt: Format) -> None:
-        """Raise ValueError if the policy does not fit the target format."""
         if self.rounding and not fmt.offers(self.rounding):
             offered = ", ".join(mode.value for mode in Rounding if fmt.offers(mode))
             raise ValueError(f"{self.rounding.value} rounding is not defined for {fmt.name}; choose one of {offered}")

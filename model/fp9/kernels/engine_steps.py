@@ -245,7 +245,6 @@ def finish_aligned(t, bits, dropped, code, value, flags):
 
 @called
 def take_step(result, s, terms, start, stop, c, random, width, limbs):
-    """Round the sum of `c` and the products of one step. Return the result's code, number and flags."""
     binades, order, t, mode, table = result
     a, b, power_a, power_b = terms
     dropped, c = False, as_addend(c, s.addend_floor)

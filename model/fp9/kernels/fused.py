@@ -66,7 +66,6 @@ def fused(binades, order, t, mode, p, c, quiet):
 
 @kernel
 def fma_array(binades, order, t, mode, a, b, c, codes, flags):
-    """Compute round(a * b + c) for float64 arrays (n,), and write the codes and flags."""
     for i in range(a.size):
         quiet = np.isnan(a[i]) or np.isnan(b[i]) or np.isnan(c[i])
         codes[i], flags[i] = fused(binades, order, t, mode, a[i] * b[i], c[i], quiet)

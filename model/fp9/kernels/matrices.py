@@ -159,10 +159,6 @@ def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
 
 @kernel
 def join(totals, parts, scale_a, scale_b, t):
-    """Set totals = round(totals + parts * scale_a * scale_b).
-
-    `scale_a` has the shape (m or 1,), and `scale_b` has the shape (n,).
-    """
     for i in range(totals.shape[0]):
         row_scale = scale_a[i if scale_a.size > 1 else 0]
         row, part = totals[i], parts[i]
@@ -184,7 +180,6 @@ def join_flagged(totals, parts, scale_a, scale_b, t, lowest, marks):
 
 @kernel
 def join_parts(totals, first, second, t):
-    """Set totals = round(totals + first + second), rounded once. `second` may be None."""
     for i in range(totals.shape[0]):
         row, x = totals[i], first[i]
         if second is None:
@@ -217,10 +212,6 @@ def join_parts_flagged(totals, first, second, t, below, inexact, tiny):
 
 @kernel
 def combine(result, base, limbs, parts, totals, flags):
-    """Set totals = round(totals + parts[0] + parts[1] + ...), rounded once, and write the flags.
-
-    `parts` has the shape (p, m, n). `result` is a `fused.Result`.
-    """
     binades, order, t, mode, table = result
     for i in range(totals.shape[0]):
         for j in range(totals.shape[1]):

@@ -78,7 +78,6 @@ def narrowing(grid, magic):
 
 @inlined
 def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
-    """Round a magnitude to nearest even, and return the ordinal of the result (see `encode_nearest_even`)."""
     normal = U(U(U(magnitude + offset) + U(U(magnitude >> shift) & _ONE)) >> shift)
     # Far above, the sum is no longer a count of quanta; such lanes take the other result.
     subnormal = U(float32_bits(bits_float32(magnitude) + magic_number) - magic)

@@ -124,7 +124,6 @@ def _biased(binades, t, mode, row, significand, random, width):
 
 @inlined
 def round_bits(binades, order, t, mode, bits, random, width, switches):
-    """Round one float64 pattern, with a rounding table. Return the code and the flags."""
     magnitude = bits & MAGNITUDE
     negative = bits < 0
     side = 1 if negative else 0

@@ -82,7 +82,6 @@ def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
 
 @kernel
 def interleaved(s, a, b, power_a, power_b, acc, begin, end, t):
-    """Do the same as `windowed`, but add even and odd products separately (see `engine_steps.join_halves`)."""
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty((2, width)), np.empty(width), np.empty((2, width))

@@ -41,7 +41,7 @@ class HybridTable:
     """Table of a cast with hybrid rounding, for sources of one sign. A pattern is a source code without the sign bit.
 
     - `nearest`: the threshold table for patterns outside the stochastic `binades`.
-    - `numbers`: the source pattern and the target code of zero and of each positive target number, and of overflow.
+    - `numbers`: source patterns and target codes of zero, of each positive target number, and of overflow.
     - `threshold_bits` and `threshold_ones`: the threshold T consists of `threshold_bits` low source bits, followed by
       `threshold_ones` ones.
     - `near_normal`: the binade below the smallest normal number. A magnitude in this binade rounds to a normal number
@@ -62,7 +62,6 @@ class HybridTable:
 
     @property
     def ranges(self) -> tuple[tuple[int, int], ...]:
-        """Return the ranges [first, end) of source patterns in which hybrid rounding is stochastic."""
         joined: list[tuple[int, int]] = []
         for binade in self.binades:
             if joined and joined[-1][1] == binade.first:

@@ -47,13 +47,11 @@ def _exponent(x: Exact, fmt: Format) -> int:
 
 
 def code_term(code: int, fmt: Format) -> Term:
-    """Return a code's exact value and alignment exponent, for use as an addend."""
     x = decode(code, fmt)
     return Term(x, _exponent(x, fmt) if x.kind is Kind.FINITE else 0, x.kind is Kind.NAN)
 
 
 def scale_term(code_a: int, code_b: int, fmt: Format) -> Term:
-    """Return the exact product of two scale codes, and the sum of their exponents."""
     return _scaled(code_term(code_a, fmt), code_term(code_b, fmt))
 
 
@@ -185,7 +183,6 @@ def _chunks(
     bits: Iterator[RandomBits] | None,
     seen: list[Taken] | None = None,
 ) -> tuple[int, Flags]:
-    """Compute C plus the sums of all chunks, and return the code and flags. Each chunk is summed from +0."""
     length = engine.chunk.length or max(len(products), 1)
     flags, inside, join = Flags(0), engine.within_chunk, engine.joining
     code = _as_given(engine, c)

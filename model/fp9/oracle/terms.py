@@ -56,7 +56,6 @@ def total(terms: Sequence[Exact], rounding: Rounding) -> Exact:
 
 
 def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = None) -> tuple[int, Flags]:
-    """Add terms exactly, round once to the accumulator model's result format, and return the code and flags."""
     result = engine.result.format
     summed = total([term.value for term in terms], engine.result.rounding)
     if summed.kind is Kind.NAN:

@@ -198,7 +198,6 @@ STRATEGIES: tuple[type[FastSums], ...] = (Chain, RoundedChain, RoundedPairs, Win
 def fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Span, b: Span, joins: bool, depth_bits: int
 ) -> tuple[type[FastSums], ...]:
-    """Return all strategies that are bit-exact for an accumulator model and the operands' exponent ranges."""
     bypasses = engine.nan.zero_bypass and (a.format.nan_is_inf or b.format.nan_is_inf)
     rounds = engine.step.exact or can_round(engine.result.format, engine.result.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)

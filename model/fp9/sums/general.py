@@ -50,13 +50,11 @@ def rounding_of(
 
 
 def step_rounding(engine: Engine) -> Result:
-    """Return the kernel arguments for rounding each step, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, *engine.nans_of_steps)
     return _rounding(engine.result.format, engine.result.rounding, *ends)
 
 
 def output_rounding(engine: Engine) -> Result:
-    """Return the kernel arguments for rounding totals, and the table that decodes the rounded codes."""
     ends = (engine.result.overflow, engine.result.flush, engine.nan.code, engine.nan.invalid_code)
     return _rounding(engine.output, engine.output_rounding, *ends)
 

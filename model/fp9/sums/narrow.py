@@ -72,7 +72,6 @@ class NarrowSums:
 
 @functools.lru_cache(maxsize=16)
 def narrow_sums(result: Format, rounding: Rounding) -> NarrowSums | None:
-    """Return the kernel for a result format and a rounding mode, or None if float32 rounding is not sufficient."""
     if not isinstance(result, FixedFormat) or rounding not in _BY_MAGNITUDE:
         return None
     grid = grid_of(Request(result, CastPolicy(rounding, Overflow.INF)), 0, TOP_FIELD - 1)

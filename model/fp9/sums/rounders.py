@@ -13,7 +13,6 @@ from fp9.kernels.floats import Rounder
 
 
 def can_round(result: Format, rounding: Rounding) -> bool:
-    """Return whether the vectorised kernels support a rounding mode for a result format."""
     if not isinstance(result, FixedFormat):
         return False
     known = {Rounding.RNE: True, Rounding.RNA: result.flushes, Rounding.RTZ: not result.flushes}
@@ -29,7 +28,6 @@ def carries(result: Format, carrier: type[np.floating[Any]]) -> bool:
 
 @functools.lru_cache(maxsize=128)
 def rounder(result: Format, rounding: Rounding, carrier: type[np.floating[Any]]) -> Rounder:
-    """Return the constants with which kernels round float32 or float64 numbers to a format."""
     assert isinstance(result, FixedFormat)
     fraction_bits = np.finfo(carrier).nmant
     integer = np.uint32 if carrier is np.float32 else np.int64

@@ -1,6 +1,6 @@
 """Numba kernels for matrix products in register tiles, rounded after each step.
 
-Bounds of the sums show whether a tile can overflow or reach the lowest binades, where rounding is slower.
+Upper and lower bounds of the sums detect overflow and the lowest binades, in which rounding is slower.
 """
 
 from __future__ import annotations

@@ -103,7 +103,6 @@ class Code:
         return self._called(f"llvm.smin.v{x.type.count}i{x.type.element.width}", x, y)
 
     def saturating_sum(self, x: Any, y: Any) -> Any:
-        """Return x + y for integers. The sum saturates at the limits of the integer type."""
         return self._called(f"llvm.sadd.sat.v{x.type.count}i{x.type.element.width}", x, y)
 
     def _called(self, name: str, *arguments: Any) -> Any:

@@ -59,7 +59,6 @@ class Losses(NamedTuple):
 
 def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: Any, step: Window,
                 acc: Any, out: Any, losses: Losses | None = None) -> list[Any]:  # fmt: skip
-    """Add the products of one step, write the sums to `out`, and return the products' largest exponents."""
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
     places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
@@ -107,7 +106,7 @@ def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: An
 
 
 def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window, acc: Any) -> None:
-    """Add the products of one step to the accumulators, without alignment. All bits must fit into the window."""
+    # All bits must fit into the alignment window.
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
     places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
