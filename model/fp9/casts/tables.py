@@ -37,7 +37,7 @@ class Rows(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Scalars of a rounding table. Pairs hold one value for positive and one for negative source numbers."""
+    """Scalars of a rounding table. In each pair, the first value applies to positive source numbers."""
 
     max_ordinal: int
     sign_mask: int

@@ -1,7 +1,7 @@
 """Threshold tables of casts: the first source pattern that rounds to each target code.
 
-A slow exact reference finds the threshold patterns by bisection. A formal proof of a cast circuit compares the circuit with the
-table.
+A slow exact reference finds the threshold patterns by bisection. A formal proof of a cast
+circuit compares the circuit with the table.
 """
 
 from __future__ import annotations
