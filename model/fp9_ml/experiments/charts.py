@@ -23,7 +23,7 @@ _LINE = 60
 
 
 def draw(record: dict[str, Any]) -> str:
-    """Return an SVG chart of a record from `reproduce`, with medians over the random seeds."""
+    """Return an SVG chart of a claim's measured values, as medians over the random seeds."""
     names = list(record["runs"][0]["values"])
     middle = {name: float(np.median([run["values"][name] for run in record["runs"]])) for name in names}
     curves: dict[str, list[tuple[int, float]]] = {}

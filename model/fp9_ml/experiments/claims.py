@@ -53,7 +53,6 @@ class Bar:
 class Claim:
     """Claim of a paper, an experiment that tests the claim, and limits of the measured values.
 
-    `measure(seed, progress, store)` runs the experiment with a random seed, and returns the measured values by name.
     Values with names of the form "PREFIX(bias=B)" are drawn as a curve over the exponent bias B. `minutes` is the run
     time of the experiment on one core, or 0 for a fast experiment.
     """

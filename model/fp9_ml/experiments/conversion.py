@@ -51,7 +51,7 @@ def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]
 
 
 def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[str, Pair]:
-    """Return exponents of power-of-two scales that bring the largest operands of each layer just below `top`."""
+    """Return scale exponents that bring the largest operands of each layer just below `top`."""
 
     def exponent(x: Numbers) -> int:
         return math.floor(math.log2(top / float(np.abs(x).max())))

@@ -16,10 +16,9 @@ BATCH = 16
 
 
 def gradient_errors(trained: Trained) -> dict[str, float]:
-    """Return the relative error of the weight gradients for several 8-bit formats of output gradients.
+    """Return the relative errors of weight gradients for several 8-bit formats of output gradients.
 
-    The relative error is the norm of the error, divided by the norm of the exact gradients. Products are computed in
-    float32, without loss scaling.
+    Products are computed in float32, without loss scaling.
     """
     batch = trained.windows(0, BATCH)
     run = forward(trained.parameters, batch[:, :-1])
@@ -51,7 +50,7 @@ LARGEST = 5
 def softmax_ties(trained: Trained) -> dict[str, float]:
     """Cast logits to 8 bits, with and without subtracting the maximum, and return the errors and ties.
 
-    A tie is a row of logits whose two largest logits become equal. The error is the root mean square error of the five
+    A tie is a row of logits whose two largest logits become equal. The error is a root mean square over the five
     largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
     """
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits

@@ -54,10 +54,7 @@ Panel = dict[str, Any]
 
 
 def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
-    """Return the percentage of numbers in each binade, and of zeros, for each tensor.
-
-    The picture shows the number range of the format `fmt` as a shaded area.
-    """
+    """Return the percentage of numbers in each binade, and of zeros, for each tensor."""
     series = {}
     for name, x in tensors.items():
         x = x.reshape(-1)

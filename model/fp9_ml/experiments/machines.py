@@ -18,11 +18,7 @@ EVERY, FALLS = 20, 24
 
 
 def machines(seed: int) -> dict[str, float]:
-    """Test three loss scaling rules on synthetic gradients, and return their errors.
-
-    The error of `LogMax` is the distance of the loss scale from the ideal scale, in binades. `Backoff` and `Adaptive`
-    get a falling gradient: lost steps round it to zero in the format 1-5-2, and skipped steps overflow.
-    """
+    """Test three loss scaling rules on synthetic gradients, and return their errors."""
     rng = np.random.default_rng(seed)
     found = {}
     mean, spread = rng.uniform(-6, -3), rng.uniform(0.3, 0.8)

@@ -108,7 +108,7 @@ def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master:
 
 
 def residuals(seed: int) -> dict[str, float]:
-    """Train with each update rule, and return the loss decreases relative to FP32 weights."""
+    """Train with each update rule, and return the loss decrease relative to FP32 weights."""
     net = digits()
     whole = train(net, RULES["1-4-3, nearest"], seed, master=True)
     outcomes = {name: train(net, rule, seed) for name, rule in RULES.items()}

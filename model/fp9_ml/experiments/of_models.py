@@ -1,6 +1,6 @@
 """Claims of papers about converting trained models to 8 bits, gradients and batch norms.
 
-The random seeds from which the limits were derived are not used to measure the claims.
+The limits were derived from other random seeds than the measurements.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
 """Claims of papers about training with narrow sums, loss scaling and 8-bit weights.
 
-The random seeds from which the limits were derived are not used to measure the claims.
+The limits were derived from other random seeds than the measurements.
 """
 
 from __future__ import annotations

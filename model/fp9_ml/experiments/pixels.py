@@ -45,7 +45,7 @@ def initial(seed: int, hidden: int) -> dict[str, Numbers]:
 
 
 def gradients(spec: Recipe, weights: dict[str, Numbers]) -> tuple[float, dict[str, Numbers]]:
-    """Return the mean square error over all pixels, and the weight gradients of half the squared error."""
+    """Return the mean square error over all pixels, and the gradients of the weights."""
     places, colours = pixels()
     hidden, first = spec.linear(places, weights["first"])
     painted, second = spec.linear(np.maximum(hidden, 0), weights["second"])

@@ -51,11 +51,7 @@ def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] |
 
 
 def sums_in(fmt: Format, depthwise: Format) -> Sums:
-    """Return a function that computes a layer with operands in `fmt` and sums in FP32.
-
-    The first convolution is not cast. Depthwise convolutions are cast to `depthwise`. Each addition rounds, except in
-    depthwise convolutions with more than 8 bits.
-    """
+    """Return a function that computes a layer with operands in `fmt` and sums in FP32."""
     product = eight_bit(fmt, ENGINE)
 
     def sums(name: str, x: Numbers, weight: Numbers) -> Numbers:

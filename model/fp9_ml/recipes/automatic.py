@@ -18,7 +18,7 @@ _LARGEST_LOG = 1024
 
 @dataclass(frozen=True)
 class LogMax(LossRule):
-    """Loss scaling rule that predicts the largest gradient magnitude from statistics (Noune et al. section 4).
+    """Loss scaling rule that predicts the largest gradient magnitude (Noune et al., arXiv 2206.02915, section 4).
 
     The amax is the largest magnitude of the unscaled weight gradients in a step. The rule computes the running mean mu
     and the standard deviation sigma of log2 amax. The loss scale maps the magnitude 2^(mu + c sigma) to the largest
@@ -26,11 +26,11 @@ class LogMax(LossRule):
     correction, like OpenSeq2Seq. `mean_decay` and `spread_decay` are the decay factors for mu and sigma.
 
     `deviations` is the factor c. The paper's best results use c = 0, and OpenSeq2Seq uses c = 3.09. `log_max` is log2
-    of the magnitude to which the gradients are scaled. The default is the largest number of the gradient format.
-    OpenSeq2Seq uses 16 for every format. The loss scale starts at `start_scale`, and stays between `smallest` and
-    `largest`. If `power_of_two` is true, the loss scale is rounded down to a power of two. A step whose gradients have
-    an infinity or NaN is dropped, and counts as a step with the amax 2^log_max. If all gradients of a step are zero,
-    the loss scale does not change.
+    of the magnitude to which the gradients are scaled. By default, this magnitude is the largest number of the gradient
+    format. OpenSeq2Seq uses 16 for every format. The loss scale starts at `start_scale`, and stays between `smallest`
+    and `largest`. If `power_of_two` is true, the loss scale is rounded down to a power of two. A step whose gradients
+    have an infinity or NaN is dropped, and counts as a step with the amax 2^log_max. If all gradients of a step are
+    zero, the loss scale does not change.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -108,10 +108,9 @@ WINDOWS = (1, 20, 50, 100, 200, 500, 1000)
 class Adaptive(LossRule):
     """Loss scaling rule that also adapts the number of steps after which it doubles the scale.
 
-    The scale is doubled after `window` consecutive steps with finite gradients. The scale is halved after a step with
-    an infinity or NaN. After the scale was doubled three times, the rule uses the next larger number of steps in
-    `windows`. After the scale was halved three times, the rule uses the next smaller number. The source is HiFloat8
-    section 5.1.
+    The scale is doubled after `window` consecutive steps with finite gradients, and halved after a step with an
+    infinity or NaN. After three doublings, the rule uses the next larger window in `windows`, and after three halvings
+    the next smaller window. The source is HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
 
     The paper does not define some details. Doubling the scale resets the count of halvings, but halving the scale does
     not reset the count of doublings. MindFormers, to which the paper links, does the same. A change of `window` resets

@@ -43,8 +43,7 @@ class Recipe:
     `scale` is the rule for the scale factors of tensors, and `loss` is the rule for the loss scale. `rounding` and
     `overflow` apply to casts of activations and weights. `backward_rounding` and `gradient_overflow` apply to casts of
     gradients. If a rounding field is None, the format's default rounding applies. With the overflow policy "inf",
-    gradients that overflow become infinite, so that the loss scaler reduces its scale. With "saturate", they become the
-    largest number.
+    gradients that overflow become infinite, so that the loss scaler reduces its scale.
 
     `first`, `last` and `depthwise` are formats that replace the three operand formats in the first layer, the last
     layer and depthwise layers. If such a format is None, these layers use the formats of all other layers. Formats,
@@ -223,7 +222,7 @@ class Recipe:
         random: np.random.Generator | None = None,
         earlier: Mapping[Role, float] | None = None,
     ) -> tuple[NDArray[np.float32], Saved]:
-        """Compute y = x w^T by `fp9_ml.recipes.linear.linear`, and return y and the data for the backward pass."""
+        """Compute y = x w^T, and return y and the data for the backward pass, as `linear` does."""
         return linear(self, x, w, state, training=training, random=random, earlier=earlier)
 
     def linear_backward(self, g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:

@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 MAX_HOP_BITS = 16
-"""Maximum width of the gradient format between learners, in bits."""
+"""Maximum width in bits of the format in which learners exchange gradients."""
 
 
 def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
@@ -56,7 +56,6 @@ def hop_format(hop: Format | str) -> Format:
 
 
 def route(owner: int, learners: int) -> list[int]:
-    """Return the numbers of the learners in the order in which they add a slice."""
     return [(owner + hops) % learners for hops in range(1, learners + 1)]
 
 
@@ -86,18 +85,16 @@ def slices(size: int, learners: int) -> list[slice]:
 
 
 Optimizer = Callable[[int, "NDArray[np.float32]"], "NDArray[np.float32]"]
-"""Function that returns the update of a learner's weights from its number and its slice of the gradients."""
+"""Function from a learner's number and gradients to the updates of the learner's weights."""
 
 
 class Ring:
     """Ring of N data-parallel learners in one process that share 8-bit weights (HFP8 table 2).
 
-    Each learner owns 1/N of the weights.
-
     In a training step, the learners first add their gradients in the format `hop`, by default the 16-bit format 1-6-9.
-    Each learner then updates its own slice of the weights. Finally, all learners exchange the new weight codes. The
-    paper does not define two details: fp9 rounds the sum of the gradients after each addition, and divides it by N in
-    FP32 if `mean` is true.
+    Each learner then updates its own slice, 1/N of the weights. Finally, all learners exchange the new weight codes.
+    The paper does not define two details: fp9 rounds the sum of the gradients after each addition, and divides it by N
+    in FP32 if `mean` is true.
     """
 
     def __init__(

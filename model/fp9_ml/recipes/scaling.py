@@ -150,7 +150,6 @@ class _CurrentScaler(Scaler):
 
 
 ALGORITHMS = ("max", "most_recent")
-"""Ways to compute the delayed scale factor from the history of amaxes."""
 
 
 @dataclass(frozen=True)
@@ -158,10 +157,10 @@ class Delayed(ScaleRule):
     """Scaling rule that uses the amaxes of the last `history` steps, as in Transformer Engine's `DelayedScaling`.
 
     The scale factor is the format's largest number, divided by 2^margin and by the amax. The current step is not part
-    of the history. The scale factor of the first step is 1. If `algo` is "max", the rule uses the largest amax in the
-    history. If `algo` is "most_recent", the rule uses the last amax. If this amax is 0 or not finite, the scale factor
-    does not change. The cast clips values above the format's largest number. If `power_of_two` is true, the scale
-    factor is rounded down to a power of two, as in older versions of Transformer Engine.
+    of the history. The scale factor of the first step is 1. With `algo` "max", the rule uses the largest amax in the
+    history, and with "most_recent" the last amax. If this amax is 0 or not finite, the scale factor does not change. If
+    `power_of_two` is true, the scale factor is rounded down to a power of two, as in older versions of Transformer
+    Engine.
     """
 
     kind: ClassVar[str] = "delayed"
@@ -220,7 +219,7 @@ class Periodic(ScaleRule):
     """Scaling rule that computes a power-of-two factor from the tensor's amax every `interval` steps.
 
     Source: HiFloat8's per-tensor scaling in training (section 5.1), which updates the factor every 10 iterations. The
-    paper does not define the algorithm. In fp9, the scaled amax lies in (top/2, top]. With the default `top` of 8,
+    paper does not define the algorithm: in fp9, the scaled amax lies in (top/2, top]. With the default `top` of 8,
     magnitudes in the six binades below 8 have all 3 fraction bits of HiFloat8. The scale factor is 1 in steps 0 to
     interval - 1, and is first computed in step `interval`.
     """

@@ -27,11 +27,11 @@ def calibrate(
     The model is called twice with all batches, in `eval` mode and without gradients. First, the layers compute their
     products in FP32. Then each layer chooses the pair of scale exponents whose product is nearest to the FP32 product,
     and passes this product to the next layer. The model's `state_dict` includes the chosen exponents. The returned
-    dictionary has the exponents and the error for each layer name. If a convolution has several channel groups, their
-    names are NAME.0, NAME.1 and so on. Source: Luo et al. (arXiv 2409.16626), section 4.2.
+    dictionary has the exponents and the error by layer name; channel groups are NAME.0, NAME.1 and so on. Source: Luo
+    et al. (arXiv 2409.16626), section 4.2.
 
-    Raises ValueError if no layer has searched scales, or if a layer is called twice in a pass. Raises ValueError if
-    there are no batches or exponents, or if a product is not finite. After an error, the scales are unchanged.
+    Raises ValueError if no layer has searched scales, if a layer is called twice in a pass, if there are no batches or
+    exponents, or if a product is not finite. After an error, the scales are unchanged.
     """
     layers = {name: m for name, m in model.named_modules() if isinstance(m, ByRecipe) and _is_searched(m)}
     pairs, data = pairs_of(activations, weights), list(batches)

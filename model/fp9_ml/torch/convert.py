@@ -32,14 +32,12 @@ def convert(
 ) -> nn.Module:
     """Replace the Linear and Conv2d layers of a model by layers that follow a training recipe.
 
-    The model is changed in place and returned.
-
     The new layers share the parameters of the old layers, so that an existing optimiser continues to work. Hooks of a
     replaced layer are lost. If `only` is given, only layers for which `only(name, module)` is true are replaced. The
     first layer, the last layer and depthwise convolutions have the formats `first`, `last` and `depthwise` of the
     recipe. First and last refer to the order in which the layers were registered, including layers that `only`
-    excludes. If the model itself is a Linear or Conv2d layer, a new layer is returned. If `attention` is true,
-    MultiheadAttention modules are replaced too, but are never first or last layers.
+    excludes. The model is changed in place and returned; for a model that is a Linear or Conv2d layer, a new layer is
+    returned. If `attention` is true, MultiheadAttention modules are replaced too, but are never first or last layers.
 
     Raises ValueError if there is no layer to replace, or if a layer's weight is computed from other parameters. The
     model is then unchanged.

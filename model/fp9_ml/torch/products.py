@@ -67,7 +67,7 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """Scales of a layer, scale factors of its earlier passes, and its recording, for the custom operators."""
+    """State of a layer for the custom operators: scales, earlier scale factors, and a recording."""
 
     state: LayerState
     passes: Passes = field(default_factory=Passes)
@@ -259,9 +259,8 @@ class _Product(torch.autograd.Function):
 def product(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int = 0) -> torch.Tensor:
     """Return x w^T for x (..., in) and w (out, in), in x's dtype. Only the first derivative is supported.
 
-    `recipe` is a text of `spelled`, and `layer` is a number of `register`.
-
-    Raises ValueError if activation checkpointing repeats the forward pass with other operands.
+    `recipe` is JSON text, and `layer` is the number that `register` returned. Raises ValueError if activation
+    checkpointing repeats the forward pass with other operands.
     """
     transformed = not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
     called = _Product.apply if transformed else _linear

@@ -15,9 +15,9 @@ from fp9_ml.torch.layers import ByRecipe
 def record(model: nn.Module, only: Callable[[str, nn.Module], bool] | None = None) -> Iterator[Recording]:
     """Context manager: records the matrix products and casts of a model that follows a training recipe.
 
-    If `only` is given, only layers for which `only(name, module)` is true are recorded. The recording holds the codes
-    of operands and results, and the numbers that were cast. `Recording.save` writes a file for `fp9 vectors export UNIT
-    --from run.npz`. The channel groups of a convolution are recorded as layers NAME.0, NAME.1 and so on.
+    If `only` is given, only layers for which `only(name, module)` is true are recorded. `Recording.save` writes a file
+    for `fp9 vectors export UNIT --from run.npz`. The channel groups of a convolution are recorded as layers NAME.0,
+    NAME.1 and so on.
 
     Raises ValueError if there is no such layer, or if the model is already being recorded.
     """

@@ -34,7 +34,7 @@ class Answers:
     unknown: Mapping[str, Mapping[int, str]]
 
     def wrong(self, vectors: VectorSet) -> NDArray[np.bool_]:
-        """Return a mask (n,) of the operations with a wrong output, which differs or contains x or z."""
+        """Return a mask (n,) of the operations whose outputs are wrong or contain x or z."""
         wrong = np.zeros(len(vectors), dtype=np.bool_)
         for port in vectors.unit.outputs:
             wrong |= self._differs(port, vectors) & _cares(port, vectors)

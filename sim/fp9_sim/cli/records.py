@@ -125,12 +125,12 @@ def update(
 ) -> None:
     """Bring records up to date.
 
-    If the claims about the function of a UNIT (default: the catalogue) are stale, a solver compares the circuit with
-    the certified circuit. If the solver proves the circuits equivalent, the claims become valid again. With --hours,
-    the command measures the other stale and missing records: missing before stale, then short before long measurements.
-    To continue a stopped update, run the same command again. The exit code is 1 if a record could not be made.
+    Stale claims about the function of a UNIT (default: the catalogue) become valid again if a solver proves that the
+    circuit is equivalent to the certified circuit. With --hours, the command measures the other stale and missing
+    records: missing before stale, then short before long measurements. To continue a stopped update, run the same
+    command again. The exit code is 1 if a record could not be made.
 
-    \b
+    
       fp9 records update --claims function
       fp9 records update fma_fp32_ocp --hours 2
       fp9 records update --hours 8 --scheduler tcp://10.0.0.1:8786
@@ -192,12 +192,12 @@ def verify(
 ) -> None:
     """Check a random sample of the evidence about UNIT... again.
 
-    The Verilog must give the golden results for the corner suite and for random operations. The independent reference
-    model must give the golden results for random operations. A solver must prove one case of the unit's proofs and
-    refute the control, a deliberately wrong specification. The corner suite must kill some random mutants. The exit
-    code is 1 if a check fails.
+    The Verilog must give the golden results for the corner suite and random operations, and the independent reference
+    model for random operations. A solver must prove one case of the unit's proofs and refute the control, a
+    deliberately wrong specification. The corner suite must kill some random mutants. The exit code is 1 if a check
+    fails.
 
-    \b
+    
       fp9 records verify fma_dlfloat16_hfp8
       fp9 records verify cast_fp32_ocp_rne --seed 7
     """

@@ -71,7 +71,7 @@ def _group(unit: Cast, fmt: Format) -> Group:
 
 
 def impossible_position(smallest: int, binade: int, position: str) -> str | None:
-    """Return why no number in a binade lies at `position` between two results, or None if a number does.
+    """Return the reason if a binade has no number at a rounding position, otherwise None.
 
     `smallest` is the exponent of the target format's smallest number.
     """

@@ -15,9 +15,9 @@ from fp9_sim.coverage.values import lowest_place
 class Sum:
     """Products and addend that an accumulator adds in one step.
 
-    `a` and `b` are the formats of the two factors of each product. `depth` is the largest number of products. If the
-    sum adds a finished chunk to the total, `within` is the sum of a step inside the chunk. `scale` is the format of
-    block scales, and `scales` names the two scale ports of each block.
+    `a` and `b` are the formats of the two factors of each product. `depth` is the largest number of products. For a sum
+    of chunks, `within` is the sum inside a chunk. `scale` is the format of block scales, and `scales` names the two
+    scale ports of each block.
     """
 
     engine: Engine
@@ -60,12 +60,10 @@ class Sum:
 
     @property
     def exact_when_small(self) -> bool:
-        """Return whether results near zero are always exact.
-
-        With subnormals, no term may have bits below the smallest ulp, and no window may truncate a term. Without
-        subnormals, truncation does not matter: the smallest number has an odd significand, but every truncated sum is
-        even.
-        """
+        """Return whether results near zero are always exact."""
+        # With subnormals, no term may have bits below the smallest ulp, and no window may truncate a term. Without
+        # subnormals, truncation does not matter: the smallest number has an odd significand, but every truncated sum is
+        # even.
         if self.products.ulp < lowest_place(self.result):
             return False
         if self.lowest_cut is None or not self.result.subnormals:
@@ -74,11 +72,9 @@ class Sum:
         return with_products and self.lowest_cut <= lowest_place(self.engine.addend_format)
 
     def raises(self, flags: str) -> bool:
-        """Return whether an operation of the unit can raise a flag.
-
-        `invalid` needs an operand format with infinity, and `underflow` a term below the result's smallest ulp.
-        `overflow` needs products of at least an ulp of the largest result, or rounding or truncation away from zero.
-        """
+        """Return whether an operation of the unit can raise a flag."""
+        # `invalid` needs an operand format with infinity, and `underflow` a term below the result's smallest ulp.
+        # `overflow` needs products of at least an ulp of the largest result, or rounding or truncation away from zero.
         if self.within is not None and self.within.raises(flags):
             return True
         if flags == "invalid":

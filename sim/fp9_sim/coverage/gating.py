@@ -10,11 +10,10 @@ _GATED = ("none", "a", "b", "both")
 
 
 class Gating:
-    """Cover points of zero-operand gating in the first lane, if the unit has it.
+    """Cover points of zero-operand gating in the first lane, if the unit has it."""
 
-    A product of zero and a finite number is gated: the operand registers keep the operands of the last ungated product.
-    A product of zero and infinity or NaN is not gated.
-    """
+    # A product of zero and a finite number is gated: the operand registers keep the operands of the last ungated
+    # product. A product of zero and infinity or NaN is not gated.
 
     def __init__(self, unit: Dot, more: tuple[str, ...] = ()) -> None:
         self._gates, self._more = unit.gate_zeros, more

@@ -118,10 +118,9 @@ def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts
 
 
 class _Over:
-    """Divide magnitudes by the block scale and the tensor scale, with quotients in units of 2^`ulp`.
+    """Divide magnitudes by the block scale and the tensor scale, with quotients in units of 2^`ulp`."""
 
-    If the block scale is not a power of two, the last bit of each quotient is a sticky bit, the OR of all lower bits.
-    """
+    # If the block scale is not a power of two, the last bit of each quotient is a sticky bit, the OR of all lower bits.
 
     def __init__(self, unit: Quantiser) -> None:
         self._unit, self._place = unit, lowest_place(unit.source)

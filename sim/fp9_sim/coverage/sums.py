@@ -66,7 +66,6 @@ class SumCoverage:
         )
 
     def step(self, operation: Operation, addend: Code) -> dict[str, Bin]:
-        """Return the bins for operand formats, addend class, sum of products and exact sum."""
         facts: dict[str, Bin] = {"c": addend.name, "format_a": operation.format_a, "format_b": operation.format_b}
         facts |= dict(zip(_SCALES, operation.sizes[0], strict=False))
         if operation.summed is None or not addend.is_number:
@@ -78,7 +77,6 @@ class SumCoverage:
         return facts if flags is None else facts | {"flags": flags_of(flags)}
 
     def lanes(self, operation: Operation, addend: Code, known: set[Known]) -> Iterator[dict[str, Bin]]:
-        """Yield the bins that each lane, block scale and window term hits, except the bins in `known`."""
         for x, y in operation.lanes:
             if (classes := (x.name, y.name, addend.name)) not in known:
                 known.add(classes)

@@ -62,10 +62,8 @@ class Grid:
         self._dropped: dict[int, int] = {}
 
     def case(self, magnitude: int) -> tuple[str, str]:
-        """Return a magnitude's position between two neighbouring numbers, and the lower number's parity.
-
-        Above the format's largest number, the format counts as one without a largest exponent.
-        """
+        """Return a magnitude's position between two neighbouring numbers, and the lower number's parity."""
+        # A magnitude above the format's largest number is rounded as if the exponent were unbounded.
         length = magnitude.bit_length()
         if length not in self._dropped:
             self._dropped[length] = self._format.quantum(length - 1 + self._ulp) - self._ulp

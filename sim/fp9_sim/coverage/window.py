@@ -14,11 +14,10 @@ _ABOVE = 3
 
 
 class Window:
-    """Cover points for the shift of every nonzero term in an accumulator's alignment window.
+    """Cover points for the shift of every nonzero term in an accumulator's alignment window."""
 
-    The last bin covers all shifts by more than the window's width, which leave no bit of the term. An accumulator that
-    adds even and odd products separately has one window for each of the two sums.
-    """
+    # The last bin covers all shifts by more than the window's width, which leave no bit of the term. An accumulator
+    # that adds even and odd products separately has one window for each of the two sums.
 
     def __init__(self, engine: Engine) -> None:
         self._engine = engine

@@ -83,11 +83,9 @@ def _recorded(product: Product) -> Recorded:
 
 
 def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count: int = CASTS) -> Columns:
-    """Return values of each tensor as input columns of a cast unit, scaled for each target format.
-
-    Different rounding modes use different overflow policies. The scale input is 0, because the values are already
-    scaled.
-    """
+    """Return values of each tensor as input columns of a cast unit, scaled for each target format."""
+    # Different rounding modes use different overflow policies. The scale input is 0, because the values are already
+    # scaled.
     parts = []
     for index, target in enumerate(unit.targets):
         values = [_sample(x, scale_exponent(x, target), generator, count * unit.lanes) for x in _tensors(layer)]

@@ -45,9 +45,7 @@ def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Colu
 
 
 def enough(take: Callable[[int], Columns], count: int) -> Columns:
-    """Call the function `take` for at least `count` operations, and return the operations.
-
-    `take(n)` returns the operations of n dot products per matrix product, or of n values per tensor.
-    """
+    """Call the function `take` for at least `count` operations, and return the operations."""
+    # `take(n)` returns the operations of n dot products per matrix product, or of n values per tensor.
     one = len(next(iter(take(1).values())))
     return take(-(-count // one))

@@ -48,8 +48,8 @@ class Sample:
 def samples(unit: Unit, seed: int, limit: float, whole: bool = False) -> Iterator[Sample]:
     """Yield the outcome of each spot check of a unit.
 
-    The Verilog and the reference model must give the golden results, a solver must prove one random case of the unit's
-    proofs within `limit` seconds, and the corner suite must kill some random mutants. If `whole` is true, the reference
+    The Verilog and the reference model must give the golden results. A solver must prove one random case of the unit's
+    proofs within `limit` seconds. The corner suite must kill some random mutants. If `whole` is true, the reference
     model computes the complete smoke and corner suites. Raises the errors of `verilated` and of `mutants.score`.
     """
     rng = np.random.default_rng(seed)

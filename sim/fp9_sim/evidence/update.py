@@ -59,7 +59,7 @@ def joined(
     scheduler: str | None = None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[tuple[Unit, Comparison | None]]:
-    """Compare the present circuit of each unit that has stale claims about its function with the certified circuit.
+    """Compare the circuits of units with stale records against their certified circuits.
 
     Yields each unit with the outcome of the equivalence check, or with None if the unit has no certified circuit.
     `limit` is the time limit of one equivalence check in seconds. Raises ValueError and OSError as `update` does.

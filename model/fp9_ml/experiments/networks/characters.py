@@ -36,10 +36,9 @@ AFTER_NORM = {
 Parameters: TypeAlias = dict[str, Numbers]
 Product: TypeAlias = Callable[[str, Numbers, Numbers], Numbers]
 Back: TypeAlias = Callable[[str, Numbers, Numbers, Numbers], tuple[Numbers, Numbers]]
-"""Function that computes both backward products of a linear layer.
+"""Function that returns the gradients of a linear layer's input and weights.
 
-The arguments are the layer's name, its output gradient (n, out), its input (n, in) and its weights (in, out). The
-results are the gradients of the input and of the weights.
+The arguments are the layer's name, its output gradient (n, out), its input (n, in) and its weights (in, out).
 """
 
 

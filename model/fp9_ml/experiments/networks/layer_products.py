@@ -21,8 +21,8 @@ Pair = tuple[int, int]
 class EightBit:
     """Bit-accurate matrix product of operands in a narrow format.
 
-    The operands are cast to `fmt`, to nearest with ties away from zero, with saturation. Before the cast, the operands
-    of a layer are multiplied by powers of two with the layer's `exponents`.
+    The operands are multiplied by the powers of two in `exponents`, and cast to `fmt` with rounding to nearest, ties
+    away from zero, and saturation.
     """
 
     fmt: Format

@@ -1,6 +1,6 @@
-"""Layers of small networks in NumPy, except linear layers: forward and backward functions.
+"""Forward and backward functions for the layers of small networks, except linear layers.
 
-A forward function returns its result, and arrays that the backward function takes with the result's gradient.
+A forward function also returns arrays for the backward function.
 """
 
 from __future__ import annotations

@@ -26,11 +26,7 @@ _ENDS = ("full", "fold")
 
 
 def chunk_model(unit: Mac) -> Model:
-    """Return the coverage model of an accumulator with chunks, in three groups of cover points.
-
-    The group without a name covers the operations and the number of steps in the open chunk. The group `chunk` covers
-    the additions within a chunk, and `total` the addition of a finished chunk's sum to the accumulator.
-    """
+    """Return the coverage model of an accumulator with chunks, in three groups of cover points."""
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     steps = {"steps": tuple(range(unit.chunk_steps))}
     own = Group(
@@ -69,8 +65,8 @@ def _chunk_group(unit: Mac) -> Group:
 class Chunks:
     """State of an accumulator's open chunk at each operation of a sequence.
 
-    `before` and `after` are the codes of the chunk's sum around the operation. `ends` is "full" or "fold" if the
-    operation ends the chunk.
+    `before` and `after` are the codes of the chunk's sum before and after the operation. `ends` is "full" or "fold" if
+    the operation ends the chunk.
     """
 
     steps: list[int]

@@ -38,7 +38,6 @@ def fpu(part: Part, unit: Fpu) -> str:
 
 
 def _argument(op: FpuOp, port: str) -> str:
-    """Return the port bits of an FPU that a single-purpose unit calls `port`."""
     if op is FpuOp.FMMA and port[:1] in "ab" and port[1:].isdigit():
         return f"{port[0]}[{8 * int(port[1:])} +: 8]"
     own = {

@@ -40,10 +40,8 @@ class CoverGroup:
         return bins.index(bin_) if bin_ in bins else -1
 
     def set(self, point: str, expression: str, vocabulary: Sequence[Bin] | None = None) -> list[str]:
-        """Return the statement that sets the bin of a cover point, if the group has the point.
-
-        `expression` is the index of a bin in `vocabulary`, or the value of a numeric bin without `vocabulary`.
-        """
+        """Return the statement that sets the bin of a cover point, if the group has the point."""
+        # `expression` is the index of a bin in `vocabulary`, or the value of a numeric bin without `vocabulary`.
         if not self.has(point):
             return []
         if vocabulary is None:

@@ -116,10 +116,8 @@ class Numbers:
         return "\n".join(self._texts.values())
 
     def read(self, fmt: Format) -> str:
-        """Return the name of the SystemVerilog function that reads a code of a format.
-
-        The SystemVerilog function takes the code, and the exponent bias minus the format's default bias.
-        """
+        """Return the name of the SystemVerilog function that reads a code of a format."""
+        # The function takes the code, and the exponent bias minus the format's default bias.
         name = f"read_{_tag(fmt)}"
         if name not in self._texts:
             lines = _table(name, fmt) if fmt.bits <= TABLED_BITS else _fields(name, fmt)
@@ -127,20 +125,15 @@ class Numbers:
         return name
 
     def chosen(self, formats: Sequence[Format], code: str, select: str | None, moved: Sequence[str]) -> str:
-        """Return an expression that reads a code whose format a select port chooses.
-
-        For each format, `moved` holds an expression for the exponent bias minus the default bias. A select code above
-        the last format chooses the last format.
-        """
+        """Return a SystemVerilog expression that reads a code whose format a select port chooses."""
+        # `moved` holds an expression for the exponent bias minus the default bias of each format. A select code above
+        # the last format chooses the last format.
         *before, last = [f"{self.read(f)}({code}, {m})" for f, m in zip(formats, moved, strict=True)]
         return "".join(f"{select} == {i} ? {read} : " for i, read in enumerate(before)) + last
 
     def dropped(self, fmt: Format, ulp: int, longest: int) -> str:
-        """Return the name of a function that computes how many bits are dropped by rounding to a format.
-
-        The argument of the SystemVerilog function is the bit length, at most `longest`, of a magnitude in units of
-        2^`ulp`.
-        """
+        """Return the name of a function that computes how many bits are dropped by rounding to a format."""
+        # The argument is the bit length, at most `longest`, of a magnitude in units of 2^`ulp`.
         name = f"dropped_{_tag(fmt)}{'_m' if ulp < 0 else '_'}{abs(ulp)}"
         bits = {length: fmt.quantum(length - 1 + ulp) - ulp for length in range(1, longest + 1)}
         lines = [f"  function automatic int {name}(input int length);"]
