@@ -1,7 +1,4 @@
-"""Compares methods that convert a trained character model to 8-bit formats.
-
-The error is a Kullback-Leibler divergence in nats per character, because the loss is too noisy.
-"""
+"""Compares methods that convert a trained character model to 8-bit formats."""
 
 from __future__ import annotations
 
@@ -31,7 +28,7 @@ class Divergence:
         self._logs = log_softmax(forward(trained.parameters, self._tokens).logits)
 
     def of(self, parameters: Parameters, product: Product = blas) -> float:
-        """Return the Kullback-Leibler divergence sum(p (log p - log q)), averaged over all characters.
+        """Return the Kullback-Leibler divergence sum(p (log p - log q)) in nats per character.
 
         The probabilities p are from the float32 model, and q from the converted model.
         """
@@ -61,7 +58,6 @@ def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[
 
 
 def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit) -> dict[str, Pair]:
-    """Return the scale exponents that HiFloat8's Algorithm 1 finds for each layer."""
     wanted: dict[str, Numbers] = {}
     found: dict[str, Pair] = {}
 

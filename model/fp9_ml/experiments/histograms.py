@@ -1,7 +1,6 @@
-"""Histograms that show how scaling rules change the exponents of tensors.
+"""Histograms of exponents before and after scaling, which the documentation draws.
 
-`python -m fp9_ml.experiments.histograms records/recipes` writes `rules.json`, from which the documentation draws its
-pictures.
+Command: `python -m fp9_ml.experiments.histograms records/recipes`.
 """
 
 from __future__ import annotations

@@ -1,6 +1,6 @@
-"""Training of a small digit classifier with 8-bit weights, on one learner or several learners.
+"""Training of a small digit classifier with 8-bit weights, on one learner or several.
 
-Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3, and for stochastic rounding Wang et al. (NeurIPS 2018).
+Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3, and Wang et al. (NeurIPS 2018).
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """Train a network on a photograph, with very long sums of gradients in 16 bits.
 
-A long sum in a 16-bit format loses small terms (Wang et al., NeurIPS 2018, Fig. 3b). Adding chunks of 64 products first
-prevents this error.
+A long sum in a 16-bit format loses small terms (Wang et al., NeurIPS 2018, Fig. 3b).
 """
 
 from __future__ import annotations
@@ -45,7 +44,6 @@ def initial(seed: int, hidden: int) -> dict[str, Numbers]:
 
 
 def gradients(spec: Recipe, weights: dict[str, Numbers]) -> tuple[float, dict[str, Numbers]]:
-    """Return the mean square error over all pixels, and the gradients of the weights."""
     places, colours = pixels()
     hidden, first = spec.linear(places, weights["first"])
     painted, second = spec.linear(np.maximum(hidden, 0), weights["second"])

@@ -43,7 +43,6 @@ class Store:
         return found
 
     def state(self, name: str) -> State | None:
-        """Return the last stored state of an unfinished training run, or None."""
         path = self._folder and self._folder / f"{_slug(name)}.npz"
         if not path or not path.exists():
             return None

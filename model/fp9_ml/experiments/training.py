@@ -1,6 +1,6 @@
 """Training of the character model under training recipes, with bit-accurate products.
 
-All other operations are float32. After an interruption, a run continues bit-exactly from its last stored step.
+After an interruption, a run continues bit-exactly from its last stored step.
 """
 
 from __future__ import annotations
@@ -91,7 +91,6 @@ class Run:
         return cross_entropy(run.logits, windows[:, 1:])[0]
 
     def state(self) -> State:
-        """Return the state from which the training run can continue bit-exactly: arrays, and data for JSON."""
         arrays: dict[str, NDArray[Any]] = {"losses": np.array(self.losses)}
         for name, value in self.parameters.items():
             mean, square = self._adam.moments[name]

@@ -1,4 +1,4 @@
-"""Loss scaling rules `LogMax` and `Adaptive`, which adapt to gradient magnitudes and overflows."""
+"""Loss scaling rules that adapt to gradient magnitudes (`LogMax`) or overflows (`Adaptive`)."""
 
 from __future__ import annotations
 

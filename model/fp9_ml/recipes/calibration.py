@@ -2,7 +2,7 @@
 
 Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. The paper does not define three details. Of
 several pairs of exponents with equal error, fp9 chooses the pair with the smallest |Ea| + |Ew|. The bias is added after
-the product. Each layer is calibrated with the output of the calibrated previous layer.
+the product. The input of a layer is the output of the calibrated previous layer.
 """
 
 from __future__ import annotations

@@ -1,8 +1,7 @@
-"""The named training recipes, and functions that find, read and write a recipe.
+"""The named training recipes, and functions that find, read and write a recipe."""
 
-The table cites papers by short names. HFP8 is Sun et al. (NeurIPS 2019). Wang18 is Wang et al. (NeurIPS 2018). HiF8 is
-Luo et al. (arXiv 2409.16626). GC is Noune et al. (arXiv 2206.02915). TE is Transformer Engine.
-"""
+# Sources: HFP8 is Sun et al. (NeurIPS 2019), Wang18 is Wang et al. (NeurIPS 2018), HiF8 is Luo et al. (arXiv
+# 2409.16626), GC is Noune et al. (arXiv 2206.02915), and TE is Transformer Engine.
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Methods for 8-bit inference with a trained FP32 model: softmax, batch norm and SmoothQuant."""
+"""Methods for 8-bit inference with a trained model: softmax, batch norm and SmoothQuant."""
 
 from __future__ import annotations
 

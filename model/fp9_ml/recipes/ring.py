@@ -1,4 +1,4 @@
-"""Ring of data-parallel learners in one process, after HFP8 (Sun et al., NeurIPS 2019), table 2."""
+"""Ring of data-parallel learners in one process (HFP8, Sun et al., NeurIPS 2019, table 2)."""
 
 from __future__ import annotations
 

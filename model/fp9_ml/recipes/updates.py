@@ -1,7 +1,7 @@
 """Update rules for 8-bit weights, which compensate rounding errors or round stochastically.
 
 Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision of the subtractions: fp9
-computes them in FP32, from left to right. The caller computes the update of the weights, including momentum.
+computes them in FP32, from left to right.
 """
 
 from __future__ import annotations

@@ -1,7 +1,4 @@
-"""Matrix products of a layer as custom torch operators, computed in NumPy.
-
-`torch.compile` and `torch.export` only know the shapes and dtypes of the operators' results.
-"""
+"""Matrix products of a layer as custom torch operators, computed in NumPy."""
 
 from __future__ import annotations
 

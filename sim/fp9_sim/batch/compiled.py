@@ -1,4 +1,4 @@
-"""Compile a unit's Verilog to a shared library with Verilator and g++, and cache the library."""
+"""Compile a unit's Verilog to a shared library with Verilator and g++, with a cache."""
 
 from __future__ import annotations
 

@@ -102,9 +102,10 @@ def lanes(root: str, sources: Mapping[str, str], initial: str) -> str:
     """Return the header that evaluates many operations at a time, or "" for a design with state.
 
     `root` is the header of Verilator's root class, `sources` maps the names of generated files to their texts, and
-    `initial` is the start-up code. Each operation has its own instance of the root class, so that the compiler can
-    evaluate many operations in one vector register. Constant outputs are set once, when an instance is created.
+    `initial` is the start-up code.
     """
+    # Each operation has its own instance of the root class, so that the compiler can evaluate many operations in one
+    # vector register. Constant outputs are set once, when an instance is created.
     state = root.partition("// DESIGN SPECIFIC STATE")[2].partition("// INTERNAL VARIABLES")[0]
     members = [line.strip() for line in state.splitlines() if line.strip()]
     bookkeeping = re.compile(r"VL_(IN|OUT)\w*\(|\w[^;]* __V\w+;$|//|struct \{$|\};$")

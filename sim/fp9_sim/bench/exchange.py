@@ -1,7 +1,4 @@
-"""Files that a regression run and its cocotb test bench exchange in the run's folder.
-
-`regress` writes the vectors and settings as an order. The test bench writes the outputs of the DUT as an outcome.
-"""
+"""Files that a regression run and its cocotb test bench exchange in the run's folder."""
 
 from __future__ import annotations
 
@@ -121,7 +118,6 @@ class Outcome:
 
     @staticmethod
     def read(folder: Path) -> Outcome:
-        """Read the outcome of a test bench run. Raises FileNotFoundError if there is no outcome."""
         record = json.loads((folder / OUTCOME).read_text())
         unknown = {name: {int(i): bits for i, bits in at.items()} for name, at in record["unknown"].items()}
         with np.load(folder / "answers.npz") as columns:

@@ -1,9 +1,6 @@
-"""The cocotb test bench of matrix product tiles, with random pauses.
+"""The cocotb test bench of matrix product tiles, with random pauses."""
 
-The order file holds the steps of the tile, the seed of the pauses, and the largest number of clock cycles without
-progress. The outcome file holds the result rows with their `out_last`, and the number of clock cycles. Signals are
-driven at the falling edge of the clock and read after they have settled.
-"""
+# Signals are driven at the falling edge of the clock and read after they have settled.
 
 from __future__ import annotations
 

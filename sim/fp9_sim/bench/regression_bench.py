@@ -1,7 +1,4 @@
-"""The cocotb test bench of every unit, which drives the vectors of a regression run.
-
-The test bench reads the order from the run's folder, and writes the outcome to the same folder.
-"""
+"""The cocotb test bench of every unit, which drives the vectors of a regression run."""
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Coverage models of decoders and upcasts: code classes, signs, bias classes and outputs.
+"""Coverage models of decoders and upcasts: code classes, signs, bias classes and outputs."""
 
-All codes of a format together determine the possible bins of the format.
-"""
+# All codes of a format together determine the possible bins of the format.
 
 from __future__ import annotations
 

@@ -1,7 +1,6 @@
-"""Coverage model of multipliers: operand classes, signs, rounding positions and results.
+"""Coverage model of multipliers: operand classes, signs, rounding positions and results."""
 
-All products of two formats together determine the possible bins of the pair of formats.
-"""
+# All products of two formats together determine the possible bins of the pair of formats.
 
 from __future__ import annotations
 

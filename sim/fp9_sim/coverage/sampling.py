@@ -1,7 +1,6 @@
 """Measurement of functional coverage with cocotb-coverage: bins that a suite hits or misses.
 
-The unit's specification determines all cover points and crosses, as in the coverage models of IBM FPgen. A cross
-excludes its impossible bins, each with a reason.
+The unit's specification determines all cover points and crosses, as in the coverage models of IBM FPgen.
 """
 
 from __future__ import annotations

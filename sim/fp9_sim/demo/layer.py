@@ -139,7 +139,6 @@ def relative_error(result: NDArray[np.float64], exact: NDArray[np.float64]) -> f
 
 
 def scores(network: Network, images: Matrix, fmt: Format, by: Engine) -> NDArray[np.float64]:
-    """Return the network's class scores for images, with activations and weights quantised to `fmt`."""
     values: NDArray[np.floating] = images
     for index, (weight, bias) in enumerate(zip(network.weights, network.biases, strict=True)):
         result = multiply(quantise(values, fmt), quantise(weight, fmt), by) + bias

@@ -91,7 +91,6 @@ def initial(generator: np.random.Generator) -> Network:
 
 
 def train(data: Digits, seed: int = 0, epochs: int = EPOCHS) -> Network:
-    """Return a network trained by stochastic gradient descent with momentum, in float32."""
     generator = np.random.default_rng(seed)
     network = initial(generator)
     parameters = [*network.weights, *network.biases]
@@ -121,5 +120,4 @@ def tensors(network: Network, data: Digits, layer: int = LAYER, samples: int = T
 
 
 def accuracy(scores: NDArray[np.floating], labels: NDArray[np.int64]) -> float:
-    """Return the fraction of rows whose largest score belongs to the right class."""
     return float(np.mean(scores.argmax(axis=1) == labels))

@@ -1,4 +1,4 @@
-"""Choose operations for energy measurements: random codes, corner suite or recorded training."""
+"""Choose operations for energy measurements: random, corner suite or recorded training."""
 
 from __future__ import annotations
 

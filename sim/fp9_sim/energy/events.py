@@ -1,10 +1,10 @@
-"""Select a cell's internal energies from the cell library for changes at the cell's pins.
+"""Select a cell's internal energies from the cell library for changes at the cell's pins."""
 
-A changed output dissipates the energy in the library's entry for the input that caused the change; several causes share
-it equally. A changed input also dissipates the energy of the input pin. Conditions in the cell library refer to the pin
-values after the change, and an entry without a condition applies only if no other condition is true. In a clock cycle
-of a register, the clock rises, the stored bit changes, the clock falls, and then the inputs settle.
-"""
+# A changed output dissipates the energy in the library's entry for the input that caused the change. If several inputs
+# changed at once, each input accounts for an equal share. A changed input also dissipates the energy in the library's
+# entry for the input pin. Conditions in the cell library refer to the pin values after the change. An entry without a
+# condition applies only if no other entry's condition is true. In a clock cycle of a register, the clock rises, the
+# stored bit changes, the clock falls, and then the inputs settle.
 
 from __future__ import annotations
 

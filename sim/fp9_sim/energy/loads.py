@@ -27,12 +27,10 @@ class Loads:
 
 
 def loads(netlist: CellNetlist, library: Library, power: PowerLibrary) -> Loads:
-    """Return the load and the transition times of every net.
-
-    The load includes the wire, the connected cell pins and the unit output. The slowest timing arc of a cell determines
-    the transition time of its output. The library's driver cell drives each input net, with a transition time of 0 at
-    its input. The clock is ideal, with a transition time of 0.
-    """
+    """Return the load and the transition times of every net."""
+    # The load includes the wire, the connected cell pins and the unit output. The slowest timing arc of a cell
+    # determines the transition time of its output. The library's driver cell drives each input net, with a transition
+    # time of 0 at its input. The clock is ideal, with a transition time of 0.
     load = np.zeros(netlist.nets)
     for placed in netlist.cells:
         for pin in (*placed.cell.inputs, *([placed.cell.clock] if placed.cell.clock else [])):
@@ -78,7 +76,7 @@ def _start(arc: Arc, edge: int, times: NDArray[np.float64]) -> float:
 def delays(netlist: CellNetlist, found: Loads) -> NDArray[np.int64]:
     """Return the delay of every net in time steps, at least 1.
 
-    A time step is a quarter of the mean delay of all nets. The delay of a cell output is the mean over its timing arcs.
+    A time step is a quarter of the mean delay of all nets.
     """
     exact = np.zeros(netlist.nets)
     for placed in netlist.cells:

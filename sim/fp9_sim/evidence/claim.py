@@ -1,7 +1,6 @@
 """Define claims about hardware units, with functions that measure and judge a claim.
 
-A claim about a circuit's function also holds for every circuit that is proven equivalent to the recorded circuit. A
-claim that is false or undecided within the time limit has the state "fails".
+A claim about a circuit's function also holds for every circuit that is proven equivalent to the recorded circuit.
 """
 
 from __future__ import annotations

@@ -1,7 +1,6 @@
 """List the records of studies and comparisons, and the commands that repeat them.
 
-The record of a cost study names the circuit of each variant. The record of a comparison with other implementations
-belongs to no fp9 circuit, and has the format of the program that wrote it.
+The record of a comparison with other implementations belongs to no fp9 circuit.
 """
 
 from __future__ import annotations

@@ -29,10 +29,11 @@ Progress = Callable[[str, int, int], None]
 class Item:
     """State of the record for a claim about a unit.
 
-    `seconds` is the estimated measuring time of a missing or stale record. The estimate for a proof counts only cases
-    without a cached verdict. Other estimates are the time of the earlier record, or else the median time for units of
-    the same kind or for all units. `seconds` is None without an estimate.
+    `seconds` is the estimated measuring time of a missing or stale record, or None.
     """
+
+    # The estimate for a proof counts only cases without a cached verdict. Other estimates are the time of the earlier
+    # record, or else the median time for units of the same kind or for all units.
 
     unit: Unit
     claim: Claim

@@ -1,7 +1,6 @@
 """Update records: compare circuits with certified circuits, then measure stale records.
 
-An interrupted update continues at the next call. Proofs, mutants, areas and energies are measured in parallel, on the
-local machine or on a Dask cluster. Sweeps run one after the other, because each sweep uses all workers.
+Sweeps run one after the other, because each sweep uses all workers.
 """
 
 from __future__ import annotations

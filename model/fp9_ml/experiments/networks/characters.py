@@ -104,7 +104,6 @@ def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = bla
 
 
 def backward(run: Pass, gradient: Numbers, back: Back = blas_back) -> Parameters:
-    """Return the gradient of every parameter, from the gradient of the logits."""
     found: Parameters = {}
 
     def linear(name: str, arrived: Numbers) -> Numbers:

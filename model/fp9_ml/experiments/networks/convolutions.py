@@ -1,7 +1,6 @@
 """Small convolutional network in NumPy with depthwise layers and batch norm.
 
-Images are (n, height, width, channels). A 3 x 3 convolution is followed by blocks of a depthwise 3 x 3 and a pointwise
-1 x 1 convolution, each with batch norm and ReLU. A linear layer computes the logits from the channels' averages.
+Images are (n, height, width, channels).
 """
 
 from __future__ import annotations
@@ -80,7 +79,6 @@ def patches(x: Numbers) -> Numbers:
 
 
 def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
-    """Return the gradient of images from the gradient of their 3 x 3 patches."""
     n, height, width, channels = shape
     parts = gradient.reshape(9, *shape)
     around = np.zeros((n, height + 2, width + 2, channels), dtype=gradient.dtype)
@@ -132,7 +130,7 @@ def forward(parameters: Parameters, images: Numbers, moments: Moments | None = N
 
 
 def backward(run: Pass, gradient: Numbers) -> Parameters:
-    """Return the gradient of every parameter, after a forward pass with `moments` None."""
+    # The argument `moments` of the forward pass must have been None.
     found: Parameters = {"output.bias": gradient.sum(0)}
     weights, saved = run.parameters, run.saved
 

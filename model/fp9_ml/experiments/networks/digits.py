@@ -1,7 +1,6 @@
-"""Handwritten digits of scikit-learn: the test part of UCI's optical recognition data set.
+"""Handwritten digits of scikit-learn: the test part of UCI's optical recognition data set."""
 
-The images are read from scikit-learn's files without importing it, so SciPy is not needed.
-"""
+# The images are read from scikit-learn's files without importing it, so SciPy is not needed.
 
 from __future__ import annotations
 

@@ -43,7 +43,6 @@ class EightBit:
 def eight_bit(
     fmt: str | Format, sums: str | Engine = "fma_fp32", exponents: Mapping[str, Pair] | None = None
 ) -> EightBit:
-    """Return a function that multiplies matrices in an 8-bit format."""
     return EightBit(format(fmt), engine(sums), exponents or {})
 
 

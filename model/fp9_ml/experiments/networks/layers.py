@@ -1,7 +1,4 @@
-"""Forward and backward functions for the layers of small networks, except linear layers.
-
-A forward function also returns arrays for the backward function.
-"""
+"""Forward and backward functions for the layers of small networks, except linear layers."""
 
 from __future__ import annotations
 
@@ -19,7 +16,6 @@ EPSILON = np.float32(1e-5)
 
 
 def layer_norm(x: Numbers, gain: Numbers, offset: Numbers) -> tuple[Numbers, Saved]:
-    """Normalise x to mean 0 and variance 1 over the last axis, multiply by `gain` and add `offset`."""
     centred = x - x.mean(-1, keepdims=True)
     inverse = 1 / np.sqrt(np.square(centred).mean(-1, keepdims=True) + EPSILON)
     unit = centred * inverse

@@ -1,8 +1,6 @@
 """Train the character model, and read and write files of trained models.
 
-`python -m fp9_ml.experiments.networks.train` wrote `manual.npz`. The training text is Python's language help
-(`pydoc_data.topics`), under the PSF License Agreement in `manual.LICENSE`. The last 20 thousand characters are held
-out, and stored with the weights.
+The training text is Python's language help (`pydoc_data.topics`), under the PSF License Agreement in `manual.LICENSE`.
 """
 
 from __future__ import annotations
@@ -58,7 +56,6 @@ class Trained:
 
 
 def manual() -> NDArray[np.uint8]:
-    """Return the text of Python's language help, as indices in `ALPHABET`."""
     from pydoc_data.topics import topics  # slow to load
 
     return codes_of("\n".join(topics[name] for name in sorted(topics)))

@@ -1,7 +1,4 @@
-"""Coverage models of accumulators: consecutive operations, and the addition of products.
-
-The golden model computes the accumulator's value before each operation.
-"""
+"""Coverage models of accumulators: consecutive operations, and the addition of products."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Functional coverage of a unit in SystemVerilog: cover points, bins and crosses of the unit's coverage model."""
+"""Functional coverage of a unit in SystemVerilog: cover points, bins and crosses."""
 
 from fp9_sim.coverage.covergroups.write import coverage_package, has_coverage
 

@@ -123,7 +123,6 @@ class CoverGroup:
             yield f"      ignore_bins impossible_{place} = {' && '.join(of)};"
 
     def reported(self, unit: str) -> list[str]:
-        """Return statements that print the number of bins of each item, and each bin that was not hit."""
         return [line for name, points in self._items() for line in self._report(unit, name, points)]
 
     def _report(self, unit: str, name: str, points: Sequence[str]) -> Iterator[str]:

@@ -15,10 +15,7 @@ from fp9_sim.templates import width
 
 @dataclass(frozen=True)
 class Part:
-    """Unit, or one operation of an FPU, with its groups of cover points by name.
-
-    The names of functions and variables begin with `prefix`.
-    """
+    """Unit, or one operation of an FPU, with its groups of cover points by name."""
 
     unit: Unit
     prefix: str

@@ -1,7 +1,4 @@
-"""Draw the charts of the demonstration's report with Matplotlib, as deterministic SVG.
-
-Every chart is drawn twice, for wide and for narrow pages.
-"""
+"""Draw the charts of the demonstration's report with Matplotlib, as deterministic SVG."""
 
 from __future__ import annotations
 
@@ -94,7 +91,6 @@ def _log_with_zero(axes: Axes, values: Iterable[float]) -> Callable[[float], flo
 
 
 def wrong_digits(summary: Summary) -> str:
-    """Return a chart of the number of misread test digits, by number format and accumulator."""
     rows, tested = summary["accuracy"], summary["network"]["test"]
     groups = {name: [r for r in rows if r["format"] == name] for name in dict.fromkeys(r["format"] for r in rows)}
     colors = {"float32": GREY, "fma_fp32": BLUE, "dlfloat": ORANGE}
