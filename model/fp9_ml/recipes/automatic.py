@@ -114,8 +114,7 @@ class Adaptive(LossRule):
 
     The paper does not define some details. Doubling the scale resets the count of halvings, but halving the scale does
     not reset the count of doublings. MindFormers, to which the paper links, does the same. A change of `window` resets
-    both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number. After three
-    halvings, MindFormers changes to a window of 1 step, but fp9 follows the paper.
+    both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number.
     """
 
     kind: ClassVar[str] = "adaptive"

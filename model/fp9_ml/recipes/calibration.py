@@ -81,8 +81,8 @@ def calibrate(
     `data` (n, in) is the calibration data. First, NumPy computes the products O_l = A_l W_l of all layers in FP32. With
     the scale exponents Ea and Ew, the operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q = Q(W 2^Ew). The
     accumulator `engine` then computes O_q = (A_q W_q) 2^-(Ea + Ew). The chosen pair (Ea, Ew) has the least mean squared
-    error of O_q against O_l. From this product, `forward` computes the next layer's input. `progress` is called with
-    each finished layer's name and number, and the number of layers.
+    error of O_q against O_l. From O_q, `forward` computes the next layer's input. `progress` is called with each
+    finished layer's name and number, and the number of layers.
 
     Raises ValueError if there are no layers or exponents, if shapes do not match, or if products are not finite.
     """

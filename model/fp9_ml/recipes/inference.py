@@ -27,8 +27,8 @@ def softmax(
     """Cast logits to `fmt`, and return the softmax of the cast logits over the last axis, in FP32.
 
     As in HFP8 section 2.3, the largest logit of each row is subtracted before the cast. Large logits then have small
-    rounding errors. HFP8 subtracts in at least 16 bits, and fp9 in FP32. If `subtract_max` is false, x is cast
-    directly. The paper does not define the precision of exp, sum and division. For these operations, fp9 uses float64.
+    rounding errors. HFP8 subtracts the maximum in at least 16 bits, and fp9 in FP32. If `subtract_max` is false, x is
+    cast directly. fp9 computes exp, sum and division in float64, because the paper does not define their precision.
 
     Raises ValueError for logits with NaN or plus infinity, and for rows that are all minus infinity.
     """

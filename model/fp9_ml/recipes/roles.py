@@ -63,21 +63,21 @@ class Choices(Protocol):
 
     @property
     def scale(self) -> ScaleRule:
-        """Return the scaling rule, which applies to each tensor separately."""
+        """Return the scaling rule."""
 
     @property
     def output(self) -> Format | None:
-        """Return the format to which the layer's output and the activation gradients are rounded."""
+        """Return the format of the layer's output and the activation gradients."""
 
     @property
     def weight_gradients(self) -> Format | None:
-        """Return the format to which the weight gradients are rounded."""
+        """Return the format of the weight gradients."""
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format to which activations, weights or gradients are cast, or None for no cast."""
+        """Return the format to which a tensor is cast, or None."""
 
     def engine_of(self, product: Product) -> Engine | None:
-        """Return the accumulator model for a matrix product, or None for a product in plain FP32."""
+        """Return the accumulator model for a matrix product, or None for a product in FP32."""
 
     def policy(self, role: Role) -> CastPolicy:
-        """Return the rounding mode and overflow policy for casts of activations, weights or gradients."""
+        """Return the rounding mode and overflow policy for casts of a tensor."""

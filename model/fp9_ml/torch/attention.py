@@ -21,8 +21,7 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
     queries are divided by the square root of the head width before the cast. PyTorch computes the input and output
     projections.
 
-    Raises ValueError if the width of keys or values differs from the width of the queries. Raises ValueError for
-    `add_bias_kv` and `add_zero_attn`.
+    Raises ValueError for keys or values of another width than the queries, `add_bias_kv` and `add_zero_attn`.
     """
 
     def __init__(self, embed_dim: int, num_heads: int, *arguments: Any, recipe: Recipe | str, **options: Any) -> None:

@@ -100,7 +100,7 @@ _KINDS = ("inputs", "expected", "care")
 class Outcome:
     """Outputs of the DUT, number of checked operations, and interface violations of a test bench run.
 
-    `passes` are the passes that ended without a violation, and `broken` is the pass with the violation.
+    `broken` is the pass of the test bench in which the DUT violated its interface.
     """
 
     answers: Answers

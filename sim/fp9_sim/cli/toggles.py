@@ -16,10 +16,7 @@ if TYPE_CHECKING:
 
 
 def show_toggles(units: Iterable[Unit], shares: tuple[float, ...], count: int, seed: int, as_json: bool) -> None:
-    """Print a table of the toggles of each unit, with and without zero-operand gating (`gate_zeros`).
-
-    The toggles are no power estimate, because glitches, loads, wires and the clock are not counted.
-    """
+    """Print a table of the toggles of each unit, with and without zero-operand gating (`gate_zeros`)."""
     with extra("sim"):
         from fp9_sim.netlists import toggles as counting  # slow to load
     records: list[dict[str, object]] = []

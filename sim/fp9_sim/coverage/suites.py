@@ -1,7 +1,4 @@
-"""Functional coverage of a unit's suites, with outputs of the golden model.
-
-A circuit that passes its regression has the same outputs as the golden model.
-"""
+"""Functional coverage of a unit's suites, with outputs of the golden model."""
 
 from __future__ import annotations
 

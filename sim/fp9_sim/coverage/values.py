@@ -55,7 +55,7 @@ def lowest_place(fmt: Format) -> int:
 
 
 class Grid:
-    """Numbers of a format, to find the two numbers next to an exact magnitude in units of 2^`ulp`."""
+    """Finds the two numbers of a format that are next to an exact magnitude in units of 2^`ulp`."""
 
     def __init__(self, fmt: Format, ulp: int) -> None:
         self._format, self._ulp = fmt, ulp

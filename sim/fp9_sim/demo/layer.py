@@ -66,8 +66,8 @@ class Product:
     """Matrix product of the layer with one accumulator, and its relative errors in the Frobenius norm.
 
     `quantisation_error` compares the float64 products of quantised and original factors. `accumulation_error` compares
-    the golden model with the float64 product of the quantised factors, and `total_error` with the float64 product of
-    the original factors.
+    the golden model with the float64 product of the quantised factors. `total_error` compares the golden model with the
+    float64 product of the original factors.
     """
 
     scheme: Scheme

@@ -26,8 +26,8 @@ Columns = dict[str, NDArray[Any]]
 def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Columns:
     """Return operations of a unit as input columns.
 
-    `data` is `random`, `corner`, or the path of a recorded training step. Raises ValueError for another name, and for a
-    recording without operations for the unit.
+    `data` is `random`, `corner`, or the path of a recorded training step. Raises ValueError for an unknown name, and
+    for a recording without operations for the unit.
     """
     if data in SUITES:
         return dict(inputs_of(unit, data, count if data == "random" else None, seed))

@@ -39,11 +39,11 @@ _ATTO = 1e-3
 class Energy:
     """Mean energy of one operation of a unit in fJ, split by cause.
 
-    `internal_fj` is dissipated inside cells. `nets_fj`, `inputs_fj` and `clock_fj` are the energies to charge cell
-    outputs, unit inputs and the clock. `glitches_fj` is the energy of signal changes that are reversed within the same
-    clock cycle. `leakage_fj` is the leakage energy during `period_ns`. `products` is the number of products, casts or
-    quantised values in an operation. `toggles` counts changes from one clock cycle to the next, and `glitches` counts
-    reversed changes. `by_step` maps each submodule to its energy, and is empty for a flat netlist.
+    `nets_fj`, `inputs_fj` and `clock_fj` are the energies to charge cell outputs, unit inputs and the clock.
+    `glitches_fj` is the energy of signal changes that are reversed within the same clock cycle. `products` is the
+    number of products, casts or quantised values in an operation. `toggles` counts changes from one clock cycle to the
+    next, and `glitches` counts reversed changes. `by_step` maps each submodule to its energy, and is empty for a flat
+    netlist.
     """
 
     unit: str

@@ -1,7 +1,6 @@
 """Energy study that compares formats, accumulators, gating and stages on a network layer.
 
-The record holds the energy of each unit, and a digest of the unit's circuit. Only units whose circuit has changed are
-measured again.
+Only units whose circuit has changed are measured again.
 """
 
 from __future__ import annotations

@@ -50,9 +50,8 @@ class Claim:
     """Kind of evidence about hardware units, such as sweeps, proofs or areas.
 
     `judge` returns None if a unit's record supports the claim, otherwise a finding. `make` measures the evidence with a
-    time limit in seconds for each case, in any process. `keep` writes the record. Sweeps start their own processes, so
-    `make` and `keep` are None for sweeps. `left` returns the seconds that an interrupted measurement still needs.
-    `measures` says whether a unit needs this kind of evidence.
+    time limit in seconds for each case, in any process. Sweeps start their own processes, so `make` and `keep` are None
+    for sweeps. `left` returns the seconds that an interrupted measurement still needs.
     """
 
     name: str

@@ -90,7 +90,7 @@ def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
 
 @dataclass
 class Pass:
-    """Logits (n, classes), moments of each batch norm's input, and data for the backward pass."""
+    """Result of a forward pass: logits (n, classes), moments of the batch norms, and saved data."""
 
     parameters: Parameters
     logits: Numbers
