@@ -125,8 +125,19 @@ def __getattr__(name: str) -> Any:
         return found
     for entry in () if name.startswith("_") else _of_packages():
         if entry.name == name:
-            return entry.load()
+            return _loaded(entry)
     raise AttributeError(f"module fp9 has no name {name!r}; `dir(fp9)` lists those it has")
+
+
+def _loaded(entry: Any) -> Any:
+    try:
+        return entry.load()
+    except ModuleNotFoundError as error:
+        from fp9.system.missing import install_hint
+
+        missing, extra = (error.name or "").partition(".")[0], entry.module.removeprefix("fp9_")
+        sentence = f"fp9.{entry.name} needs {missing}, which is not installed; run: {install_hint(extra)}"
+        raise ModuleNotFoundError(sentence, name=error.name) from error
 
 
 def __dir__() -> list[str]:

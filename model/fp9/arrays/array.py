@@ -249,10 +249,11 @@ class Array(Held):
             return Array(encode(self.numbers(), target, **options), target, accumulator=self.accumulator)
         return Array(cast(self.codes, self.format, target, **options), target, accumulator=self.accumulator)
 
-    def view(self, package: str = "ml_dtypes") -> Any:
+    def view(self, package: Any = "ml_dtypes") -> Any:
         """Return the codes, without scales, as an array of ml_dtypes or en_dtypes, or as a torch tensor.
 
-        The result shares the memory of this array. Raises ValueError if the package has no dtype for the format.
+        `package` is the name of the package, or one of its dtypes. The result shares the memory of this array. Raises
+        ValueError if the package has no dtype for the format, and for the dtype of another format.
         """
         return as_dtype(self.codes, self.format, package)
 

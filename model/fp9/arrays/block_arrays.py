@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -26,8 +26,8 @@ class BlockArray(Array):
 
     A `BlockArray` behaves like an array of the numbers that it represents, which are exact in float64. `codes` holds
     the element codes in the shape of the array. `scales` holds a scale code for every block. Blocks lie along `axis`,
-    or over the last two axes if `square` is true. `tensor_scale` multiplies all numbers. An index that splits a block,
-    or a reshape that moves blocks, raises an error.
+    or over the last two axes if `square` is true. `tensor_scale` multiplies all numbers. An integer as index along the
+    blocks returns plain numbers. A slice or a reshape that splits a block raises an error.
 
     >>> import fp9
     >>> x = fp9.quantise(np.float32([[1.0, -0.3, 500.0, 3.0]]), "mxfp8_e4m3")
@@ -79,20 +79,28 @@ class BlockArray(Array):
         return dequantise(self.codes, self.scales, self.format, self.axis, **how)
 
     def reshape(self, *shape: Any) -> BlockArray:
-        """Return the array in another shape. Blocks must lie along the last axis, whose length must not change."""
+        """Return the array in another shape.
+
+        Blocks must lie along the last axis. The last axis must keep its length, or both lengths must be multiples of
+        the block length.
+        """
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
-        codes = self.codes.reshape(given)
-        if self.square or self.axis != self.ndim - 1 or codes.shape[-1] != self.shape[-1]:
+        codes, length = self.codes.reshape(given), self.format.length
+        last = codes.shape[-1] if codes.ndim else 0
+        same = last == self.shape[-1] or not (last % length or self.shape[-1] % length)
+        if self.square or self.axis != self.ndim - 1 or not codes.ndim or not same:
             raise ValueError(
-                f"shape {codes.shape} given for blocks of {self.format.length} in an array of shape {self.shape}; keep "
-                "the last axis and blocks along it, or reshape np.asarray(x)"
+                f"shape {codes.shape} given for blocks of {length} in an array of shape {self.shape}; keep the blocks "
+                "whole along the last axis, or reshape np.asarray(x)"
             )
-        return self._at(codes, self.scales.reshape(*codes.shape[:-1], self.scales.shape[-1]), codes.ndim - 1)
+        return self._at(codes, self.scales.reshape(*codes.shape[:-1], -(-last // length)), codes.ndim - 1)
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Call a NumPy method that exchanges axes. Raises TypeError for methods that could split blocks."""
-        if method == "reshape":
-            return self.reshape(*arguments)
+        """Call a NumPy method that moves whole blocks. Raises TypeError for methods that could split blocks."""
+        if method in ("reshape", "ravel"):
+            return self.reshape(*arguments or (-1,))
+        if method == "flatten":
+            return self.reshape(-1).copy()
         if method not in ("swapaxes", "transpose", "copy"):
             raise TypeError(f"{method} of blocks of {self.format.name} asked for; call np.asarray(x).{method}")
         return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
@@ -125,6 +133,9 @@ class BlockArray(Array):
 
     def __getitem__(self, where: Any) -> Any:
         index = _expanded(where, self.ndim)
+        along = [one for one in index if one is not None]
+        if any(not isinstance(along[axis], slice) for axis in self.blocked):
+            return self.numbers()[where]
         own, axis, place = [], -1, 0
         for one in index:
             if one is not None and place in self.blocked:
@@ -135,12 +146,14 @@ class BlockArray(Array):
             place += one is not None
         return self._at(self.codes[tuple(index)], self.scales[tuple(own)], axis)
 
-    def _of_blocks(self, one: Any, axis: int) -> slice:
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.numbers()) if 0 in self.blocked else super().__iter__()
+
+    def _of_blocks(self, one: slice, axis: int) -> slice:
         length, size = self.format.length, self.shape[axis]
-        if isinstance(one, slice):
-            start, stop, step = one.indices(size)
-            if step == 1 and start % length == 0 and (stop % length == 0 or stop == size):
-                return slice(start // length, -(-stop // length))
+        start, stop, step = one.indices(size)
+        if step == 1 and start % length == 0 and (stop % length == 0 or stop == size):
+            return slice(start // length, -(-stop // length))
         raise IndexError(
             f"index {one} of axis {axis} given, and the axis has blocks of {length}; give a slice between multiples of "
             f"{length}, or index np.asarray(x)"
@@ -152,17 +165,20 @@ class BlockArray(Array):
         )
 
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> BlockArray:
-        """Concatenate arrays of one block format.
+        """Concatenate or stack arrays of one block format.
 
         Along the axis of the blocks, every array except the last must end with a full block.
         """
-        axis = (options.get("axis", arguments[0] if arguments else 0)) if called is np.concatenate else None
+        known = called in (np.concatenate, np.stack)
+        axis = options.get("axis", arguments[0] if arguments else 0) if known else None
         same = {(one.axis, one.square, one.tensor_scale, one.ndim) for one in arrays}
         if axis is None or len(same) > 1:
             raise ValueError(
-                f"blocks of {self.format.name} joined by {called.__name__}; it takes np.concatenate along an axis, of "
-                "arrays with blocks along the same axis and one tensor_scale"
+                f"blocks of {self.format.name} joined by {called.__name__}; call np.concatenate or np.stack along an "
+                "axis, of arrays with blocks along the same axis and one tensor_scale"
             )
+        if called is np.stack:
+            return self._stacked(arrays, axis % (self.ndim + 1))
         axis %= self.ndim
         if axis in self.blocked and any(one.shape[axis] % self.format.length for one in arrays[:-1]):
             raise ValueError(
@@ -171,6 +187,12 @@ class BlockArray(Array):
             )
         codes, scales = (np.concatenate([getattr(one, n) for one in arrays], axis) for n in ("codes", "scales"))
         return self._at(codes, scales, self.axis)
+
+    def _stacked(self, arrays: list[Any], axis: int) -> BlockArray:
+        if self.square and axis > self.ndim - 2:
+            raise ValueError(f"square blocks stacked along axis {axis}; the last two axes hold them: give axis=0")
+        codes, scales = (np.stack([getattr(one, n) for one in arrays], axis) for n in ("codes", "scales"))
+        return self._at(codes, scales, self.axis + (axis <= self.axis))
 
     def astype(self, target: Any, **options: Unpack[CastOptions]) -> Array:
         """Convert the numbers to another format, with one rounding and the options of `fp9.encode`."""

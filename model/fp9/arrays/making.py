@@ -125,7 +125,8 @@ def _shared_axis(per: Any, dimensions: int) -> int | None:
     if per is None:
         return None
     if not isinstance(per, str) or per not in AXES:
-        raise ValueError(f"per={per!r} given; give {', '.join(map(repr, AXES))} or the length of a block")
+        wrong = ValueError if isinstance(per, str) else TypeError
+        raise wrong(f"per={per!r} given; give {', '.join(map(repr, AXES))} or the length of a block")
     if AXES[per] is not None and dimensions < -AXES[per]:
         raise ValueError(f"per={per!r} given for an array of {dimensions} axes; give per='tensor'")
     return AXES[per]  # type: ignore[no-any-return]

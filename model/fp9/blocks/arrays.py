@@ -169,9 +169,11 @@ def _checked_tensor_scale(block: BlockFormat, scale: float | np.float32 | None) 
         return 1.0
     if not block.tensor:
         raise ValueError(f"tensor_scale given for {block.name}; nvfp4 takes one")
-    number = float(scale) if np.ndim(scale) == 0 and np.asarray(scale).dtype.kind in "fiu" else np.nan
+    if np.ndim(scale) or np.asarray(scale).dtype.kind not in "fiu":
+        raise TypeError(f"tensor_scale of type {type(scale).__name__} given; give one number, such as np.float32(0.1)")
+    number = float(scale)
     if not np.finfo(np.float32).tiny <= number < np.inf or float(np.float32(number)) != number:
-        raise ValueError(f"tensor_scale {scale} given; give a positive normal number of FP32")
+        raise ValueError(f"tensor_scale {scale} given; give a positive normal number of FP32, such as np.float32(0.1)")
     return number
 
 

@@ -22,11 +22,9 @@ class Layout:
         dimensions = len(self.shape)
         if self.square and dimensions < 2:
             raise ValueError(f"square blocks of an array of shape {self.shape} asked for; give two axes or more")
-        if (
-            isinstance(self.axis, bool)
-            or not isinstance(self.axis, int | np.integer)
-            or not -dimensions <= self.axis < dimensions
-        ):
+        if isinstance(self.axis, bool) or not isinstance(self.axis, int | np.integer):
+            raise TypeError(f"axis of type {type(self.axis).__name__} given; give an integer, such as -1")
+        if not -dimensions <= self.axis < dimensions:
             raise ValueError(f"axis {self.axis} given for an array of shape {self.shape}; give one of its axes")
         if self.square and self.axis not in (-1, dimensions - 1):
             raise ValueError(f"axis {self.axis} given with square blocks; they lie over the last two axes")

@@ -83,12 +83,14 @@ def _check_named(name: str | None, fmt: Format) -> None:
         )
 
 
-def as_dtype(codes: NDArray[Any], fmt: Format | str, package: str = "ml_dtypes") -> Any:
+def as_dtype(codes: NDArray[Any], fmt: Format | str, package: Any = "ml_dtypes") -> Any:
     """Return codes as an ml_dtypes array, an en_dtypes array or a torch tensor, without a copy.
 
-    Raises ValueError if the package is unknown or has no type for the format.
+    `package` is the name of a package, or the dtype of a package for the format. Raises ValueError if the package is
+    unknown or has no type for the format, and for the dtype of another format.
     """
     target = format(fmt)
+    package = package if isinstance(package, str) else _package_of(package, target)
     if package not in ("ml_dtypes", "en_dtypes", "torch"):
         raise ValueError(f"package {package!r} is not known; choose ml_dtypes, en_dtypes or torch")
     module = importlib.import_module(package)
@@ -98,3 +100,13 @@ def as_dtype(codes: NDArray[Any], fmt: Format | str, package: str = "ml_dtypes")
     if package == "torch":
         return module.from_numpy(codes).view(getattr(module, names[0]))
     return codes.view(getattr(module, names[0]))
+
+
+def _package_of(dtype: Any, fmt: Format) -> str:
+    name = dtype_name(dtype)
+    if name is None:
+        raise TypeError(f"package of type {type(dtype).__name__} given; give its name, such as 'torch', or a dtype")
+    if ALIASES.get(name) != fmt.name:
+        raise ValueError(f"dtype {name} given to view an array of {fmt.name}; call astype first, or name a package")
+    scalar = dtype.type if isinstance(dtype, np.dtype) else dtype
+    return str(getattr(scalar, "__module__", type(scalar).__module__)).partition(".")[0]

@@ -95,6 +95,9 @@ class _Choices:
         format_a: Format | str | None = None,
         format_b: Format | str | None = None,
     ) -> None:
+        for name, value in (("split", split), ("scale_order", scale_order)):
+            if value is not None and not isinstance(value, str):
+                raise TypeError(f"{name} of type {type(value).__name__} given; give a name, or None")
         self.split_k, self.split, self.scale_order = split_k, split, scale_order
         self.format_a, self.format_b = format_a, format_b
 

@@ -129,6 +129,8 @@ def unit(name: str | Unit) -> Unit:
     """
     if isinstance(name, Unit):
         return name
+    if not isinstance(name, str):
+        raise TypeError(f"unit of type {type(name).__name__} given; give a Unit or its name, such as 'fma_fp32'")
     if name not in CATALOGUE:
         raise ValueError(unknown("unit", name, CATALOGUE, "`fp9 units` lists all, and a TOML file describes another"))
     return CATALOGUE[name]

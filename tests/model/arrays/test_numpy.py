@@ -185,21 +185,29 @@ def test_blocks_stay_whole(name: str) -> None:
         lambda x: x.mT[:, length:, 0],
         lambda x: np.concatenate([x, x], axis=1),
         lambda x: np.concatenate([x[..., :length], x], axis=-1),
+        lambda x: np.stack([x, x]),
+        lambda x: np.stack([x, x, x], axis=-1),
+        lambda x: x[..., : 2 * length].reshape(12, length),
+        lambda x: x[..., : 2 * length].ravel(),
+        lambda x: x[..., length : 2 * length].flatten(),
     ):
         found = move(held)
         assert type(found) is fp9.BlockArray and found.shape == move(numbers).shape
         assert np.array_equal(found.numbers(), move(numbers))
+    for where in ((..., 1), (0, 0, 0), (slice(None), 1, -1), (None, 2, ..., 3)):
+        assert np.array_equal(held[where], numbers[where]) and not isinstance(held[where], fp9.Array)
+    assert [float(x) for x in held[0, 0]] == numbers[0, 0].tolist() and sum(1 for _ in held.T) == numbers.shape[2]
     for wrong, error in (
-        (lambda: held[..., 1], IndexError),
         (lambda: held[..., : length + 1], IndexError),
         (lambda: held[..., ::2], IndexError),
         (lambda: held[np.array([0])], IndexError),
         (lambda: held[0, 0, 0, 0], IndexError),
         (lambda: held.reshape(-1), ValueError),
-        (lambda: held.flatten(), TypeError),
+        (lambda: held.flatten(), ValueError),
+        (lambda: held[..., :length].reshape(-1, length // 2), ValueError),
         (lambda: np.roll(held, 1), TypeError),
         (lambda: np.concatenate([held, held], axis=2), ValueError),
-        (lambda: np.stack([held, held]), ValueError),
+        (lambda: np.vstack([held, held]), ValueError),
         (lambda: held.__setitem__(0, 1.0), TypeError),
         (lambda: fp9.BlockArray(held.codes, held.scales[:1], name), ValueError),
     ):
@@ -207,11 +215,33 @@ def test_blocks_stay_whole(name: str) -> None:
             wrong()
 
 
+@pytest.mark.parametrize("held", [*HELD.values(), *(fp9.quantise(np.ones((2, 64)), name) for name in BLOCK_FORMATS)])
+def test_matplotlib_draws_the_numbers(held: Any) -> None:
+    figures = pytest.importorskip("matplotlib.figure")
+    axes = figures.Figure().subplots()
+    row = held
+    while row.ndim > 1:
+        row = row[0]
+    (line,) = axes.plot(row)
+    assert np.array_equal(line.get_ydata(), np.asarray(row))
+    counts, *_ = axes.hist(row.ravel())
+    assert sum(counts) == row.size
+
+
 def test_square_blocks_are_transposed_and_cut_whole() -> None:
     x = np.random.default_rng(4).standard_normal((40, 70)).astype(np.float32)
     held = fp9.quantise(x, "nvfp4", square=True)
-    for move in (lambda x: x.T, lambda x: x[16:], lambda x: x[:32, 16:48], lambda x: x.mT[:16]):
+    for move in (
+        lambda x: x.T,
+        lambda x: x[16:],
+        lambda x: x[:32, 16:48],
+        lambda x: x.mT[:16],
+        lambda x: np.stack([x, x]),
+    ):
         assert np.array_equal(move(held).numbers(), move(held.numbers()))
+    assert np.array_equal(held[3], held.numbers()[3])
+    with pytest.raises(ValueError, match="give axis=0"):
+        np.stack([held, held], axis=1)
     with pytest.raises(ValueError, match="square blocks"):
         fp9.quantise(x[None], "nvfp4", square=True).transpose(1, 0, 2)
 

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import subprocess
+import sys
 import traceback
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -148,6 +150,36 @@ def test_a_wrong_input_is_refused_in_own_words(call: str, name: str, value: Any)
     assert Path(fp9.__file__).parent in Path(raised).parents, f"raised in {raised}: {message}"
     assert any(word in f" {message.lower()}" for word in words.lower().split("|")), message
     assert "\n" not in message and any(w in message for w in (";", "give ")), message
+
+
+TEXT = "rule rounding overflow nan_sign payload stochastic split scale_order"
+INTEGER = "axis threads random_width split_k block nan"
+TYPES: dict[str, Any] = dict.fromkeys(TEXT.split(), str) | dict.fromkeys(INTEGER.split(), int)
+TYPES |= {"per": (int, str), "tensor_scale": (int, float, str), "package": str, "fmt": str, "engine": str}
+
+
+@pytest.mark.parametrize(("call", "name", "value"), list(cases()), ids=lambda one: str(one)[:16].replace("\n", " "))
+def test_an_error_of_a_type_is_a_type_error(call: str, name: str, value: Any) -> None:
+    usual = TYPES.get(RENAMED.get(name, name))
+    if usual is None or value is None or (isinstance(value, usual) and not isinstance(value, bool)):
+        return
+    with pytest.raises(TypeError):
+        CALLS[call][0](**{name: value})
+
+
+def test_a_unit_of_another_type_is_a_type_error() -> None:
+    with pytest.raises(TypeError, match="unit of type int given"):
+        fp9.unit(3)  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("name", "package", "extra"), [("verilog", "amaranth", "rtl"), ("regress", "cocotb_tools", "sim")]
+)
+def test_a_missing_extra_is_named(name: str, package: str, extra: str) -> None:
+    text = f"import sys; sys.modules[{package!r}] = None; import fp9; fp9.{name}"
+    done = subprocess.run([sys.executable, "-c", text], capture_output=True, text=True, check=False)
+    said = done.stderr.strip().splitlines()[-1]
+    assert f"fp9.{name} needs {package}, which is not installed; run: pip install" in said and f"[{extra}]" in said
 
 
 def test_every_public_function_is_tried() -> None:

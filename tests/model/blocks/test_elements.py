@@ -184,9 +184,9 @@ BAD = [
     (lambda: quantise([[1.0]], "hif4", square=True), "along one axis"),
     (lambda: quantise([1.0], "mxfp4", tensor_scale=2.0), "nvfp4 takes one"),
     (lambda: quantise([1.0], "nvfp4", tensor_scale=-2.0), "positive normal number"),
-    (lambda: quantise([1.0], "nvfp4", tensor_scale=[1.0, 2.0]), "positive normal number"),
-    (lambda: quantise([1.0], "nvfp4", tensor_scale="1"), "positive normal number"),
-    (lambda: quantise([1.0], "mxfp4", axis="x"), "axis x given"),
+    (lambda: quantise([1.0], "nvfp4", tensor_scale=[1.0, 2.0]), "tensor_scale of type list given"),
+    (lambda: quantise([1.0], "nvfp4", tensor_scale="1"), "tensor_scale of type str given"),
+    (lambda: quantise([1.0], "mxfp4", axis="x"), "axis of type str given"),
     (lambda: quantise([1.0], "mxfp4", rounding="sr"), "needs random bits"),
     (lambda: quantise([1.0], "mxfp4", rounding="hybrid"), "not defined"),
     (lambda: dequantise([1], [[1]], "mxfp4"), r"has \(1,\) of them"),
@@ -197,5 +197,5 @@ BAD = [
 
 @pytest.mark.parametrize(("call", "words"), BAD)
 def test_bad_input_gives_one_sentence(call: Any, words: str) -> None:
-    with pytest.raises(ValueError, match=words):
+    with pytest.raises((TypeError, ValueError), match=words):
         call()

@@ -131,6 +131,12 @@ def test_arrays_of_other_packages_are_codes_without_a_copy() -> None:
         given = codes.view(dtype)
         assert np.shares_memory(as_codes(given, fp9.format(name)), codes)
     assert np.shares_memory(interop.as_dtype(codes, "e4m3"), codes)
+    for dtype in (ml_dtypes.float8_e4m3fn, np.dtype(ml_dtypes.float8_e4m3fn)):
+        found = fp9.Array(codes, "e4m3").view(dtype)
+        assert found.dtype == dtype and np.shares_memory(found, codes)
+    assert fp9.Array(codes, "hif8").view(en_dtypes.hifloat8).dtype == np.dtype(en_dtypes.hifloat8)
+    with pytest.raises(ValueError, match="float8_e5m2 given to view an array of e4m3; call astype first"):
+        fp9.Array(codes, "e4m3").view(ml_dtypes.float8_e5m2)
     assert interop.as_dtype(codes, "hif8", "en_dtypes").dtype == np.dtype(en_dtypes.hifloat8)
 
 

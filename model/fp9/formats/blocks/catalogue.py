@@ -65,6 +65,8 @@ class BlockFormat:
 
     def rule(self, name: str | None) -> ScaleRule:
         """Return the scale rule of a name. None selects the default. Raises ValueError for an unsupported rule."""
+        if name is not None and not isinstance(name, str):
+            raise TypeError(f"scale rule of type {type(name).__name__} given; give a name, such as {self.rules[0]!r}")
         chosen = name or self.rules[0]
         if chosen not in self.rules:
             offered = ", ".join(self.rules)
