@@ -25,6 +25,7 @@ from fp9_sim.packages.assertions import assertions
 from fp9_sim.packages.cpp_bench import cpp_bench
 from fp9_sim.packages.integration import integration_guide
 from fp9_sim.packages.ip_xact import stream_description, unit_description
+from fp9_sim.packages.uvm import uvm_bench, uvm_package
 from fp9_sim.packages.verilog_bench import uncompared, verilog_bench
 
 
@@ -82,6 +83,10 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
         *(_File(f"model/{file}", _model_file(file), functools.partial(model.__getitem__, file)) for file in model),
         _File(f"tb/{name}_dpi_tb.sv", "example: compare the unit with the model", lambda: dpi.bench(unit), imported),
         _File(f"tb/{name}_dpi_tb.cpp", "the clock of the example, for Verilator", lambda: dpi.clock(unit), imported),
+        _File(
+            f"uvm/{name}_uvm_pkg.sv", "UVM agent, sequences, scoreboard and test", lambda: uvm_package(unit), imported
+        ),
+        _File(f"uvm/{name}_uvm_tb.sv", "the module that runs the UVM test", lambda: uvm_bench(unit), imported),
         _File(f"constraints/{name}.sdc", "timing constraints", lambda: texts.constraints(unit)),
         _File(f"{name}.core", "FuseSoC core", lambda: texts.fusesoc_core(unit, [rtl], [types, interface])),
         _File(f"ipxact/{name}.xml", "IP-XACT component of the unit", lambda: unit_description(unit, f"../{rtl}")),

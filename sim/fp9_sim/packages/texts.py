@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from fp9.system.version import __version__
 from fp9.units import Port, Unit
+from fp9_sim.packages.uvm import uvm_rules
 
 
 def constraints(unit: Unit) -> str:
@@ -99,8 +100,10 @@ _FIND_BENCHES = [
     "CHECKS := -Wall -Wno-DECLFILENAME",
     "BUILD ?= build",
     "CC ?= cc",
+    "# Verilator's benches with delays need C++ coroutines.",
+    "COROUTINES ?= -std=c++20 -fcoroutines",
     "",
-    ".PHONY: all check icarus verilator model lint yosys netlist dpi coverage clean",
+    ".PHONY: all check icarus verilator model lint yosys netlist dpi uvm coverage clean",
     "# The benches of the simulators that are installed; without any of them make fails.",
     "FOUND = $(shell command -v $(1) 2>/dev/null)",
     "BENCHES := $(strip $(if $(call FOUND,$(IVERILOG)),icarus) $(if $(call FOUND,$(VERILATOR)),verilator))",
@@ -160,6 +163,7 @@ def makefile(unit: Unit, rtl: str, wrappers: list[str], types: str, interface: s
             "",
             *_NETLIST,
             *_dpi(unit, rtl),
+            *(uvm_rules(unit, rtl, types) if _has_import(unit) else []),
             *(_COVERAGE if covered else []),
             "clean:",
             "\trm -rf $(BUILD)",
@@ -194,8 +198,7 @@ _MODEL = [
 
 
 _COVERAGE = [
-    "# Functional coverage of the golden vectors. Verilator's bench with delays needs C++ coroutines.",
-    "COROUTINES ?= -std=c++20 -fcoroutines",
+    "# Functional coverage of the golden vectors.",
     "coverage: $(BUILD)/coverage_bench",
     '\t$(BUILD)/coverage_bench "+vectors=$(CURDIR)/vectors/$(TOP).memh" > $(BUILD)/coverage.log; \\',
     "\t  status=$$?; cat $(BUILD)/coverage.log; exit $$status",
@@ -260,6 +263,7 @@ def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -
             ""
             if not _has_import(unit)
             else "\n    make dpi        # compare the unit with its golden model through DPI-C"
+            "\n    make uvm        # run the UVM test; UVM_HOME=FOLDER names the UVM library"
         ),
         _BENCHES_CLOCKED if unit.stages else _BENCHES,
         "\n".join(["| file | what it is |", "|---|---|", *rows]),
