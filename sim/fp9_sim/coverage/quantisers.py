@@ -14,12 +14,12 @@ from fp9_sim.coverage.casts import impossible_position
 from fp9_sim.coverage.model import LAST_PLACES, POSITIONS, SIGNS, Cross, Facts, Group, Model, classes_of
 from fp9_sim.coverage.values import Codes, Grid, lowest_place
 
-_AMAX = ("zero", "subnormal", "normal", "special")
-_SCALES = ("smallest", "above", "nan")
+AMAX = ("zero", "subnormal", "normal", "special")
+SCALES = ("smallest", "above", "nan")
 # Whether amax divided by the divisor is below, equal to, or above the scale.
-_SIDES = ("below", "equal", "above")
+SIDES = ("below", "equal", "above")
 
-_TENSORS = ("usable", "unusable")
+TENSORS = ("usable", "unusable")
 
 # Exponent of the last bit of a quotient, which is sticky, if the scale is not a power of two.
 _FINEST = -40
@@ -36,14 +36,14 @@ def quantiser_model(unit: Quantiser) -> Model:
 
 def _blocks(unit: Quantiser) -> Group:
     rules = {rule.name: rule for rule in unit.rules}
-    points = {"rule": tuple(rules), "amax": _AMAX, "scale": _SCALES, "side": _SIDES}
+    points = {"rule": tuple(rules), "amax": AMAX, "scale": SCALES, "side": SIDES}
     crosses = [
         Cross("amaxes", ("rule", "amax")),
         Cross("scales", ("rule", "scale")),
         Cross("sides", ("rule", "side"), lambda rule, side: _impossible_side(rules[rule], side)),
     ]
     if unit.block.tensor:
-        points["tensor"] = _TENSORS
+        points["tensor"] = TENSORS
         crosses.append(Cross("tensors", ("rule", "tensor")))
     return Group("block", points, tuple(crosses))
 
@@ -57,13 +57,14 @@ def _impossible_side(rule: ScaleRule, side: str) -> str | None:
     return None
 
 
-def _binades(element: Format) -> tuple[int, int]:
+def binades(element: Format) -> tuple[int, int]:
+    """Return the lowest and the highest exponent for which the coverage of elements has bins."""
     return lowest_place(element) - _BEYOND, floor_log2(element.max_magnitude)
 
 
 def _elements(unit: Quantiser) -> Group:
     element = unit.block.element
-    low, high = _binades(element)
+    low, high = binades(element)
     smallest = lowest_place(element)
     points = {
         "sign": SIGNS,
@@ -92,8 +93,8 @@ def _too_few_bits(unit: Quantiser, binade: int, position: str) -> str | None:
 
 def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
     source, element = Codes(unit.source), Codes(unit.block.element)
-    over = _Over(unit)
-    grid, (low, high) = Grid(unit.block.element, over.ulp), _binades(unit.block.element)
+    over = Over(unit)
+    grid, (low, high) = Grid(unit.block.element, over.ulp), binades(unit.block.element)
     shape = -1, unit.block.length
     numbers = np.stack([inputs[x] for x in unit.lane_names("x")], axis=1).reshape(shape).tolist()
     results = np.stack([outputs[name] for name in unit.lane_names("element")], axis=1).reshape(shape).tolist()
@@ -117,7 +118,7 @@ def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts
             yield "element", facts
 
 
-class _Over:
+class Over:
     """Divide magnitudes by the block scale and the tensor scale, with quotients in units of 2^`ulp`."""
 
     # If the block scale is not a power of two, the last bit of each quotient is a sticky bit, the OR of all lower bits.
@@ -143,7 +144,7 @@ def _block_facts(
     facts: dict[str, object] = {"rule": rule.name, "scale": "nan" if scale > top else "above" if scale else "smallest"}
     usable = 0 < tensor >> TENSOR_SCALE.fraction_bits <= TENSOR_SCALE.max_code >> TENSOR_SCALE.fraction_bits
     if unit.block.tensor:
-        facts["tensor"] = _TENSORS[not usable]
+        facts["tensor"] = TENSORS[not usable]
     if not all(finite for finite, _ in numbers):
         return facts | {"amax": "special"}
     amax = max(magnitude for _, magnitude in numbers) * pow2(lowest_place(unit.source))

@@ -248,6 +248,12 @@ _BENCHES_CLOCKED = (
 )
 
 
+_UVM = (
+    "A SystemVerilog parser (slang 12) accepts fp9's UVM benches with the library UVM 2020-3.1. No simulator has run "
+    "this UVM bench."
+)
+
+
 def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -> str:
     rows = [f"| `{path}` | {what} |" for path, what in files.items()]
     timing = (
@@ -271,6 +277,8 @@ def readme(unit: Unit, files: dict[str, str], count: int, missing: str | None) -
         "under any licence.",
         ports_table(unit),
     ]
+    if _has_import(unit):
+        lines.append(_UVM)
     if missing:
         lines.append(f"The data sheet has no timing diagram: {missing}.")
     return "\n\n".join(lines) + "\n"

@@ -123,7 +123,7 @@ AGENT = """\
     endfunction
 
     virtual task run_phase(uvm_phase phase);
-      @(bus.driver);
+      @(posedge bus.clk);
       idle();
       reset(2);
 @{started}      forever begin
@@ -134,22 +134,22 @@ AGENT = """\
     endtask
 
     virtual task reset(int unsigned clocks);
-      bus.driver.rst <= 1;
-      repeat (clocks) @(bus.driver);
-      bus.driver.rst <= 0;
+      bus.rst <= 1;
+      repeat (clocks) @(posedge bus.clk);
+      bus.rst <= 0;
     endtask
 
     // Hold the operation until the unit takes it.
     virtual task drive(@{name}_item item);
-@{reset_before}      repeat (item.pause) @(bus.driver);
-@{stalls}      bus.driver.in_valid <= 1;
+@{reset_before}      repeat (item.pause) @(posedge bus.clk);
+@{stalls}      bus.in_valid <= 1;
 @{drives}
-      do @(bus.driver); while (bus.driver.in_ready !== 1);
+      do @(posedge bus.clk); while (bus.in_ready !== 1);
       idle();
     endtask
 
     virtual task idle();
-      bus.driver.in_valid <= 0;
+      bus.in_valid <= 0;
 @{idle}
     endtask
 @{stalling}  endclass
@@ -170,20 +170,20 @@ AGENT = """\
       @{name}_item item;
       bit first = 1;
       forever begin
-        @(bus.monitor);
-        if (bus.monitor.rst) begin
+        @(posedge bus.clk);
+        if (bus.rst) begin
           under_way.delete();
           first = 1;
           continue;
         end
-        if (bus.monitor.in_valid && bus.monitor.in_ready) begin
+        if (bus.in_valid && bus.in_ready) begin
           item = @{name}_item::type_id::create("item");
 @{takes}
           item.first = first;
           first = 0;
           under_way.push_back(item);
         end
-        if (bus.monitor.out_valid && bus.monitor.out_ready) begin
+        if (bus.out_valid && bus.out_ready) begin
           if (under_way.size() == 0) begin
             `uvm_error("MONITOR", "a result belongs to no operation")
             continue;
@@ -236,9 +236,9 @@ STALLING = """\
 
     virtual task stall_results();
       forever begin
-        bus.driver.out_ready <= stall == 0;
+        bus.out_ready <= stall == 0;
         if (stall != 0) stall--;
-        @(bus.driver);
+        @(posedge bus.clk);
       end
     endtask
 """
@@ -346,7 +346,7 @@ ENVIRONMENT = """\
       if (!$cast(sequence_, factory.create_object_by_name(name, "", name)))
         `uvm_fatal("TEST", {kind, " is no kind of sequence"})
       sequence_.start(env.agent.sequencer);
-      repeat (2 * (@{latency} + 10)) @(env.agent.monitor.bus.monitor);
+      repeat (2 * (@{latency} + 10)) @(posedge env.agent.monitor.bus.clk);
     endtask
 
     // A failed test ends the simulator with a nonzero exit code.
@@ -361,20 +361,12 @@ endpackage
 """
 
 BENCH = """\
-// The signals of @{name} and the module that runs the UVM test.
+// The signals of @{name} and the module that runs the UVM test. The classes sample at the rising clock edge, and drive
+// by nonblocking assignments, without clocking blocks: Verilator 5.48 samples none through a virtual interface.
 interface @{name}_uvm_if (input logic clk);
   logic rst = 1, in_valid = 0, out_valid;
 @{ready}
 @{signals}
-
-  clocking driver @(posedge clk);
-    output @{driven};
-    input in_ready;
-  endclocking
-
-  clocking monitor @(posedge clk);
-    input @{watched};
-  endclocking
 endinterface
 
 module @{name}_uvm_tb;

@@ -20,6 +20,7 @@ COVERED = {kind: unit for kind, unit in KINDS.items() if has_coverage(unit)}
 
 SIMULATED = {kind: KINDS[kind] for kind in ("cast", "mul", "fpu", "multi_fpu")}
 SIMULATED["mac"] = CATALOGUE["mac_dlfloat16_gated"]
+SIMULATED["quantiser"] = CATALOGUE["quantiser_nvfp4"]
 """Units whose coverage Verilator measures. The accumulator has state, a window and a handshake."""
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, MultiFpu, Unit, Upcast
+from fp9.units import Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, MultiFpu, Quantiser, Unit, Upcast
 from fp9.units.hooks import Hook
 from fp9_sim.coverage.covergroups.casts import cast
 from fp9_sim.coverage.covergroups.codes import decoder, mul, upcast
@@ -14,6 +14,7 @@ from fp9_sim.coverage.covergroups.groups import CoverGroup, identifier
 from fp9_sim.coverage.covergroups.macs import mac
 from fp9_sim.coverage.covergroups.numbers import COMMON, INFINITE, Numbers
 from fp9_sim.coverage.covergroups.part import Part
+from fp9_sim.coverage.covergroups.quantisers import quantiser
 from fp9_sim.coverage.covergroups.sums import dot
 from fp9_sim.coverage.sampling import all_excluded, model_of
 from fp9_sim.templates import filled
@@ -22,6 +23,7 @@ _WRITERS: dict[type[Unit], Callable[[Part, Any], str]] = {
     Decoder: decoder,
     Upcast: upcast,
     Cast: cast,
+    Quantiser: quantiser,
     Mul: mul,
     Fma: dot,
     Dot: dot,
@@ -32,13 +34,14 @@ _WRITERS: dict[type[Unit], Callable[[Part, Any], str]] = {
 
 
 def has_coverage(unit: Unit) -> bool:
-    # The sum of an open chunk is not visible at the ports of an accumulator with chunks.
+    # No port of an accumulator with chunks shows the sum of an open chunk. A block of several operations has no operation
+    # at which all its elements are visible.
     return _visible(unit)
 
 
 _visible: Hook[[], bool] = Hook(
     "SystemVerilog coverage",
-    {Mac: lambda unit: not unit.chunk_steps},
+    {Mac: lambda unit: not unit.chunk_steps, Quantiser: lambda unit: unit.group == 1},
     otherwise=lambda unit: type(unit) in _WRITERS,
     every_kind=False,
 )
