@@ -34,8 +34,8 @@ _WRITERS: dict[type[Unit], Callable[[Part, Any], str]] = {
 
 
 def has_coverage(unit: Unit) -> bool:
-    # No port of an accumulator with chunks shows the sum of an open chunk. A block of several operations has no operation
-    # at which all its elements are visible.
+    # No port of an accumulator with chunks shows the sum of an open chunk. A block of several operations has no
+    # operation at which all its elements are visible.
     return _visible(unit)
 
 
