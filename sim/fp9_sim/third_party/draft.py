@@ -11,7 +11,7 @@ from pathlib import Path
 from fp9_sim.third_party.collect import collect, defined
 from fp9_sim.third_party.ports import TheirPort, elaborate, tops
 from fp9_sim.third_party.sources import read, text_of
-from fp9_sim.third_party.suggest import unit_line
+from fp9_sim.third_party.suggest import suggest, unit_line, unlike
 
 _MODULE = re.compile(r"^[ \t]*(?:module|entity)[ \t]+(?:automatic[ \t]+)?([A-Za-z_]\w*)", re.MULTILINE | re.IGNORECASE)
 _CLOCK = re.compile(r"(?:.*_)?(?:clk|clock|ck)(?:_i|_in|_\w)?", re.IGNORECASE)
@@ -68,19 +68,21 @@ def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = 
     handshake = _handshake(ports) if clocks else {}
     said = {port.name for port in (*clocks[:1], *resets[:1])} | {*handshake.values()}
     others = [port for port in ports.values() if port.name not in said]
+    found_units = suggest(name, others)
+    unmapped = unlike(found_units[0], others) if found_units else others
     lines = [
         f"files = {json.dumps([str(path) for path in paths])}",
         *([f"include = {json.dumps([str(folder) for folder in found.include])}"] if found.include else []),
         f'top = "{name}"',
-        unit_line(name, others),
+        unit_line(found_units),
         '# nan = "any"  # accept any NaN where NaN is expected',
         '# without = ["flags"]  # outputs of the specification that the design does not have',
         "",
-        "[ports]  # spec = its port or a part of it; `fp9 units --json` lists the ports of the spec",
-        *(f'# ? = "{port.name}"  # {_words(port)}' for port in others),
+        "[ports]  # spec = its port or a part of it; ports with the same names in both need no line",
+        *(f'# ? = "{port.name}"  # {_words(port)}' for port in unmapped),
         "",
         "[constants]  # inputs that are tied to a value",
-        *(f"# {port.name} = 0" for port in others if port.direction == "INPUT"),
+        *(f"# {port.name} = 0" for port in unmapped if port.direction == "INPUT"),
     ]
     lines += _table("defines", found.defines) + _table("parameters", parameters)
     if clocks:

