@@ -231,7 +231,8 @@ def test_waves_are_written_on_request(simulator: str, kind: str, build_dir: Path
 def test_without_lz4_the_fst_writer_of_verilator_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("ctypes.util.find_library", lambda name: None)
     with pytest.raises(MissingTool, match=r"needs lz4; install it with: apt-get install liblz4-1"):
-        regress(SMALL, codes(SMALL), "verilator", waves=tmp_path / "never.fst", build_dir=tmp_path, verilog=combinational(SMALL))
+        waves = tmp_path / "never.fst"
+        regress(SMALL, codes(SMALL), "verilator", waves=waves, build_dir=tmp_path, verilog=combinational(SMALL))
 
 
 @pytest.mark.parametrize("simulator", SIMULATORS)
