@@ -5,7 +5,7 @@ from __future__ import annotations
 import dataclasses
 import re
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from fp9.engines import Engine, engine
 from fp9.formats import FixedFormat, Format, Rounding, fixed_format, format
@@ -135,9 +135,7 @@ def _mixed_fpu() -> Study:
 
 
 def _multi(name: str) -> MultiFpu:
-    unit = CATALOGUE[name]
-    assert isinstance(unit, MultiFpu)
-    return unit
+    return cast(MultiFpu, CATALOGUE[name])
 
 
 def _fpu(label: str, base: str, over: str | None = None, **changed: Any) -> Variant:
