@@ -133,7 +133,7 @@ def _loaded(entry: Any) -> Any:
     try:
         return entry.load()
     except ModuleNotFoundError as error:
-        from fp9.system.missing import install_hint
+        from fp9.system.missing import install_hint  # slow to load
 
         missing, extra = (error.name or "").partition(".")[0], entry.module.removeprefix("fp9_")
         sentence = f"fp9.{entry.name} needs {missing}, which is not installed; run: {install_hint(extra)}"
