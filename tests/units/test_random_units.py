@@ -123,6 +123,13 @@ CIRCUITS: tuple[dict[str, object], ...] = (
         },
         "stages": 6,
     },
+    # Zero products place the window, below the exponent of every product, and cut a subnormal addend.
+    {
+        "kind": "mac",
+        "b": "fp16",
+        "engine": {"window": {"width": 2, "addend": "aligned", "zero_exponent": -133}},
+        "stages": 1,
+    },
     {"kind": "multi_fpu", "formats": ["1.1.14,b=6,specials=merged,subnormals=false"]},  # no number reaches 1
     {"kind": "multi_fpu", "formats": ["1.3.12,b=-2,specials=ieee,subnormals=false"]},  # every number is above 1
 )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from fp9.engines import Engine, Truncation
+from fp9.engines import Addend, Engine, Truncation
 from fp9.formats import FixedFormat, Rounding, floor_log2
 from fp9.units import Dot, exponent_range, product_range
 
@@ -52,6 +52,8 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     longer = rounds_addend(engine)
     reaches |= longer and engine.result.rounding is not Rounding.RTZ
     below_normal = longer or engine.result.flush or smallest_sum < result.min_normal_exponent + (not result.subnormals)
+    # Zero products then place a window, which can cut a subnormal addend.
+    below_normal |= engine.window.addend is Addend.ALIGNED and engine.window.zero_exponent is not None
     return SumFacts(products, below_normal or engine.step.products > 1, reaches)
 
 

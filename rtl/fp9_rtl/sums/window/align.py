@@ -89,6 +89,8 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
         stop = max(stop, addend.highest_exponent + addend.bias + above + 1)
     zero = nothing
     if engine.window.zero_exponent is not None:
+        if engine.window.addend is Addend.ALIGNED:  # the rank of zero products places the addend's window
+            nothing = min(nothing, lowest_of_zeros(unit))
         zero = max(nothing, lowest_of_zeros(unit))
     return Ranks(range(nothing, max(stop, zero + 1)), zero, min(zero, above) if inside else nothing)
 
