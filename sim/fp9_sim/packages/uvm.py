@@ -62,7 +62,7 @@ def uvm_rules(unit: Unit, rtl: str, types: str) -> list[str]:
         f"UVM_FILES := {' '.join(classes)}",
         "$(BUILD)/uvm_bench: $(BUILD)/lib$(TOP)_model.so $(UVM_FILES)",
         "\t@test -f '$(UVM_HOME)/uvm_pkg.sv' || { echo 'set UVM_HOME to the folder of uvm_pkg.sv' >&2; exit 1; }",
-        "\t$(VERILATOR) --binary --timing --assert -Wno-lint -Wno-style -Wno-fatal -fno-dfg --output-split 0 \\",
+        "\t$(VERILATOR) --binary -j 1 --timing --assert -Wno-lint -Wno-style -Wno-fatal -fno-dfg --output-split 0 \\",
         "\t  -CFLAGS '$(COROUTINES)' -MAKEFLAGS 'OPT_FAST=-O0 OPT_SLOW=-O0 CFG_CXXFLAGS_PCH_I=-include' \\",
         "\t  -LDFLAGS '$(abspath $(BUILD))/lib$(TOP)_model.so -Wl,-rpath,$(abspath $(BUILD))' --Mdir $(BUILD)/uvm \\",
         "\t  +incdir+$(UVM_HOME) +define+UVM_NO_DPI --top-module $(TOP)_uvm_tb -o ../uvm_bench \\",
