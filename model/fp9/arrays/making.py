@@ -66,9 +66,9 @@ def quantise(
       rounded once.
     - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block lie along
       `axis` and share a scale.
-    - `per`: which numbers share a scale, for a format of single numbers. With `per="tensor"`, the default, all numbers
-      share a scale. With `per="row"` or `per="column"`, all numbers along the last or the second-last axis share a
-      scale. If `per` is an integer, each block of `per` numbers along `axis` shares a scale.
+    - `per` says which numbers share a scale, for formats other than block formats. With `per="tensor"`, the default,
+      all numbers share a scale. With `per="row"` or `per="column"`, all numbers along the last or the second-last axis
+      share a scale. If `per` is an integer, each block of `per` numbers along `axis` shares a scale.
     - `rule`: the scale rule of blocks. For a format of single numbers, a scale is the lowest power of two at which no
       number saturates.
     - `rounding`: the rounding mode of the elements, by default the format's rounding mode. `fp9.encode` describes

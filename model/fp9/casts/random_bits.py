@@ -61,7 +61,8 @@ def random_bits_of(
 ) -> RandomBits | None:
     """Return the random bits for a source of the given shape, or None if the rounding mode needs no random bits.
 
-    `given` or the random generator `rng` supplies the random bits. `stochastic` selects an instruction's rule:
+    The random bits come from the array `given` or from the random generator `rng`. `stochastic` selects the rule of
+    an instruction:
 
     - `nvidia_rs`: four elements share a 32-bit word, so the last axis of `given` is a quarter as long as the source's
       last axis. In memory order, the elements use word[15:0], word[15:0] reversed, word[31:16] and word[31:16]

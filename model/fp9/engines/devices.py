@@ -15,7 +15,7 @@ FP32, FP16 = "fp32", "fp16"
 class Operands:
     """Operand formats of an instruction.
 
-    `word` is the word for the operand formats in an instruction's name, such as 16bit in "h100 wgmma 16bit".
+    `word` names the operand formats within an instruction's name, for example 16bit in "h100 wgmma 16bit".
     """
 
     word: str

@@ -36,7 +36,7 @@ class HostFloat:
 
     @property
     def hidden(self) -> int:
-        """Return the weight of the hidden leading 1, which is also the bit pattern of the smallest normal number."""
+        """Return the integer value of the hidden leading 1 of a significand: 2^(number of fraction bits)."""
         return 1 << self.fraction_bits
 
     @property

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 class Terms(NamedTuple):
     """Terms of one step, shape (n, terms), and the powers of two that determine their alignment, as float64 numbers.
 
-    The power of a zero is 0. If the accumulator has no alignment window, `powers` is empty.
+    The power of a zero is 0. Without an alignment window, the array `powers` is empty.
     """
 
     numbers: Floats

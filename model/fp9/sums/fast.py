@@ -141,7 +141,7 @@ class RoundedChain(_Marked):
 
 
 class RoundedPairs(_Marked):
-    """Strategy for accumulators that add one or two products per step, in float64 with rounding to odd."""
+    """Compute sums of accumulators with one or two products per step. The kernel uses float64 and rounds to odd."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)

@@ -25,7 +25,7 @@ from fp9_rtl.sums.adder import addition
 
 
 def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
-    """Return the datapath stages that sum a chunk of products, and add the sum to the total `c`."""
+    """Return the datapath stages of a chunk: its products are summed, and the sum is added to the total `c`."""
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]
     return [chunk, *joins, Raise(joins[-1].o.shape())]

@@ -36,7 +36,7 @@ class Join(Enum):
 
 @dataclass(frozen=True)
 class Circuit:
-    """The present circuit of a unit. `forms` holds the cell digests of all equivalent circuits."""
+    """The present circuit of a unit. `forms` holds the SHA-256 digest of each equivalent circuit."""
 
     form: str
     canonical: str

@@ -289,7 +289,7 @@ def _merge(circuit: Circuit) -> None:
 
 
 def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Replace the bits that `same` maps to other bits, then remove unread and duplicate cells."""
+    """Replace each bit by its equivalent in the dict `same`, then remove unread and duplicate cells."""
     _rename(circuit, same)
     _trim(circuit)
     _merge(circuit)
