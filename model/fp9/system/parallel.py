@@ -130,7 +130,7 @@ class Rates:
     def worth(self, kind: Hashable, unmeasured: int) -> int:
         """Return the number of products from which an additional thread saves time."""
         rate = self._rates.get(kind)
-        return unmeasured if rate is None else max(1, int(SECONDS_OF_A_THREAD / rate))
+        return max(1, int(SECONDS_OF_A_THREAD / rate)) if rate else unmeasured
 
     def measured(self, kind: Hashable, work: Callable[[slice], None], products_per_row: int) -> Callable[[slice], None]:
         """Return a wrapper of the function `work` that measures its processor time.

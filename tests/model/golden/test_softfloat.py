@@ -195,19 +195,18 @@ def test_triples_of_level_1_give_the_multiply_adds_of_softfloat(name: str, befor
 
 
 _LEVEL_2 = dict.fromkeys(("add", "sub", "mul", "div"), "ab") | {"fmadd": "abc"}
+# No unit divides numbers of more than 16 bits.
+_CASES = [(name, op) for name in _TYPES for op in _LEVEL_2 if op != "div" or fixed_format(name).bits <= 16]
 
 
 @pytest.mark.parametrize("rows", [200, pytest.param(1_000_000, marks=[pytest.mark.slow, pytest.mark.long])])
 @pytest.mark.parametrize("mode", _MODES, ids=lambda mode: mode.value)
-@pytest.mark.parametrize("op", _LEVEL_2)
-@pytest.mark.parametrize("name", _TYPES)
+@pytest.mark.parametrize(("name", "op"), _CASES)
 def test_the_grid_of_level_2_gives_the_results_of_softfloat(name: str, op: str, mode: Rounding, rows: int) -> None:
     """All pairs of FP16 operands; a million of the pairs of FP32 operands and of the triples."""
     fmt, operands = fixed_format(name), _LEVEL_2[op]
     groups = (FpuGroup.ADDMUL, *((FpuGroup.DIVSQRT,) if fmt.bits < 32 else ()))
     unit = MultiFpu(name, (fmt,), groups, tuple(_MODES))
-    if op not in [each.value for each in unit.operations]:
-        pytest.skip("no quotients of FP32")
     codes = np.array(_level_2(fmt), np.uint32)
     grid = (len(codes),) * len(operands)
     step = max(1, math.prod(grid) // rows)

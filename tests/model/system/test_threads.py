@@ -79,6 +79,14 @@ def test_a_slow_first_call_does_not_split_later_calls() -> None:
     assert rates.worth("work", 100) > 10 * slow
 
 
+def test_a_clock_that_stands_still_measures_nothing(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A coarse clock may not advance during a short call."""
+    monkeypatch.setattr("fp9.system.parallel.time.thread_time", lambda: 1.0)
+    rates = parallel.Rates()
+    rates.measured("work", lambda rows: None, parallel.Rates.SMALLEST)(slice(0, 1))
+    assert rates.worth("work", 100) == 100
+
+
 def test_results_do_not_depend_on_threads() -> None:
     random = np.random.default_rng(1)
     a, b = random.integers(0, 256, (2, 200, 200), dtype=np.uint8)

@@ -89,9 +89,10 @@ def ranks_of(unit: Dot, products: range) -> Ranks:
         stop = max(stop, addend.highest_exponent + addend.bias + above + 1)
     zero = nothing
     if engine.window.zero_exponent is not None:
+        of_zeros = lowest_of_zeros(unit)
         if engine.window.addend is Addend.ALIGNED:  # the rank of zero products places the addend's window
-            nothing = min(nothing, lowest_of_zeros(unit))
-        zero = max(nothing, lowest_of_zeros(unit))
+            nothing = min(nothing, of_zeros)
+        zero = max(nothing, of_zeros)
     return Ranks(range(nothing, max(stop, zero + 1)), zero, min(zero, above) if inside else nothing)
 
 
