@@ -80,7 +80,7 @@ OPERANDS = taken(TARGETS, lambda fmt: Decoder("decoder", (fmt,)))
 """Operand formats of all units that multiply. tests/rtl/sums/test_wide_operands.py has wider formats."""
 
 
-_UNSIGNED = tuple(
+UNSIGNED_P3109 = tuple(
     format(f"binary{bits}p{precision}u{domain}")
     for bits in range(3, 9)
     for precision in range(1, bits + 1)
@@ -88,13 +88,15 @@ _UNSIGNED = tuple(
 )
 """Every unsigned format of P3109."""
 
+UNSIGNED = tuple(fmt for fmt in (*EVERY_FORMAT, *UNSIGNED_P3109) if not fmt.signed)
+
 SCALES = taken(
-    (fmt for fmt in (*EVERY_FORMAT, *_UNSIGNED) if not fmt.signed),
+    UNSIGNED,
     lambda fmt: format_of_scales(ENGINES["mx"], fmt, None),
 )
 """Formats of the scales of operands."""
 
-INFINITE_SCALES = tuple(fmt for fmt in _UNSIGNED if fmt.has_inf)
+INFINITE_SCALES = tuple(fmt for fmt in UNSIGNED_P3109 if fmt.has_inf)
 """Unsigned formats with an infinity."""
 
 

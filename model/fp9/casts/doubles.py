@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.request import Plan, Request, Supplied, widened
-from fp9.casts.tables import edge_codes, rounding_rows, rounding_target
-from fp9.formats import FixedFormat, Format, ScaledInteger
+from fp9.casts.tables import Target, edge_codes, rounding_rows, rounding_target
+from fp9.formats import FixedFormat, Format, PowerOfTwo, ScaledInteger, UnsignedFloat
 from fp9.formats.host import BINARY64
 from fp9.formats.policy import CastPolicy
 from fp9.formats.rounding import Flags
@@ -29,9 +29,11 @@ def by_doubles(request: Request) -> Plan | None:
     target = _wide_target(request.fmt, request.policy, request.flags)
     if target is None:
         return None
-    from fp9.kernels.wide import wide_encoder  # slow to load
+    from fp9.kernels.wide import Signs, wide_encoder  # slow to load
 
-    kernel, rounding = wide_encoder(request.rounding, request.fmt.twos_complement, request.flags)
+    fmt = request.fmt
+    signs = (Signs.COMPLEMENT if fmt.twos_complement else Signs.SIGN_BIT) if fmt.signed else Signs.NONE
+    kernel, rounding = wide_encoder(request.rounding, signs, request.flags)
 
     def encode(
         supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
@@ -46,22 +48,48 @@ def by_doubles(request: Request) -> Plan | None:
 def _wide_target(fmt: Format, policy: CastPolicy, flags: bool) -> WideTarget | None:
     from fp9.kernels.wide import TAKES_SIGN, WideTarget  # slow to load
 
-    if not isinstance(fmt, FixedFormat | ScaledInteger) or not fmt.signed or not 1 <= fmt.precision <= _MOST_BITS:
+    if (
+        not isinstance(fmt, FixedFormat | ScaledInteger | UnsignedFloat | PowerOfTwo)
+        or not 1 <= fmt.precision <= _MOST_BITS
+    ):
         return None
     target, fraction_bits = rounding_target(fmt, policy), fmt.precision - 1
     lowest = fmt.quantum(-BINARY64.bias) + fraction_bits + BINARY64.bias
     specials = (target.infinite_flags, target.nan_flags)
-    if lowest < 1 or any(plus != minus for plus, minus in specials):
+    if lowest < 1 or (fmt.signed and any(plus != minus for plus, minus in specials)):
         return None
-    edges = edge_codes(target, int(TAKES_SIGN))
+    edges = edge_codes(target, int(TAKES_SIGN)) if fmt.signed else _unsigned_edges(target)
     if edges is None:
         return None
-    tiny = [_tiny_below(fmt, policy, negative) if flags and target.can_underflow else 0 for negative in (False, True)]
+    starts_at_code_0 = fmt.flushes or not fmt.has_zero
     numbers = (
-        *(fraction_bits, lowest, fmt.flushes << fraction_bits, target.padding, 64 - fmt.bits, target.max_ordinal),
-        *(*edges, specials[0][0], specials[1][0], *tiny),
+        *(fraction_bits, lowest, starts_at_code_0 << fraction_bits, target.padding, 64 - fmt.bits, target.max_ordinal),
+        *(*edges, specials[0][0], specials[1][0], *_tiny(fmt, policy, flags)),
+        *(() if fmt.signed else _outside(fmt, target)),
     )
     return WideTarget(*(np.uint64(number) for number in numbers))
+
+
+def _tiny(fmt: Format, policy: CastPolicy, flags: bool) -> tuple[int, int]:
+    if not fmt.has_zero:
+        return _pattern(fmt.smallest), 0
+    if not flags or not fmt.can_underflow:
+        return 0, 0
+    return _tiny_below(fmt, policy, False), _tiny_below(fmt, policy, True)
+
+
+def _unsigned_edges(target: Target) -> tuple[int, int, int, int]:
+    return 0, target.overflow[0], target.infinite[0], target.nan[0]
+
+
+def _outside(fmt: Format, target: Target) -> tuple[int, ...]:
+    least = 0 if fmt.has_zero else _pattern(fmt.smallest)
+    flags = Flags.OVERFLOW | Flags.INEXACT if fmt.ends_at_zero else Flags.INVALID
+    return least, fmt.ends_at_zero, target.overflow[1], flags, target.infinite[1], target.infinite_flags[1]
+
+
+def _pattern(number: float) -> int:
+    return int(np.float64(number).view(np.uint64))
 
 
 _MOST_BITS = BINARY64.precision - 1

@@ -55,8 +55,6 @@ def _plan(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
         hybrid_thresholds(dtype, request.hybrid)  # raises TypeError for source types without threshold bits
     if request.flags:
         return flagged_by_upper_half(request, dtype, size) or by_doubles(request) or universal(request, dtype)
-    if not request.fmt.signed:
-        return universal(request, dtype)
     if dtype.itemsize == 2 and dtype.kind not in "iu":
         by_table = by_upper_half(request, dtype, size)
     else:

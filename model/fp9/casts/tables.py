@@ -102,9 +102,13 @@ def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)
-    if any(minus not in (plus, plus | target.sign_mask) for plus, minus in codes):
+    if any(minus not in (plus, _negative(plus, target)) for plus, minus in codes):
         return None
     return [plus if plus == minus else plus | takes_sign for plus, minus in codes]
+
+
+def _negative(code: int, target: Target) -> int:
+    return -code & (2 * target.sign_mask - 1) if target.twos_complement else code | target.sign_mask
 
 
 def can_express_nan(fmt: Format, policy: CastPolicy) -> bool:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+from enum import Enum
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -40,6 +41,13 @@ class WideTarget(NamedTuple):
     nan_flags: np.uint64
     tiny_plus: np.uint64  # magnitudes of inexact results below it underflow
     tiny_minus: np.uint64
+    # Of unsigned formats alone.
+    least: np.uint64 = _ZERO  # float64 pattern of the smallest number of a format without zero, else 0
+    bounded: np.uint64 = _ZERO  # 1 if only negative numbers that round to nonzero results are outside the range
+    outside: np.uint64 = _ZERO  # code of a number outside the range
+    outside_flags: np.uint64 = _ZERO
+    minus_infinite: np.uint64 = _ZERO
+    minus_infinite_flags: np.uint64 = _ZERO
 
 
 class WideRounding(NamedTuple):
@@ -61,6 +69,14 @@ def _words(rounding: Rounding) -> WideRounding:
     )
     masks = (~_ZERO if holds else _ZERO for holds in (rounding.is_nearest, *moves, *keeps))
     return WideRounding(next(masks), *map(U, bits), *masks)
+
+
+class Signs(Enum):
+    """How a format stores signs."""
+
+    SIGN_BIT = "sign bit"
+    COMPLEMENT = "two's complement"
+    NONE = "no negative numbers"
 
 
 @inlined
@@ -85,10 +101,18 @@ def _flags_of(dropped, ordinal, magnitude, pattern, t):
     return t.nan_flags if magnitude > _INF else raised
 
 
-_NEAREST_EVEN = _words(Rounding.RNE)
+@inlined
+def _is_outside(ordinal, magnitude, pattern, t):
+    size = ordinal if t.bounded != _ZERO else magnitude
+    return magnitude < _INF and ((pattern >= TAKES_SIGN and size != _ZERO) or (magnitude == _ZERO and t.least != _ZERO))
 
 
-def _encoder(to_nearest_even: bool, complement: bool, flagged: bool) -> Any:
+_NEAREST_EVEN, _MINUS_INF = _words(Rounding.RNE), TAKES_SIGN | _INF
+
+
+def _encoder(to_nearest_even: bool, signs: Signs, flagged: bool) -> Any:
+    complement, unsigned = signs is Signs.COMPLEMENT, signs is Signs.NONE
+
     @kernel
     def encode_wide(numbers, t, rounding, codes, flags):
         r = _NEAREST_EVEN if to_nearest_even else rounding
@@ -96,8 +120,9 @@ def _encoder(to_nearest_even: bool, complement: bool, flagged: bool) -> Any:
         for i in range(numbers.size):
             pattern = U(float64_bits(np.float64(numbers[i])))
             magnitude = pattern & _MAGNITUDE
-            field = max(magnitude >> _WIDTH, _ONE)
-            significand = (magnitude & _FRACTION) | (_HIDDEN if magnitude >= _HIDDEN else _ZERO)
+            near = max(magnitude, t.least) if unsigned else magnitude
+            field = max(near >> _WIDTH, _ONE)
+            significand = (near & _FRACTION) | (_HIDDEN if near >= _HIDDEN else _ZERO)
             level = max(field, t.lowest)
             shift = min(narrower + (level - field), _WIDEST)
             base = ((level - t.lowest) << t.fraction_bits) - t.flush
@@ -108,24 +133,33 @@ def _encoder(to_nearest_even: bool, complement: bool, flagged: bool) -> Any:
             increment = (r.nearest & ((below_place >> _ONE) + _ONE)) - even
             ordinal = base + ((significand + (increment | (away & below_place))) >> shift)
             ordinal |= r.to_odd if rest != _ZERO else _ZERO
-            below = t.flush != _ZERO and (field < t.lowest or ordinal == _ZERO)
+            below = not unsigned and t.flush != _ZERO and (field < t.lowest or ordinal == _ZERO)
             stays = r.keeps_minus if pattern >= TAKES_SIGN else r.keeps_plus
             ordinal = (_ONE & stays if magnitude != _ZERO else _ZERO) if below else ordinal
-            codes[i] = _code_of(ordinal, magnitude, pattern, t, complement)
+            code = _code_of(ordinal, magnitude, pattern, t, complement)
+            raised = _ZERO
             if flagged:
-                flags[i] = _flags_of(rest != _ZERO or (below and magnitude != _ZERO), ordinal, magnitude, pattern, t)
+                dropped = rest != _ZERO or near != magnitude or (below and magnitude != _ZERO)
+                raised = _flags_of(dropped, ordinal, magnitude, pattern, t)
+            if unsigned:
+                outside = _is_outside(ordinal, magnitude, pattern, t)
+                code = t.minus_infinite if pattern == _MINUS_INF else t.outside if outside else code
+                raised = t.minus_infinite_flags if pattern == _MINUS_INF else t.outside_flags if outside else raised
+            codes[i] = code
+            if flagged:
+                flags[i] = raised
 
     return encode_wide
 
 
-ENCODE_WIDE = {key: _encoder(*key) for key in itertools.product((False, True), repeat=3)}
-"""Kernels by three truth values: rounding to nearest even, codes in two's complement, and flags.
+ENCODE_WIDE = {key: _encoder(*key) for key in itertools.product((False, True), Signs, (False, True))}
+"""Kernels by three keys: whether they round to nearest even, how codes store signs, and whether they give flags.
 
 A kernel for nearest even alone is a third faster.
 """
 
 
-def wide_encoder(rounding: Rounding, complement: bool, flagged: bool) -> tuple[Any, WideRounding]:
+def wide_encoder(rounding: Rounding, signs: Signs, flagged: bool) -> tuple[Any, WideRounding]:
     """Return the kernel and the constants of a rounding mode that needs no random bits."""
     # Beside flags it makes no difference that the rounding is known.
-    return ENCODE_WIDE[rounding is Rounding.RNE and not flagged, complement, flagged], _words(rounding)
+    return ENCODE_WIDE[rounding is Rounding.RNE and not flagged, signs, flagged], _words(rounding)

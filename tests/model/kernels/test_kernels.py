@@ -10,10 +10,12 @@ import ml_dtypes
 import numpy as np
 import pytest
 from numpy.typing import NDArray
-from tests.support.rosters import MONOTONE, TARGETS, WITH_ZERO, overflows, policy_of, thinned, together
+from tests.support.rosters import MONOTONE, TARGETS, UNSIGNED, WITH_ZERO, overflows, policy_of, thinned, together
 
 from fp9.casts.arrays import Hybrid, encode_numbers, hybrid_thresholds
+from fp9.casts.plans import encoder
 from fp9.casts.random_bits import RandomBits
+from fp9.casts.request import NOTHING, Request, universal
 from fp9.formats import FixedFormat, Format, Rounding, format
 from fp9.formats.policy import CastPolicy
 from fp9.formats.rounding import Flags, Overflow
@@ -129,6 +131,36 @@ def test_stochastic_rounding_is_the_oracles(fmt: Format, by: tuple[Rounding, int
         ]
         assert list(zip(codes.tolist(), flags.tolist(), strict=True)) == [(code, int(f)) for code, f in want]
         assert np.array_equal(codes, fast)
+
+
+def around_every_number(fmt: Format) -> NDArray[np.float64]:
+    """Numbers and midpoints of a format, their float64 neighbours, their negatives, powers of two and specials."""
+    numbers = fmt.table[fmt.ordered_magnitudes()]
+    points = np.concatenate([numbers, (numbers[1:] + numbers[:-1]) / 2, fmt.max * np.float64([1.01, 1.3, 4, 1e9])])
+    points = np.concatenate([points, np.exp2(np.arange(-300.0, 300.0)), 5e-324 * np.arange(3), [np.inf, np.nan]])
+    near = np.concatenate([points, np.nextafter(points, 0), np.nextafter(points, np.inf)])
+    return np.concatenate([near, -near])
+
+
+@pytest.mark.every(6)
+@pytest.mark.parametrize("fmt", [*UNSIGNED, *(fmt for fmt in TARGETS if fmt.twos_complement)], ids=str)
+def test_formats_without_a_sign_bit_round_alike_in_all_kernels(fmt: Format) -> None:
+    """Vector kernels for float32 and float64 patterns, and the kernel with a rounding table."""
+    numbers = around_every_number(fmt)
+    with np.errstate(over="ignore", invalid="ignore"):
+        narrow = numbers.astype(np.float32)
+    for rounding, overflow, to_zero, flagged in itertools.product(
+        MONOTONE, overflows(fmt), {fmt.has_zero, not fmt.has_nan}, (False, True)
+    ):
+        policy = CastPolicy(rounding, overflow, nan_to_zero=to_zero)
+        request = Request(fmt, policy, flags=flagged)
+        for source in (numbers, narrow):
+            want, want_flags = np.empty(source.size, dtype=fmt.dtype), np.empty(flagged * source.size, dtype=np.uint8)
+            plan = universal(request, source.dtype)
+            plan.encode(NOTHING, slice(0, source.size), source, want, want_flags)
+            codes, flags = encode_numbers(source, fmt, policy, Hybrid(), flags=flagged)
+            assert np.array_equal(codes, want) and np.array_equal(flags, want_flags)
+        assert encoder(request, numbers.dtype, numbers.size).encode.__module__ != universal.__module__
 
 
 def test_stochastic_bits_stand_for_all_elements_when_there_is_one() -> None:
