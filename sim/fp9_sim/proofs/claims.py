@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 import fp9_rtl
 from fp9.engines import ENGINES
@@ -14,7 +14,7 @@ from fp9.units.views import sum_of
 from fp9_rtl.sums.gating import holds
 from fp9_sim.netlists.graphs.function import function
 from fp9_sim.netlists.solvers.alike import alike
-from fp9_sim.netlists.solvers.hard import hard
+from fp9_sim.netlists.solvers.hard import hard, perhaps_hard
 from fp9_sim.netlists.solvers.solver import Obligation, Verdict, combinational
 from fp9_sim.proofs import handshake, order
 from fp9_sim.proofs.cones import oblige_cone
@@ -28,6 +28,8 @@ from fp9_sim.proofs.specs.casts.cast import cast_cases
 from fp9_sim.proofs.specs.casts.decoder import decoder_cases, upcast_cases
 from fp9_sim.proofs.specs.casts.limit import limit_cases
 from fp9_sim.proofs.specs.casts.quantiser import element_cases, quantiser_cases
+from fp9_sim.proofs.specs.fpus import conv as conv_spec
+from fp9_sim.proofs.specs.fpus import noncomp as noncomp_spec
 from fp9_sim.proofs.specs.sums import aligned as aligned_spec
 from fp9_sim.proofs.specs.sums import chain as chain_spec
 from fp9_sim.proofs.specs.sums import chunk as chunk_spec
@@ -181,6 +183,15 @@ def _fpu_claims(unit: Fpu) -> list[Claim]:
     return [Claim("values", fpu_spec.PROVES, fpu_spec.ASSUMES, fpu_spec.cases(unit), by)]
 
 
+def _multi_fpu_claims(unit: MultiFpu) -> list[Claim]:
+    specs = [spec for spec in (noncomp_spec, conv_spec) if spec.is_offered(unit)]
+    if not specs:
+        return _only_handshake(unit, "rounded sums or lanes")
+    claims = [_values(unit, spec.PROVES, list(spec.ASSUMES), tuple(spec.cases(unit)), perhaps_hard) for spec in specs]
+    named = zip(specs, claims, strict=True)
+    return [*(replace(claim, name=f"values of {spec.GROUP.value}") for spec, claim in named), *_handshake(unit)]
+
+
 _CONES = (fixed_spec, pair_spec, aligned_spec, kulisch_spec, chunk_spec)
 
 
@@ -255,7 +266,7 @@ claims_of: Hook[[], list[Claim]] = Hook(
         Mul: _product_claims,
         Dot: _sum_claims,
         Fpu: _fpu_claims,
-        MultiFpu: lambda unit: _only_handshake(unit, "operands of any offered format"),
+        MultiFpu: _multi_fpu_claims,
     },
 )
 """Return the claims about a unit. Raises ValueError for a kind of unit without claims."""

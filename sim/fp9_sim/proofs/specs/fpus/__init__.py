@@ -1,0 +1,1 @@
+"""Verilog specifications of the operations of multi-format FPUs."""

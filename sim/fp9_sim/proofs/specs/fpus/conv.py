@@ -1,0 +1,95 @@
+"""Specification of the conversions of a multi-format FPU, without a scale and with roundings that need no further bits.
+
+A table holds the oracle's result for every code of a narrow operand. Wide operands are compared with the oracle's
+thresholds, as in the specification of casts. Conversions between two wide formats have no table and are not specified.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+
+from fp9.formats import FixedFormat, Format, Kind
+from fp9.formats.policy import CastPolicy
+from fp9.formats.rounding import FLAG_BITS, Flags
+from fp9.oracle import casts as oracle
+from fp9.oracle.thresholds import threshold_table
+from fp9.units import FpuGroup, MultiFpu, MultiFpuOp
+from fp9.units.multi_fpu import NARROW_BITS
+from fp9_sim.proofs.miter import Case
+from fp9_sim.proofs.specs.casts.cast import expected, magnitude
+from fp9_sim.proofs.specs.fpus.operand import boxes, code, in_formats, selecting, signals
+
+GROUP = FpuGroup.CONV
+
+PROVES = (
+    "result and flags of conversions equal the oracle's, from every format of at most 8 bits to every format and from "
+    "every wide format to every format of at most 8 bits, for all operands, roundings and overflow policies"
+)
+ASSUMES = (
+    "between neighbouring thresholds the oracle does not change; it is asked at and beside each of them",
+    "conversions between wide formats, with sr and with hybrid are no part of the claim",
+)
+
+
+def is_offered(unit: MultiFpu) -> bool:
+    """Return whether fp9 has proof cases for an FPU: one lane, no scale, tininess after rounding."""
+    return GROUP in unit.groups and not (unit.lane_widths or unit.scale or unit.tiny_before_rounding)
+
+
+def cases(unit: MultiFpu) -> Iterator[Case]:
+    """Yield a proof case for each pair of formats, rounding mode and overflow policy that the result format offers.
+
+    In the control, which the solver must refute, the smallest positive number is read as zero.
+    """
+    roundings = [mode for mode in unit.roundings if not (mode.needs_bits or mode.reads_source)]
+    for source, target, mode in itertools.product(unit.formats, unit.formats, roundings):
+        if min(source.bits, target.bits) > NARROW_BITS:
+            continue
+        fixed = unit.fixed_overflow(target)
+        for policy in unit.overflow if fixed is None else (fixed,):
+            choices = in_formats(unit, {"a": source, "result": target})
+            choices["rounding"] = len(unit.roundings), unit.roundings.index(mode)
+            if fixed is None:
+                choices["overflow"] = len(unit.overflow), unit.overflow.index(policy)
+            held, condition = selecting(unit, MultiFpuOp.CONVERT, choices)
+            cast = unit.policy(target, mode, policy)
+            right, wrong = (_specification(unit, source, target, cast, condition, b) for b in (False, True))
+            yield Case(f"{source.name} to {target.name} {mode.value} {policy.value}", held, right, wrong)
+
+
+def _specification(
+    unit: MultiFpu, source: Format, target: Format, policy: CastPolicy, condition: str, broken: bool
+) -> str:
+    lines = [*code(unit, "a", source, broken)]
+    if isinstance(source, FixedFormat) and source.bits > NARROW_BITS:
+        lines += _by_thresholds(source, target, policy)
+    else:
+        lines += _by_table(source, target, policy)
+    value = f"({signals('a', source)} ? {(target.nan_code(False) or 0) << FLAG_BITS | Flags.INVALID} : expected)"
+    lines += [
+        f"  wire [{unit.word + FLAG_BITS - 1}:0] wanted = {value};",
+        f"  wire [{unit.word - 1}:0] code = wanted[{unit.word + FLAG_BITS - 1}:{FLAG_BITS}] | {boxes(unit, target)};",
+        f"  assign ok = !({condition}) || result == code"
+        + (f" && flags == wanted[{FLAG_BITS - 1}:0];" if unit.flags else ";"),
+    ]
+    return "\n".join(lines)
+
+
+def _by_thresholds(source: FixedFormat, target: Format, policy: CastPolicy) -> Iterator[str]:
+    tables = [threshold_table(source, target, policy, negative) for negative in (False, True)]
+    yield f"  wire a_nan = a_code[{source.bits - 2}:0] >= {tables[0].nan_from};"
+    yield from magnitude(source, {"x": "a_code"}, None)
+    yield from expected(tables)
+
+
+def _by_table(source: Format, target: Format, policy: CastPolicy) -> Iterator[str]:
+    bits = target.bits + FLAG_BITS
+    yield f"  reg [{bits}:0] row;"
+    yield f"  wire a_nan = row[{bits}]; wire [{bits - 1}:0] expected = row[{bits - 1}:0];"
+    yield "  always @* case (a_code)"
+    for number in range(1 << source.bits):
+        exact = oracle.decode(number, source)
+        result, flags = oracle.encode(exact, target, policy)
+        yield f"    {number}: row = {bits + 1}'d{(exact.kind is Kind.NAN) << bits | result << FLAG_BITS | flags};"
+    yield "  endcase"

@@ -1,0 +1,180 @@
+"""Specification of the operations of a multi-format FPU that need no rounding, such as comparisons.
+
+Each operand becomes a key, an unsigned integer that orders all magnitudes of all formats of the unit. A key consists of
+the exponent and the normalised fraction of a number. A zero has the key 0, and the key of an infinity has only ones.
+Keys of narrow operands come from a table, which the oracle fills. The circuit under proof has no keys, because it
+compares operands by the sign of their exact difference.
+"""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterator
+from fractions import Fraction
+
+from fp9.formats import FixedFormat, Format, Kind, floor_log2, pow2
+from fp9.formats.rounding import Flags
+from fp9.oracle import casts as oracle
+from fp9.units import FpuGroup, MultiFpu, MultiFpuOp
+from fp9.units.multi_fpu import CLASS_BITS, COMPARISONS, EXTREMA, GROUPS, NARROW_BITS, SIGNALING
+from fp9_sim.proofs.miter import Case
+from fp9_sim.proofs.specs.fpus.operand import boxes, code, in_formats, selecting, signals
+
+PROVES = (
+    "result and flags of comparisons, minimum, maximum, sign injection and classification equal the order and the "
+    "classes of the exact operands, for all operands of every format and every pair of formats"
+)
+
+ASSUMES: tuple[str, ...] = ()
+
+GROUP = FpuGroup.NONCOMP
+
+_Op = MultiFpuOp
+_INJECTIONS = {
+    _Op.SGNJ: "c_code[{0}]",
+    _Op.SGNJN: "!c_code[{0}]",
+    _Op.SGNJX: "a_code[{0}] ^ c_code[{0}]",
+}
+
+
+def is_offered(unit: MultiFpu) -> bool:
+    """Return whether fp9 has proof cases for an FPU. The FPU must have one lane and the group `noncomp`."""
+    return GROUP in unit.groups and not unit.lane_widths
+
+
+def cases(unit: MultiFpu) -> Iterator[Case]:
+    """Yield a proof case for each operation of the group and each format of its operands.
+
+    In the control, which the solver must refute, operand a is read as zero if it is the smallest positive number.
+    """
+    for op, a, c in itertools.product(GROUPS[GROUP], unit.formats, unit.formats):
+        if op not in COMPARISONS and a is not c:
+            continue  # the operation reads both operands in the format of a
+        formats = {"a": a, "c": c} if op in COMPARISONS else {"a": a}
+        fixed, condition = selecting(unit, op, in_formats(unit, formats))
+        right, wrong = (_specification(unit, op, a, c, condition, broken) for broken in (False, True))
+        yield Case(f"{op.value} of {' and '.join(fmt.name for fmt in formats.values())}", fixed, right, wrong)
+
+
+def _specification(unit: MultiFpu, op: MultiFpuOp, a: Format, c: Format, condition: str, broken: bool) -> str:
+    lines = [*_operand(unit, "a", a, broken)]
+    if op is not _Op.CLASSIFY:
+        lines += _operand(unit, "c", c, False)
+        lines += [
+            "  wire nan = a_nan || c_nan, both_zero = a_key == 0 && c_key == 0;",
+            "  wire equal = a_key == c_key && (a_negative == c_negative || both_zero);",
+            "  wire less = !equal && (a_negative != c_negative ? a_negative",
+            "    : a_negative ? a_key > c_key : a_key < c_key);",
+        ]
+    value, invalid = _result(op, a)
+    above = 0 if op in _PLAIN else boxes(unit, a)
+    lines += [
+        f"  wire [{max(unit.word, CLASS_BITS) - 1}:0] value = ({value}) | {unit.word}'d{above};",
+        f"  wire raises = {invalid};",
+        f"  assign ok = !({condition}) || result == value[{unit.word - 1}:0]"
+        + (f" && flags == (raises ? {int(Flags.INVALID)} : 0);" if unit.flags else ";"),
+    ]
+    return "\n".join(lines)
+
+
+_PLAIN = (*COMPARISONS, _Op.CLASSIFY)
+"""Operations whose result is no number."""
+
+
+def _result(op: MultiFpuOp, fmt: Format) -> tuple[str, str]:
+    """Return Verilog expressions for the result of an operation and for the flag `invalid`."""
+    signals = "a_signals || c_signals"
+    if op in COMPARISONS:
+        holds = "equal" if op in (_Op.EQ, _Op.EQ_SIGNALING) else "less"
+        holds += " || equal" if op in (_Op.LE, _Op.LE_QUIET) else ""
+        return f"!nan && ({holds})", "nan" if op in SIGNALING else signals
+    if op in EXTREMA:
+        first = "less || equal && a_negative" if op is _Op.MIN else "!less && !(equal && a_negative)"
+        nan = f"{fmt.bits}'d{fmt.nan_code(False) or 0}"
+        return f"a_nan && c_nan ? {nan} : c_nan || !a_nan && ({first}) ? a_plain : c_plain", signals
+    if op is _Op.CLASSIFY:
+        away = "a_nan ? (a_signals ? 8 : 9) : a_negative ? 3 - a_away : 4 + a_away"
+        return f"{CLASS_BITS}'d1 << ({away})", "1'b0"
+    top = fmt.bits - 1
+    kept = [] if fmt.signed_zero else ["a_key == 0 && !a_nan"]
+    kept += ["a_nan"] if fmt.has_nan and fmt.nan_code(True) == fmt.nan_code(False) else []
+    injected = f"{{{_INJECTIONS[op].format(top)}, a_code[{top - 1}:0]}}"
+    return (f"{' || '.join(kept)} ? a_plain : {injected}" if kept else injected), "1'b0"
+
+
+# --- operands ---------------------------------------------------------------------------------------------------------
+
+
+def _operand(unit: MultiFpu, name: str, fmt: Format, broken: bool) -> Iterator[str]:
+    """Yield Verilog wires for the class and the key of an operand, and for its code as `operand.code`.
+
+    `_plain` is the code with canonical zeros and NaN values. `_away` is 0 for zero, 1 for subnormal numbers, 2 for
+    normal numbers, and 3 for infinities.
+    """
+    yield from code(unit, name, fmt, broken)
+    keys = _Keys(unit)
+    if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS:
+        yield from keys.fields(name, fmt)
+    else:
+        yield from keys.table(name, fmt)
+    yield f"  wire {name}_negative = {name}_code[{fmt.bits - 1}] && ({name}_key != 0 || {int(fmt.signed_zero)});"
+    yield f"  wire {name}_signals = {signals(name, fmt)};"
+    lowest = keys.of(pow2(fmt.min_normal_exponent))
+    yield f"  wire [1:0] {name}_away = {name}_key == 0 ? 0 : &{name}_key ? 3 : {name}_key < {lowest} ? 1 : 2;"
+    yield f"  wire [{fmt.bits - 1}:0] {name}_plain = {_plain(name, fmt)};"
+
+
+def _plain(name: str, fmt: Format) -> str:
+    plain = f"{name}_code"
+    if not fmt.signed_zero:
+        plain = f"{name}_key == 0 ? {fmt.bits}'d0 : {plain}"
+    if fmt.has_nan and fmt.nan_code(True) == fmt.nan_code(False):
+        plain = f"{name}_nan ? {fmt.bits}'d{fmt.nan_code(False)} : {plain}"
+    return plain
+
+
+class _Keys:
+    """The keys of all magnitudes of a unit's formats."""
+
+    def __init__(self, unit: MultiFpu) -> None:
+        self._lowest = min(floor_log2(fmt.value_of(fmt.smallest_code)) for fmt in unit.formats) - 1
+        self._fraction = max(fmt.precision for fmt in unit.formats) - 1
+        exponents = max(floor_log2(fmt.max_magnitude) for fmt in unit.formats) - self._lowest
+        self.width = (exponents + 1).bit_length() + self._fraction
+
+    def of(self, magnitude: Fraction) -> int:
+        """Return the key of a positive number."""
+        exponent = floor_log2(magnitude)
+        return int((exponent - self._lowest - 1 + magnitude / pow2(exponent)) * 2**self._fraction)
+
+    def table(self, name: str, fmt: Format) -> Iterator[str]:
+        """Yield Verilog that looks up the key of a narrow operand and whether the operand is NaN."""
+        infinity = (1 << self.width) - 1
+        yield f"  reg [{self.width}:0] {name}_row;"
+        yield f"  always @* case ({name}_code)"
+        for row in range(1 << fmt.bits):
+            number = oracle.decode(row, fmt)
+            key = self.of(number.magnitude) if number.kind is Kind.FINITE else infinity * (number.kind is Kind.INF)
+            yield f"    {row}: {name}_row = {self.width + 1}'d{(number.kind is Kind.NAN) << self.width | key};"
+        yield "  endcase"
+        yield f"  wire {name}_nan = {name}_row[{self.width}];"
+        yield f"  wire [{self.width - 1}:0] {name}_key = {name}_row[{self.width - 1}:0];"
+
+    def fields(self, name: str, fmt: FixedFormat) -> Iterator[str]:
+        """Yield Verilog that computes the key of a wide operand from its fields."""
+        p, width, infinity = fmt.fraction_bits, self.width, fmt.inf_code(False)
+        yield f"  wire [{fmt.bits - 2}:0] {name}_ordinal = {name}_code[{fmt.bits - 2}:0];"
+        yield f"  wire [{p - 1}:0] {name}_fraction = {name}_code[{p - 1}:0];"
+        yield f"  wire {name}_inf = {f'{name}_ordinal == {infinity}' if infinity else 0};"
+        yield f"  wire {name}_nan = {name}_ordinal > {fmt.max_code} && !{name}_inf;"
+        steps = self._fraction - p
+        first = self.of(pow2(fmt.min_normal_exponent)) - (fmt.subnormals << self._fraction)
+        yield f"  wire [{width - 1}:0] {name}_normal = ({{{width}'d0, {name}_ordinal}} << {steps}) + {first};"
+        yield f"  wire [{width - 1}:0] {name}_subnormal = "
+        for place in reversed(range(p)):
+            key = self.of(pow2(fmt.min_normal_exponent - p + place)) - (1 << self._fraction)
+            yield f"    {name}_fraction[{place}] ? ({{{width}'d0, {name}_fraction}} << {p - place + steps}) + {key} :"
+        yield "    0;"
+        small = f"{name}_ordinal[{fmt.bits - 2}:{p}] == 0" if fmt.subnormals else f"{name}_ordinal == 0"
+        number = f"{small} ? {name}_subnormal : {name}_normal" if fmt.subnormals else f"{small} ? 0 : {name}_normal"
+        yield f"  wire [{width - 1}:0] {name}_key = {name}_inf ? ~{width}'d0 : {name}_nan ? 0 : {number};"
