@@ -37,7 +37,7 @@ def test_a_sample_of_each_group_is_proven(unit: MultiFpu) -> None:
     groups = [claim for claim in claims_of(unit) if claim.name.startswith("values of")]
     assert len(groups) == len(_GROUPS)
     for claim in groups:
-        for case in Random(unit.formats[0].name).sample(claim.cases, 12):
+        for case in Random(unit.formats[0].name).sample(claim.cases, min(12, len(claim.cases))):
             record = decided(unit, claim, case, verilog, 120)
             assert (record.state, record.control_refuted) == (State.PROVEN.value, True), case.name
 
@@ -48,7 +48,7 @@ def test_another_order_of_formats_is_refuted(group: FpuGroup) -> None:
     unit = _unit("e4m3,e5m2")
     other = fp9_rtl.verilog(dataclasses.replace(unit, formats=unit.formats[::-1]))
     claim = next(claim for claim in claims_of(unit) if claim.name == f"values of {group.value}")
-    states = {case.name: decided(unit, claim, case, other, 60).state for case in claim.cases[:3]}
+    states = {case.name: decided(unit, claim, case, other, 60).state for case in claim.cases[-3:]}
     assert set(states.values()) == {State.REFUTED.value}, states
 
 

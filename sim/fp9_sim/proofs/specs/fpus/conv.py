@@ -18,7 +18,7 @@ from fp9.units import FpuGroup, MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import NARROW_BITS
 from fp9_sim.proofs.miter import Case
 from fp9_sim.proofs.specs.casts.cast import expected, magnitude
-from fp9_sim.proofs.specs.fpus.operand import boxes, code, in_formats, selecting, signals
+from fp9_sim.proofs.specs.fpus.operand import boxes, code, holds, in_formats, selecting, signals
 
 GROUP = FpuGroup.CONV
 
@@ -40,7 +40,7 @@ def is_offered(unit: MultiFpu) -> bool:
 def cases(unit: MultiFpu) -> Iterator[Case]:
     """Yield a proof case for each pair of formats, rounding mode and overflow policy that the result format offers.
 
-    In the control, which the solver must refute, the smallest positive number is read as zero.
+    In the control, which the solver must refute, the result of the smallest positive number is wrong.
     """
     roundings = [mode for mode in unit.roundings if not (mode.needs_bits or mode.reads_source)]
     for source, target, mode in itertools.product(unit.formats, unit.formats, roundings):
@@ -61,7 +61,7 @@ def cases(unit: MultiFpu) -> Iterator[Case]:
 def _specification(
     unit: MultiFpu, source: Format, target: Format, policy: CastPolicy, condition: str, broken: bool
 ) -> str:
-    lines = [*code(unit, "a", source, broken)]
+    lines = [*code(unit, "a", source)]
     if isinstance(source, FixedFormat) and source.bits > NARROW_BITS:
         lines += _by_thresholds(source, target, policy)
     else:
@@ -70,8 +70,8 @@ def _specification(
     lines += [
         f"  wire [{unit.word + FLAG_BITS - 1}:0] wanted = {value};",
         f"  wire [{unit.word - 1}:0] code = wanted[{unit.word + FLAG_BITS - 1}:{FLAG_BITS}] | {boxes(unit, target)};",
-        f"  assign ok = !({condition}) || result == code"
-        + (f" && flags == wanted[{FLAG_BITS - 1}:0];" if unit.flags else ";"),
+        f"  wire [{FLAG_BITS - 1}:0] raised = wanted[{FLAG_BITS - 1}:0];",
+        holds(unit, condition, source, broken),
     ]
     return "\n".join(lines)
 

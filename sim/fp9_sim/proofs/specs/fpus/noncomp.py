@@ -13,12 +13,12 @@ from collections.abc import Iterator
 from fractions import Fraction
 
 from fp9.formats import FixedFormat, Format, Kind, floor_log2, pow2
-from fp9.formats.rounding import Flags
+from fp9.formats.rounding import FLAG_BITS, Flags
 from fp9.oracle import casts as oracle
 from fp9.units import FpuGroup, MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import CLASS_BITS, COMPARISONS, EXTREMA, GROUPS, NARROW_BITS, SIGNALING
 from fp9_sim.proofs.miter import Case
-from fp9_sim.proofs.specs.fpus.operand import boxes, code, in_formats, selecting, signals
+from fp9_sim.proofs.specs.fpus.operand import boxes, code, holds, in_formats, selecting, signals
 
 PROVES = (
     "result and flags of comparisons, minimum, maximum, sign injection and classification equal the order and the "
@@ -45,7 +45,7 @@ def is_offered(unit: MultiFpu) -> bool:
 def cases(unit: MultiFpu) -> Iterator[Case]:
     """Yield a proof case for each operation of the group and each format of its operands.
 
-    In the control, which the solver must refute, operand a is read as zero if it is the smallest positive number.
+    In the control, which the solver must refute, the result is wrong if operand a is the smallest positive number.
     """
     for op, a, c in itertools.product(GROUPS[GROUP], unit.formats, unit.formats):
         if op not in COMPARISONS and a is not c:
@@ -57,9 +57,9 @@ def cases(unit: MultiFpu) -> Iterator[Case]:
 
 
 def _specification(unit: MultiFpu, op: MultiFpuOp, a: Format, c: Format, condition: str, broken: bool) -> str:
-    lines = [*_operand(unit, "a", a, broken)]
+    lines = [*_operand(unit, "a", a)]
     if op is not _Op.CLASSIFY:
-        lines += _operand(unit, "c", c, False)
+        lines += _operand(unit, "c", c)
         lines += [
             "  wire nan = a_nan || c_nan, both_zero = a_key == 0 && c_key == 0;",
             "  wire equal = a_key == c_key && (a_negative == c_negative || both_zero);",
@@ -70,9 +70,9 @@ def _specification(unit: MultiFpu, op: MultiFpuOp, a: Format, c: Format, conditi
     above = 0 if op in _PLAIN else boxes(unit, a)
     lines += [
         f"  wire [{max(unit.word, CLASS_BITS) - 1}:0] value = ({value}) | {unit.word}'d{above};",
-        f"  wire raises = {invalid};",
-        f"  assign ok = !({condition}) || result == value[{unit.word - 1}:0]"
-        + (f" && flags == (raises ? {int(Flags.INVALID)} : 0);" if unit.flags else ";"),
+        f"  wire [{unit.word - 1}:0] code = value[{unit.word - 1}:0];",
+        f"  wire [{FLAG_BITS - 1}:0] raised = {invalid} ? {int(Flags.INVALID)} : 0;",
+        holds(unit, condition, a, broken),
     ]
     return "\n".join(lines)
 
@@ -105,13 +105,13 @@ def _result(op: MultiFpuOp, fmt: Format) -> tuple[str, str]:
 # --- operands ---------------------------------------------------------------------------------------------------------
 
 
-def _operand(unit: MultiFpu, name: str, fmt: Format, broken: bool) -> Iterator[str]:
+def _operand(unit: MultiFpu, name: str, fmt: Format) -> Iterator[str]:
     """Yield Verilog wires for the class and the key of an operand, and for its code as `operand.code`.
 
     `_plain` is the code with canonical zeros and NaN values. `_away` is 0 for zero, 1 for subnormal numbers, 2 for
     normal numbers, and 3 for infinities.
     """
-    yield from code(unit, name, fmt, broken)
+    yield from code(unit, name, fmt)
     keys = _Keys(unit)
     if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS:
         yield from keys.fields(name, fmt)

@@ -25,17 +25,25 @@ def in_formats(unit: MultiFpu, formats: Mapping[str, Format]) -> dict[str, tuple
     return {unit.format_port(x): (len(unit.formats), unit.formats.index(fmt)) for x, fmt in formats.items()}
 
 
-def code(unit: MultiFpu, name: str, fmt: Format, broken: bool) -> Iterator[str]:
+def code(unit: MultiFpu, name: str, fmt: Format) -> Iterator[str]:
     """Yield Verilog for the wire `NAME_code`, the code that an operation reads.
 
-    With NaN boxing, an operand without ones above its code is the canonical NaN. If `broken` is true, the smallest
-    positive number is read as zero.
+    With NaN boxing, an operand without ones above its code is the canonical NaN.
     """
     bits = fmt.bits
     boxed = f"&{name}[{unit.word - 1}:{bits}]" if unit.nan_boxing and bits < unit.word else "1'b1"
-    yield f"  wire [{bits - 1}:0] {name}_read = {boxed} ? {name}[{bits - 1}:0] : {bits}'d{fmt.nan_code(False) or 0};"
-    wrong = f"{name}_read == {fmt.smallest_code} ? 0 : " if broken else ""
-    yield f"  wire [{bits - 1}:0] {name}_code = {wrong}{name}_read;"
+    yield f"  wire [{bits - 1}:0] {name}_code = {boxed} ? {name}[{bits - 1}:0] : {bits}'d{fmt.nan_code(False) or 0};"
+
+
+def holds(unit: MultiFpu, condition: str, fmt: Format, broken: bool) -> str:
+    """Return Verilog for the wire `ok`: the result is the wire `code`, and the flags are the wire `raised`.
+
+    If `broken` is true, the last bit of the expected result is inverted where operand a is the smallest positive
+    number of the format `fmt`. Every solver can refute this control, because the circuit can read that number.
+    """
+    wrong = f" ^ (a_code == {fmt.smallest_code})" if broken else ""
+    flags = " && flags == raised" if unit.flags else ""
+    return f"  assign ok = !({condition}) || result == (code{wrong}){flags};"
 
 
 def signals(name: str, fmt: Format) -> str:
