@@ -34,7 +34,7 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
     native = source.dtype.newbyteorder("=")
     if native.name == "bfloat16" or native in (np.float64, np.float32, np.float16) or native.kind in "iu":
         return source.astype(native, copy=False)
-    raise TypeError(f"an array of {source.dtype.name} given; give float64, float32, float16, bfloat16 or integers")
+    raise TypeError(f"numbers of type {source.dtype.name} given; give float64, float32, float16, bfloat16 or integers")
 
 
 def widen(source: NDArray[Any]) -> NDArray[np.float64]:

@@ -2,7 +2,7 @@
 
 from fp9.engines.about import Accumulator, about, accumulators
 from fp9.engines.catalogue import ALIASES, ENGINES, engine
-from fp9.engines.devices import DEVICE_NAMES, DEVICES, Device, devices_of, operands_of
+from fp9.engines.devices import DEVICE_NAMES, DEVICES, UNMEASURED, Device, devices_of, operands_of
 from fp9.engines.engine import (
     MAX_PRODUCTS,
     MAX_WINDOW,
@@ -27,6 +27,7 @@ __all__ = [
     "MAX_WINDOW",
     "NO_EXPONENT",
     "PARAMETERS",
+    "UNMEASURED",
     "Accumulator",
     "Addend",
     "Chunk",

@@ -8,7 +8,7 @@ from dataclasses import replace
 from enum import Enum
 from typing import Any
 
-from fp9.engines.devices import DEVICE_NAMES
+from fp9.engines.devices import DEVICE_NAMES, unmeasured
 from fp9.engines.engine import Engine
 from fp9.engines.groups import Addend, Chunk, NanPolicy, Result, Scaling, Step, Truncation, Window
 from fp9.engines.parameters import PARAMETERS
@@ -150,6 +150,11 @@ def _parse(name: str) -> Engine:
     call = _CALL.fullmatch(name)
     found = None if call is None else _preset(call[1])
     if call is None or found is None:
+        if architecture := unmeasured(name):
+            raise ValueError(
+                f"accumulator of {name!r} given; the accumulator of {architecture} is not known. Name another device, "
+                "or measure this one: `fp9 identify --program` writes the program"
+            )
         listing = "`fp9 accumulators` lists all; parameters are changed in parentheses, as in chunked(L=32)"
         raise ValueError(unknown("engine", name, ENGINES, listing))
     settings = _settings(name, call[2] or "")

@@ -63,7 +63,7 @@ class Device:
 
 
 _WGMMA, _MMA, _TCGEN05 = ("wgmma", "wgmma.mma_async"), ("mma", "mma.sync"), ("tcgen05", "tcgen05.mma")
-_FP4 = ("mxf4nvf4", "tcgen05.mma.kind::mxf4nvf4", "mma.kind::mxf4nvf4")
+_FP4, _RTX_FP4 = ("mxf4nvf4", "tcgen05.mma.kind::mxf4nvf4"), ("mxf4nvf4", "mma.kind::mxf4nvf4")
 
 DEVICES = (
     Device(
@@ -136,12 +136,33 @@ DEVICES = (
         "B200 measured for mma.sync (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
     ),
     Device(
+        "NVIDIA RTX Blackwell",
+        ("rtx5090", "rtx5080", "rtx5070", "rtx5060", "rtx6000 blackwell", "sm_120", "sm_120a"),
+        (
+            Instruction(_MMA, FP32, "blackwell"),
+            Instruction(_RTX_FP4, FP32, "blackwell_nvfp4", _E2M1),
+            Instruction(_MMA, FP16, "blackwell_fp16"),
+            Instruction(_MMA, FP32, "hopper_16bit", _HALVES),
+            Instruction(_MMA, FP16, "hopper_16bit_fp16", _FP16_ALONE),
+            Instruction(_MMA, FP32, "hopper_tf32", _TF32),
+        ),
+        "MMA-Sim (arXiv 2511.10909)",
+    ),
+    Device(
         "AMD CDNA3",
         ("mi300x", "mi300a", "mi325x", "gfx942"),
         (Instruction(("v_mfma", "mfma"), FP32, "cdna3", _FNUZ),),
         "MMA-Sim (arXiv 2511.10909)",
     ),
 )
+
+UNMEASURED = {
+    "NVIDIA Blackwell Ultra": ("b300", "gb300", "sm_103", "sm_103a"),
+    "AMD CDNA4": ("mi350x", "mi355x", "gfx950"),
+    "AMD RDNA4": ("rx9070", "rx9070xt", "gfx1201"),
+    "Intel Gaudi": ("gaudi2", "gaudi3"),
+}
+"""Architectures with FP8 matrix instructions whose accumulator has no published measurement, with their products."""
 
 
 def _candidates() -> dict[str, dict[str, str]]:
@@ -179,6 +200,12 @@ def _synonyms() -> Synonyms:
 
 DEVICE_NAMES = _synonyms()
 """Device names for accumulator presets, such as "h100 wgmma", "l40s", "mi300x" and "h200 mma fp16"."""
+
+
+def unmeasured(name: str) -> str | None:
+    """Return the architecture of a device name in `UNMEASURED`, or None. The name may also state an instruction."""
+    spelled = plain(name)
+    return next((a for a, products in UNMEASURED.items() if spelled.startswith(tuple(map(plain, products)))), None)
 
 
 def devices_of(engine: str) -> list[str]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import fp9
-from fp9.engines import DEVICE_NAMES, DEVICES, ENGINES, Device, devices_of
+from fp9.engines import DEVICE_NAMES, DEVICES, ENGINES, UNMEASURED, Device, devices_of
 from fp9.names import plain
 
 
@@ -55,5 +55,11 @@ def test_an_instruction_that_one_architecture_has_is_a_name(name: str, engine: s
 
 
 def test_an_instruction_of_several_architectures_is_refused() -> None:
-    with pytest.raises(ValueError, match=r"choose h100 mma .*, l40s mma .* or b200 mma"):
+    with pytest.raises(ValueError, match=r"choose h100 mma .*, l40s mma .* b200 mma .* or rtx5090 mma"):
         fp9.engine("mma.sync")
+
+
+@pytest.mark.parametrize("product", [product for products in UNMEASURED.values() for product in products])
+def test_a_device_that_nobody_measured_is_refused_with_the_way_to_measure_it(product: str) -> None:
+    with pytest.raises(ValueError, match=r"is not known.*fp9 identify --program"):
+        fp9.engine(f"{product.upper()} mma")

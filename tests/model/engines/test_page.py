@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
-from fp9.engines import DEVICES, Device, accumulators
+from fp9.engines import DEVICES, UNMEASURED, Device, accumulators
 
 PAGE = Path(__file__).parents[3] / "docs/which-accumulator.md"
 COLUMNS = ("instruction", "operands", "accumulator", "terms per step", "aligned bits", "result", "rounding")
@@ -28,3 +28,8 @@ def section(device: Device) -> str:
 
 def test_the_page_has_the_tables_of_the_records() -> None:
     assert "\n".join(map(section, DEVICES)) in PAGE.read_text()
+
+
+def test_the_page_lists_the_devices_that_nobody_measured() -> None:
+    listed = {name: ", ".join(f"`{product}`" for product in products) for name, products in UNMEASURED.items()}
+    assert "\n".join(f"| {name} | {products} |" for name, products in listed.items()) in PAGE.read_text()
