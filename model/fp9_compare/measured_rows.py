@@ -1,9 +1,10 @@
 """Dot products measured on GPUs, and a search for the accumulator preset that fits.
 
 The files have the layout of the repository north-numerical-computing/MATLAB-tensor-core: the folder
-`model_validation/GPU/FORMAT` has one file for each of a, b, c and d. A line of a or b holds the elements of one vector
-as float32 numbers in hex. A line of c or d holds one float32 number in binary. In a file of FP16 results, d is an FP16
-number, and C was rounded to FP16 before the addition.
+`model_validation/GPU/FORMAT` has one file each for the vectors `a` and `b`, the addends `c` and the results `d` of dot
+products. A line in a file of vectors `a` or `b` holds the elements of one vector as float32 bit patterns in
+hexadecimal. A line in a file of addends `c` or results `d` holds one float32 bit pattern in binary. If the results in a
+file have the format FP16, the addends `c` were rounded to FP16 before the addition.
 """
 
 from __future__ import annotations
@@ -210,7 +211,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Return the steps that round in one measured sum, computed with the simplest accumulator model."""
+    """Return the accumulation steps of one measured sum, as the first accumulator model of `verdict` rounds them."""
     rows = verdict.rows
     fmt, c = format(rows.operands), int(rows.start(verdict.with_c)[row])
     return steps_of(ENGINES[verdict.presets[0]], rows.a[row].tolist(), rows.b[row].tolist(), fmt, fmt, c)
@@ -219,9 +220,9 @@ def steps(verdict: Verdict, row: int) -> list[Step]:
 def steps_of(
     engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format, c: int
 ) -> list[Step]:
-    """Return the steps that round in one sum, computed with the given accumulator model.
+    """Return the accumulation steps of one sum, as the given accumulator model rounds them.
 
-    If the accumulator model adds exactly, the list is empty.
+    If the accumulator model adds all products exactly, the returned list is empty.
     """
     seen: list[oracle.Taken] = []
     products = oracle.product_terms(engine, a, b, format_a, format_b)

@@ -62,7 +62,10 @@ INTEGERS = tuple(Integer(bits, signed) for bits in (8, 16, 32) for signed in (Tr
 
 
 class MultiFpuOp(Enum):
-    """Operations of a `multi_fpu` unit. The value of a member is its name among the choices of the port `op`."""
+    """Operations of a `multi_fpu` unit.
+
+    The value of a member, such as "fmadd", is one of the choices of the port `op`.
+    """
 
     FMADD = "fmadd"
     """result = round(a * b + c)"""
@@ -174,11 +177,11 @@ class MultiFpu(Unit):
     The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. The
     result of a division by zero is infinity, or the value by which the overflow policy replaces infinity.
 
-    The field `overflow` lists overflow policies for narrow results, and the port `overflow` selects a policy. Wider
-    results overflow as IEEE 754-2019 section 7.4 specifies. With `wide_overflow`, the port `overflow` also selects
-    the policy for wider results. Results in formats without NaN saturate. A NaN result in a format without NaN
-    becomes 0 and raises `invalid`. Other NaN results are canonical and positive. In formats with the special codes of
-    IEEE 754, a NaN is signalling if its first fraction bit is 0.
+    The field `overflow` lists overflow policies for results of at most 8 bits, and the port `overflow` selects a
+    policy. Results of at least 16 bits overflow as IEEE 754-2019 section 7.4 specifies. With `wide_overflow`, the port
+    `overflow` selects the policy for results of every width. Results in formats without NaN saturate. A NaN result in a
+    format without NaN becomes 0 and raises `invalid`. Other NaN results are canonical and positive. In formats with the
+    special codes of IEEE 754, a NaN is signalling if its first fraction bit is 0.
 
     With `lanes`, the port `vector` selects an operation on the whole word or an operation in each 8-bit lane. A flag is
     set if any lane raises the flag. With `half_lanes`, a 32-bit word also has two 16-bit lanes for formats of at most
@@ -339,7 +342,7 @@ class MultiFpu(Unit):
 
     @property
     def lane_places(self) -> tuple[tuple[int, int], ...]:
-        """Return the lowest bit and the width in bits of each lane, after those of the whole word."""
+        """Return pairs (lowest bit, width in bits): first the whole word, then each lane that starts above bit 0."""
         step = min((*self.lane_widths, self.word))
         widths = {
             low: [width for width in self.lane_widths if low % width == 0] for low in range(step, self.word, step)
@@ -373,7 +376,10 @@ class MultiFpu(Unit):
 
     @cached_property
     def lane_units(self) -> dict[int, MultiFpu]:
-        """Return the unit of a single lane for each lane width, without dot products and wider formats."""
+        """Return a dictionary from each lane width in bits to the specification of the lane's unit.
+
+        The unit of a lane has no dot products, and supports only formats that fit in the lane.
+        """
         groups = tuple(group for group in self.groups if group is not FpuGroup.DOT)
         formats = {width: tuple(fmt for fmt in self.formats if fmt.bits <= width) for width in self.lane_widths}
         return {

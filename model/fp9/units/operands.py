@@ -71,7 +71,7 @@ def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
 def significand_bits(formats: Sequence[Format]) -> int:
     """Return the width in bits of a significand that holds every number of the formats, with the leading 1.
 
-    For int8, 7 bits are enough even for -128, because 128 is a power of two.
+    A significand of 7 bits can hold every int8 number, even -128, because 128 is a power of two.
     """
     least = OPERAND_SIGNIFICAND_BITS if any(f.bits == OPERAND_BITS for f in formats) else 1
     return max(least, *(f.precision for f in formats))

@@ -46,19 +46,20 @@ class FiniteCast(Cast):
 class Quantiser(Unit):
     """Convert a block of 16-bit or 32-bit floats to a scale and elements.
 
-    A select port chooses the scale rule of each block. The scale is the block's largest magnitude divided by the
-    rule's divisor, rounded once. An element is a source number divided by the scale, rounded once and saturated.
-    Special cases:
+    A select port chooses the scale rule of each block. The scale is the block's largest magnitude divided by a constant
+    of the selected scale rule, rounded once. An element is a source number divided by the scale, rounded once and
+    saturated. Special cases:
 
     - If the block contains an infinity or a NaN, the scale is NaN and all elements are 0.
     - If the scale is zero, the elements are zeros with the signs of the source numbers.
     - If the block format has a tensor scale, the unit also divides the source numbers by the input `tensor`.
     - If the tensor scale is not a positive normal number, the block's scale is NaN and all elements are 0.
 
-    With `lanes`, each operation reads `lanes` numbers, and a block takes several operations. The first block starts
-    after reset. The scale rule and the tensor scale of the block's last operation apply to the whole block. The unit
-    accepts a new block every length / lanes clocks. The unit outputs one block while it reads the next block. Every
-    result contains the block's scale. The latency of an operation is length / lanes - 1 + `stages` clocks.
+    With `lanes`, each operation reads `lanes` numbers, so a block of `length` numbers takes `length / lanes`
+    operations. The first block starts after reset. The scale rule and the tensor scale of the block's last operation
+    apply to the whole block. The unit accepts one operation per clock cycle, and outputs one block while it reads the
+    next block. Every result contains the block's scale. The latency of an operation is `length / lanes - 1 + stages`
+    clock cycles.
     """
 
     kind: ClassVar[str] = "quantiser"

@@ -118,7 +118,10 @@ class Dot(Unit):
         return product_range(self.a, self.b, self.bias_port).signed_bits(KULISCH_PRODUCTS)
 
     def lane_names(self, operand: str) -> tuple[str, ...]:
-        """Return the names of an operand's ports, such as a0, a1 and a2, or a for a single product."""
+        """Return the names of an operand's ports, such as `a0`, `a1` and `a2`.
+
+        A unit with a single product has only the port `a`.
+        """
         if self.products == 1:
             return (operand,)
         return tuple(f"{operand}{lane}" for lane in range(self.products))

@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 
 
 def show_presets(folder: Path, as_json: bool) -> None:
-    """Show the accumulator presets that reproduce the results files in a folder, with the addend C or +0."""
+    """Show the accumulator presets that reproduce the measured sums in a folder.
+
+    Each preset is tried twice: with the measured addends C, and with +0 as every addend.
+    """
     from fp9_compare import measured_rows as study  # slow to load
 
     verdicts = []

@@ -25,7 +25,7 @@ def operands_of(unit: Unit) -> list[Port]:
 
 
 def flag_ports(unit: Unit) -> list[tuple[Port, Port]]:
-    """Return each output port with exception flags, with the port of the result that the flags describe."""
+    """Return pairs of output ports: a port for exception flags, and the port of the result that the flags describe."""
     flags = [port for port in unit.outputs if port.doc == FLAGS_PORT.doc]
     return list(zip(flags, results_of(unit), strict=False))
 

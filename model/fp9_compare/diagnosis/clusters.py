@@ -29,7 +29,8 @@ class Cluster:
 def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
     """Group wrong operations by the number classes of their operands, largest group first.
 
-    `unexplained` is a mask of these operations. An operand that never changes is not part of a group's description.
+    `unexplained` is a mask of the wrong operations. The description of a group omits every operand that has the same
+    value in all vectors.
     """
     chosen = np.flatnonzero(unexplained)
     inputs = {name: np.asarray(column)[chosen] for name, column in made.inputs.items()}

@@ -1,4 +1,4 @@
-"""Specifications of casts and decoding functions of Python libraries, and of narrow sums.
+"""Specifications of casts and decoders in Python libraries, and of sums rounded to 8 bits.
 
 The specifications have ports and golden results, so that library functions are checked as hardware units are.
 """

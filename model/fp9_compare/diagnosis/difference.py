@@ -15,10 +15,10 @@ from fp9.units import Columns, Port, Results, Unit
 
 
 class Topic(IntEnum):
-    """Part of a computation in which an implementation differs from its specification.
+    """Topic of a difference between an implementation and its specification, such as the rounding mode.
 
-    Several differences are applied in this order. A combination has at most one difference of each topic, but any
-    number of FLAGS.
+    Differences are applied in the order of their topics. A combination of differences has at most one difference per
+    topic, but any number of differences with the topic `FLAGS`.
     """
 
     SELECT = 0
@@ -84,7 +84,8 @@ def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]
 def changed(unit: Unit, differences: Iterable[Difference]) -> Unit:
     """Return the specification with the differences applied.
 
-    Raises ValueError if the changed specification is invalid or has other ports.
+    Raises ValueError if the changed specification is invalid, if it has additional input ports, or if its output ports
+    differ from those of `unit`.
     """
     other = unit
     for difference in differences:

@@ -30,8 +30,9 @@ MOST = 6
 class Explanation:
     """One difference from the specification that explains wrong results.
 
-    `explains` counts the wrong results that the difference explains, except those of earlier differences. `contradicts`
-    counts the correct results that the difference would make wrong.
+    The search adds differences to the specification one after another. `explains` counts the results that match the
+    specification only after this difference is added. `contradicts` counts the results that match the specification
+    only before this difference is added.
     """
 
     says: str
@@ -62,9 +63,10 @@ def explain(
 ) -> Explained:
     """Return the differences from the specification that explain the wrong results and the wrong flags.
 
-    If one difference explains all results, only this difference is returned. Otherwise, differences are combined as
-    long as the number of wrong results drops. `tried` are the differences to try, by default `differences`. If
-    `any_nan` is true, any NaN code is correct for a NaN result. Flags outside `flag_bits` are ignored.
+    If one difference explains all results, only this difference is returned. If no difference explains all results
+    alone, the search adds differences as long as the number of unexplained results drops. `tried` are the differences
+    to try, by default `differences`. If `any_nan` is true, any NaN code is correct for a NaN result. Flags outside
+    `flag_bits` are ignored.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)
     candidates = tuple(differences(made.unit) if tried is None else tried)

@@ -23,7 +23,10 @@ from fp9_compare.diagnosis.software import Answer, Function, check_cast, check_d
 
 @dataclass(frozen=True)
 class Row:
-    """Cast or decoding function of a Python library, with the format of a cast's input numbers in `source`."""
+    """Cast or decoding function of a Python library.
+
+    `source` names the format of a cast's input numbers, and is "-" for a decoding function.
+    """
 
     library: str
     name: str

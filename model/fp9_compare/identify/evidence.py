@@ -51,7 +51,7 @@ class Evidence:
         return self._every[stride]
 
     def short(self) -> Evidence:
-        """Return the sums that have only a few nonzero products, all at the start, without trailing zeros."""
+        """Return the sums in which all products after the first `_SHORT` are zero, cut to `_SHORTENED` products."""
         io, kept = self.interface, min(self.interface.depth, _SHORTENED)
         part = self.take(np.flatnonzero(self._predictions.reach() <= _SHORT))
         vectors = replace(part.vectors, a=part.vectors.a[:, :kept], b=part.vectors.b[:, :kept])
@@ -97,7 +97,8 @@ class Evidence:
     def best(self, engines: Iterable[Engine]) -> list[Engine]:
         """Return the given accumulator models without duplicates, sorted by the number of reproduced sums.
 
-        Many models are first sorted by a sample of the sums.
+        If there are more than `_MANY` models, all models are first sorted by their agreement with a sample of the sums.
+        Only the best `_MANY` of these models are then sorted by their agreement with all sums.
         """
         found = list({fields.key(engine): engine for engine in engines}.values())
         if len(found) > _MANY:

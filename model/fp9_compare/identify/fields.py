@@ -168,8 +168,9 @@ def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
 def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iterator[Engine]:
     """Yield accumulator models that differ from the given model in one field.
 
-    Other fields change only if the new value is invalid otherwise. Of many integers, the function tries those near the
-    present value, and a sparse sample of the others.
+    If a new value is invalid together with the values of other fields, the values of these fields change, too. For a
+    field with many integer values, the function tries integers near the present value, and a sparse sample of all
+    integers.
     """
     for field in choices:
         values = dict.fromkeys([*sparse(field.values), *beside(field, engine).values])
@@ -184,7 +185,10 @@ def beside(field: Field, engine: Engine) -> Field:
 
 
 def sparse(values: Sequence[Any]) -> list[Any]:
-    """Return a sample of field values. Of many integers, the sample has small integers and powers of two."""
+    """Return a sample of field values.
+
+    If there are many integers, the sample holds small integers, powers of two, and integers at regular intervals.
+    """
     whole = sorted(value for value in values if is_whole(value))
     if len(whole) <= _MANY:
         return list(values)

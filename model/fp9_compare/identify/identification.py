@@ -55,10 +55,11 @@ class Fall:
 
 @dataclass(frozen=True)
 class Fit:
-    """Result of an identification, with the accumulator model `engine` that reproduces every sum, or None.
+    """Result of an identification.
 
-    `nearest` is the accumulator model that reproduces the most sums, and `equal` holds other models with the same sums.
-    `calls` counts the sums that the hardware unit computed, with repetitions.
+    `engine` is the accumulator model that reproduces every sum, or None if there is no such model. `nearest` is the
+    accumulator model that reproduces the most sums, and `equal` holds other models with the same sums. `calls` counts
+    the sums that the hardware unit computed, with repetitions.
     """
 
     name: str
@@ -72,7 +73,7 @@ class Fit:
 
     @property
     def differs(self) -> int | None:
-        """Return the index of the first sum that the nearest accumulator model does not reproduce, or None."""
+        """Return the index of the first sum that the accumulator model `nearest` does not reproduce, or None."""
         return self.evidence.first_difference(self.nearest)
 
 
@@ -170,10 +171,10 @@ def _best_column(classes: NDArray[np.intp]) -> int | None:
 def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
     """Identify the accumulator of a hardware unit with at most `calls` sums.
 
-    The first candidates are the accumulator presets. The hardware unit computes sums until one candidate remains, then
-    sums that distinguish the candidate from similar models, and finally random sums. If no preset reproduces the sums,
-    a search finds another model. Raises ValueError if the hardware unit fails, returns wrong shapes, or computes the
-    same sum twice with different results.
+    The first candidates are the accumulator presets. The hardware unit computes sums until one candidate remains.
+    Further sums distinguish the remaining candidate from similar models, and random sums confirm the candidate. If no
+    preset reproduces the sums, a search finds another model. Raises ValueError if the hardware unit fails, returns
+    wrong shapes, or computes the same sum twice with different results.
     """
     session = _Session(box, calls, np.random.default_rng(seed))
     try:

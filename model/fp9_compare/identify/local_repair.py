@@ -26,7 +26,7 @@ _REPAIRS = 30
 
 
 def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
-    """Return the accumulator model that reproduces most sums after repeated changes of fields."""
+    """Change fields of accumulator models repeatedly, and return the model that reproduces the most sums."""
     beam = _beam(rows, engines)
     quiet = 0
     for _ in range(_TURNS):

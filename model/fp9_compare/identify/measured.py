@@ -19,10 +19,11 @@ _FIRST = 64
 
 @dataclass(frozen=True)
 class Explained:
-    """Explanation of measured sums, with the accumulator model `engine` that reproduces all of them, or None.
+    """Result of the search for an accumulator model that reproduces measured sums.
 
-    `nearest` reproduces most sums. `with_c` is false if the hardware unit added +0 instead of C. `presets` names all
-    accumulator presets that reproduce every sum.
+    `engine` is the accumulator model that reproduces every sum, or None if the search found no such model. `nearest` is
+    the accumulator model that reproduces the most sums. `with_c` is false if the hardware unit added +0 instead of C.
+    `presets` names all accumulator presets that reproduce every sum.
     """
 
     rows: Rows
@@ -34,7 +35,7 @@ class Explained:
 
     @property
     def differs(self) -> int | None:
-        """Return the index of the first sum that the nearest accumulator model does not reproduce, or None."""
+        """Return the index of the first sum that the accumulator model `nearest` does not reproduce, or None."""
         return self.evidence.first_difference(self.nearest)
 
 

@@ -37,7 +37,7 @@ def write(found: Fit, path: Path) -> None:
 def remaining(found: Fit) -> dict[str, list[int]]:
     """Return, for each field, how many values remain possible before the first sum and after each sum.
 
-    A value remains possible if it reproduces all sums so far, with the other fields of the nearest model.
+    A value of a field remains possible if the model `found.nearest`, changed to this value, reproduces all sums so far.
     """
     evidence, engine = found.evidence, found.nearest
     return {

@@ -1,7 +1,7 @@
 """Search for accumulator models that reproduce measured sums.
 
 Sums with at most two nonzero products show how one step aligns, truncates and rounds, whatever the order of addition.
-Longer sums then show the order of addition. Finally, single fields of the best models are changed.
+Sums with more nonzero products show the order of addition. Finally, single fields of the best models are changed.
 """
 
 from __future__ import annotations
@@ -50,7 +50,7 @@ _SOME = 8
 
 
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
-    """Return an accumulator model that reproduces all sums, or the most sums that the search can reach."""
+    """Search for an accumulator model that reproduces all sums, and return the best model that was found."""
     tried = list(starts)
     for engine in _staged(rows):
         if rows.explains(engine):
@@ -139,7 +139,10 @@ class _Climb:
         self._rows, self._fields = rows, choices
 
     def pass_over(self, engine: Engine) -> Engine:
-        """Return the accumulator model after one field after another was set to its best value."""
+        """Set one field after another to its best value, and return the changed accumulator model.
+
+        The best value of a field is the value that reproduces the most sums.
+        """
         for field in self._fields:
             engine = self._best_value(engine, field)
             if self._rows.explains(engine):

@@ -15,7 +15,10 @@ from fp9_compare.identify.vectors import Vectors, patterns
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """Yield the measured sums of every GPU, format and output in a clone of MATLAB-tensor-core."""
+    """Yield the measured sums of each GPU, operand format and output format.
+
+    `folder` is a clone of the GitHub repository north-numerical-computing/MATLAB-tensor-core.
+    """
     for found in measured_rows.read(folder):
         operands = format(found.operands)
         interface = Interface(operands, operands, fixed_format(found.output), found.a.shape[1], any_nan=True)

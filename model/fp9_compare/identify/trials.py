@@ -1,4 +1,4 @@
-"""Tests that identify known accumulator models: presets and random models.
+"""Test the identification of accumulators on accumulator presets and random models.
 
     python -m fp9_compare.identify.trials presets --out records/identify/presets.json
     python -m fp9_compare.identify.trials random --count 1000 --out records/identify/random.json

@@ -28,7 +28,10 @@ _NEGATIVE = np.uint64(1 << 63)
 
 @dataclass(frozen=True)
 class Vectors:
-    """Operands of n dot products: codes `a` and `b` (n, k), addends `c` (n,), and purposes."""
+    """Operands of n dot products: codes `a` and `b` (n, k), and addends `c` (n,).
+
+    `purposes` holds the name of each dot product's family of probe sums, such as "window" or "rounding".
+    """
 
     a: NDArray[Any]
     b: NDArray[Any]
@@ -69,7 +72,7 @@ def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
 class Predictions:
     """Results that accumulator models predict for given operand vectors.
 
-    The operand arrays in each order of addition are cached.
+    The operand arrays are reordered once for each order of addition, and cached.
     """
 
     def __init__(self, interface: Interface, vectors: Vectors) -> None:
@@ -80,7 +83,7 @@ class Predictions:
         self._found: dict[tuple[object, ...], NDArray[np.uint64] | None] = {}
 
     def of(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the results (n,) that an accumulator model predicts as integer patterns, with a cache.
+        """Return the results (n,) that an accumulator model predicts, encoded as uint64, and cache the results.
 
         If the accumulator model does not support the operand formats, return None.
         """
@@ -90,7 +93,10 @@ class Predictions:
         return self._found[known]
 
     def once(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the results (n,) that an accumulator model predicts as integer patterns, or None if unsupported."""
+        """Return the results (n,) that an accumulator model predicts, encoded as uint64, without a cache.
+
+        If the accumulator model does not support the operand formats, return None.
+        """
         try:
             codes = self._sums(engine) if engine.step.group is None else self._dot(engine)
         except ValueError:

@@ -1,4 +1,4 @@
-"""Reproduced claims of papers by name, and the claims that fp9 does not reproduce."""
+"""Claims of papers that fp9 reproduces, and claims that fp9 does not reproduce."""
 
 from __future__ import annotations
 

@@ -48,10 +48,11 @@ LARGEST = 5
 
 
 def softmax_ties(trained: Trained) -> dict[str, float]:
-    """Cast logits to 8 bits, with and without subtracting the maximum, and return the errors and ties.
+    """Return the error and the share of tied rows that a cast of logits to 8 bits causes.
 
-    A tie is a row of logits whose two largest logits become equal. The error is a root mean square over the five
-    largest logits. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
+    Logits are cast unchanged, and after subtraction of the largest logit in the row. In a tied row, the two largest
+    logits become equal. The error is a root mean square over the five largest logits. Source: HFP8 (Sun et al., NeurIPS
+    2019), section 2.3 and Fig. 5.
     """
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits
     rows = logits.reshape(-1, logits.shape[-1])

@@ -84,7 +84,7 @@ def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Gener
 def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:
     """Return sums whose addend is the negated result of the accumulator model for the same products.
 
-    The results of these sums show the rounding errors of the accumulator model.
+    The result of each returned sum shows the accumulator's rounding error in the sum of the products.
     """
     alone = replace(vectors, c=np.zeros(len(vectors)))
     results = Predictions(interface, alone).of(engine)

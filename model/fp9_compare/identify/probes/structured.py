@@ -167,7 +167,10 @@ def structured(interface: Interface) -> Vectors:
 
 
 def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Return the indices of every `share`-th probe sum of each family, and of more sums in a small family."""
+    """Return the indices of every `share`-th probe sum in each family.
+
+    In a small family, the stride is smaller, so that at least 24 probe sums, or all of them, remain.
+    """
     found: list[int] = []
     for purpose in dict.fromkeys(vectors.purposes):
         rows = [i for i, own in enumerate(vectors.purposes) if own == purpose]
