@@ -55,7 +55,7 @@ _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 class Breakdown:
     """Areas of a unit's submodules in um2, in datapath order.
 
-    `flat_um2` is the area of the unit's flat netlist for the same mapping.
+    `flat_um2` is the area in um2 of the same unit, synthesised with `mapping` but without module boundaries.
     """
 
     top: str

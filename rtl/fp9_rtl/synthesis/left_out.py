@@ -24,7 +24,7 @@ from fp9_rtl.synthesis.run import Progress, synthesise_unit
 class LeftOut(NamedTuple):
     """One value of a specification field, with synthesis results for the unit with and without the value.
 
-    `whole` holds the results with the value, and `rest` the results without it.
+    `whole` is the synthesis result of the full unit, and `rest` is the result of the unit without `value`.
     """
 
     field: str
@@ -33,7 +33,7 @@ class LeftOut(NamedTuple):
     rest: Synthesis
 
     def to_dict(self) -> dict[str, object]:
-        """Return all fields as plain values for JSON. `part_um2` is the added area in um2 by mapping."""
+        """Return all fields as plain values for JSON. `part_um2` holds the added area in um2 for each mapping."""
         parts = {e.mapping: e.area_um2 - self.rest.estimate(e.mapping).area_um2 for e in self.whole.estimates}
         return {
             "field": self.field,
@@ -47,8 +47,8 @@ class LeftOut(NamedTuple):
 def units_without(unit: Unit, field: str) -> Iterator[tuple[str, Unit]]:
     """Yield each value of a list field, with a copy of the unit that lacks this value.
 
-    A value is skipped if the unit is invalid without it. Raises ValueError if the field is unknown or has fewer than
-    two values.
+    A value is not yielded if the unit would be invalid without the value. Raises ValueError if the field is unknown or
+    has fewer than two values.
     """
     several = [f.name for f in dataclasses.fields(unit) if isinstance(v := getattr(unit, f.name), tuple) and len(v) > 1]
     if field not in several:
@@ -72,9 +72,9 @@ def measure(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> list[LeftOut]:
-    """Synthesise a unit once without each value of a specification field, and return the results of both mappings.
+    """Synthesise a unit with all values of a specification field, and again with one value missing at a time.
 
-    Raises the same errors as `units_without` and `synthesise_unit`.
+    Return the results for each missing value. Raises the same errors as `units_without` and `synthesise_unit`.
     """
     others = list(units_without(unit, field))
     whole = synthesise_unit(unit, library=library, cache=cache, progress=progress)

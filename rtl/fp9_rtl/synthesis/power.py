@@ -71,9 +71,10 @@ def _between(points: tuple[float, ...], values: tuple[float, ...], at: float) ->
 class Arc:
     """Energies, transition times or delays of the falling edge and the rising edge of one pin.
 
-    `related` lists the input pins whose edges cause the edge of this pin. `when` is a Boolean expression over pins, and
-    an empty `when` is always true. For transition times, `sense` states whether the pin's edge has the same direction
-    as the related pin's edge. If a cell has several supplies, one arc for each supply holds its share of the energy.
+    `related` lists the input pins whose edges cause an edge of the pin `pin`. `when` is a Boolean expression over pins,
+    and an empty `when` is always true. For transition times, `sense` states whether the pin's edge has the same
+    direction as the related pin's edge. If a cell has several supplies, one arc for each supply holds that supply's
+    share of the energy.
     """
 
     pin: str
@@ -89,8 +90,8 @@ class Cell:
     """A combinational cell with one truth table for each output, or a one-bit register.
 
     A combinational cell's truth tables are indexed by `inputs`, and the last input changes fastest. A register's truth
-    tables of outputs are indexed by the stored bit. `next_bit` is the truth table of the register's next value, which
-    it stores at the rising edge of `clock`. `capacitance` maps each pin to its capacitance in fF.
+    tables of outputs are indexed by the stored bit. `next_bit` is the truth table of the value that a register stores
+    at the rising edge of `clock`. `capacitance` maps each pin to its capacitance in fF.
     """
 
     name: str
@@ -108,8 +109,8 @@ class Cell:
 class PowerLibrary:
     """The cells of a library whose energy can be measured, by name.
 
-    `refused` gives the reason why the energy of another cell cannot be measured. `volts` is the supply voltage.
-    `wire_ff` is the wire capacitance in fF that a net has for each input pin connected to it.
+    `refused` maps each cell whose energy cannot be measured to the reason. `volts` is the supply voltage. `wire_ff` is
+    the wire capacitance in fF that a net has for each input pin connected to it.
     """
 
     volts: float

@@ -38,7 +38,7 @@ class Estimate:
 
     @property
     def spread(self) -> float:
-        """Return the largest area of the ABC scripts divided by the smallest area, minus 1."""
+        """Return the largest area in `script_areas_um2` divided by the smallest area, minus 1."""
         low, high = min(self.script_areas_um2), max(self.script_areas_um2)
         return high / low - 1 if low else 0.0
 
@@ -168,7 +168,8 @@ class RepeatedRatio:
 class Ratio:
     """Ratio of the areas and ratio of the delays of two units, for one mapping.
 
-    `result` names the result formats of both units. `subnormals` states whether these formats have subnormal numbers.
+    `result` names the result formats of both units. `subnormals` states whether the result formats have subnormal
+    numbers.
     """
 
     numerator: str

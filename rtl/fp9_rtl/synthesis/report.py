@@ -40,7 +40,8 @@ COLUMNS = (
 def table(results: Sequence[Synthesis]) -> Table:
     """Return a console table of synthesis results, with one row for each unit and mapping.
 
-    The heading "FF" means flip-flops. The column "spread" compares the areas of the mapping's ABC scripts.
+    The heading "FF" means flip-flops. The column "spread" shows by how much the largest area from different ABC scripts
+    exceeds the smallest area.
     """
     shown = Table(title="Area and delay in standard cells", caption=_caption(results))
     several = len({result.library for result in results}) > 1

@@ -43,7 +43,7 @@ _SIGNED_PORT = re.compile(r"^(\s*(?:input|output|inout|wire|reg)\s+)signed\b\s*"
 def cache_key(verilog: str) -> dict[str, str]:
     """Return an additional cache key for Verilog with signed ports.
 
-    Results that were cached without this key may lack the timing paths of signed ports.
+    Cached results without the key `signed_ports` may lack the timing paths of signed ports.
     """
     signed = re.search(r"\b(?:input|output|inout)\b[^;,()]*\bsigned\b", verilog)
     return {"signed_ports": "timed"} if signed else {}

@@ -60,8 +60,8 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
 def _made_plain(component: wiring.Component, text: str) -> str:
     """Number the ports in RTLIL from 1, because Yosys moves a port with number 0 to the end.
 
-    If the component is `initially_unknown`, the initial values of registers are removed, because Yosys would replace a
-    register that never changes by its initial value.
+    If the component is `initially_unknown`, the initial values of registers are removed. With initial values, Yosys
+    would turn registers that never change into constants.
     """
     text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
     return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text

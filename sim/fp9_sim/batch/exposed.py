@@ -1,6 +1,7 @@
 """Expose the registers of a unit's Verilog as ports, so that the unit has no state.
 
-One evaluation of the exposed design is one clock cycle, so many sequences of operations can run in parallel.
+Each evaluation of the resulting combinational design computes one clock cycle. Several independent sequences of
+operations can therefore run in parallel.
 """
 
 from __future__ import annotations
@@ -58,7 +59,7 @@ def recipe() -> list[str]:
 def exposed(unit: Unit, verilog: str) -> Exposed:
     """Return a pipelined unit's Verilog with its registers exposed as ports.
 
-    Raises ValueError for registers with a clock other than `clk`, latches and memories.
+    Raises ValueError for latches, for memories, and for registers without a rising-edge clock `clk`.
     """
     with tempfile.TemporaryDirectory(prefix="fp9-exposed-") as name:
         folder = Path(name)

@@ -35,7 +35,8 @@ def shim(unit: Unit, exposed: Exposed | None = None) -> str:
     char **said)` runs operations and returns the number of results.
 
     Stream i starts from reset and runs the operations `edges[i]` to `edges[i + 1]` - 1 in order. The input and output
-    arrays are in port order and have the ports' types. If the design ends the simulation, `said` points to the reason.
+    arrays are in port order and have the ports' types. If the design ends the simulation, `*said` becomes a C string
+    that states the reason.
     """
     return _TEMPLATE.format(
         prefix=PREFIX,

@@ -145,10 +145,10 @@ def verilated(
 ) -> Verilated:
     """Compile a unit's Verilog, or find the compiled unit in the cache, and load it.
 
-    `threads` is the number of threads, by default the number of cores of the process. A pipelined unit uses more than
-    one thread only with `streams`, the number of sequences of operations that run in parallel. `verilog` replaces the
-    generated Verilog. `operations` is the expected number of operations; for a small number, the compiler optimises
-    less. Compiled units are cached in `$FP9_CACHE`/verilated or ~/.cache/fp9/verilated.
+    `threads` is the number of threads, by default the number of cores of the process. The compiled model of a pipelined
+    unit uses several threads only if `streams` is given. `streams` is the number of operation sequences that run in
+    parallel. `verilog` replaces the generated Verilog. `operations` is the expected number of operations; for a small
+    number, the compiler optimises less. Compiled units are cached in `$FP9_CACHE`/verilated or ~/.cache/fp9/verilated.
 
     Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises ValueError for
     fewer than 2 streams, and for registers that `streams` does not support. Raises OSError if the cache cannot be

@@ -100,7 +100,8 @@ _KINDS = ("inputs", "expected", "care")
 class Outcome:
     """Outputs of the DUT, number of checked operations, and interface violations of a test bench run.
 
-    `broken` is the pass of the test bench in which the DUT violated its interface.
+    A pass of the test bench is a reset or flush, followed by operations. `broken` is the plan of the pass in which the
+    DUT violated its interface.
     """
 
     answers: Answers

@@ -17,8 +17,9 @@ from fp9_sim.bench.streams import Driver, Monitor, Stream, pauses
 def plans(order: Order, rng: random.Random) -> list[Plan]:
     """Return the passes of a regression run. The last pass drives all operations.
 
-    Each pass begins with a reset or a flush, which interrupts the previous pass: while all stages hold results, at full
-    rate, or after random stalls. One reset lasts two to four clock cycles, and all others one clock cycle.
+    Each pass begins with a reset or a flush. Before the reset or flush, the unit is idle, holds results in all stages,
+    runs at full rate, or has random stalls. One reset lasts two to four clock cycles, and all other resets last one
+    clock cycle.
     """
     prefix = prefix_of(order.vectors)
     cuts = [Plan(prefix, False, "at power-up")]
@@ -35,7 +36,7 @@ def plans(order: Order, rng: random.Random) -> list[Plan]:
 
 
 class Pass:
-    """Pass of the test bench, from a reset or flush to the end of its plan."""
+    """A pass of the test bench: a reset or flush, then operations until the end condition of `plan`."""
 
     def __init__(self, handle: UnitHandle, order: Order, plan: Plan, rng: random.Random) -> None:
         vectors, stalls = order.vectors, plan.stalls

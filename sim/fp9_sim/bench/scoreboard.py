@@ -176,7 +176,7 @@ class Scoreboard:
     def coverage(self, xml: Path | str | None = None) -> FunctionalCoverage:
         """Return the functional coverage of the recorded results. `xml` is the path of an optional report file.
 
-        For a unit with state or blocks, only the longest sequence after a reset counts.
+        For a unit with state or blocks, the coverage includes only the longest sequence of operations after a reset.
         """
         from fp9_sim.coverage import measure  # slow to load
 

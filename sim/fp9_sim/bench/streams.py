@@ -1,7 +1,7 @@
 """Driver, monitor and clock loop for units with stages: valid/ready streams with stalls.
 
-Signals are driven at the falling edge and read after they have settled, so every simulator reads the values of the next
-rising edge.
+Inputs are driven at the falling clock edge. All signals are read after they have settled, before the rising edge, so
+every simulator reads the same values.
 """
 
 from __future__ import annotations

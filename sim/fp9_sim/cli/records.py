@@ -125,10 +125,11 @@ def update(
 ) -> None:
     """Bring records up to date.
 
-    Stale claims about the function of a UNIT (default: the catalogue) become valid again if a solver proves that the
-    circuit is equivalent to the certified circuit. With --hours, the command measures the other stale and missing
-    records: missing before stale, then short before long measurements. To continue a stopped update, run the same
-    command again. The exit code is 1 if a record could not be made.
+    Without UNIT, the command updates all units of the catalogue. If a unit's circuit has changed, a solver compares it
+    with the circuit that the records certify. If the two circuits are equivalent, records about the unit's function are
+    valid again. With --hours, the command then makes missing records and repeats stale measurements. Missing records
+    come first, and short measurements come before long measurements. To continue a stopped update, run the same command
+    again. The exit code is 1 if a record could not be made.
 
     
       fp9 records update --claims function
@@ -192,10 +193,10 @@ def verify(
 ) -> None:
     """Check a random sample of the evidence about UNIT... again.
 
-    The Verilog must give the golden results for the corner suite and random operations, and the independent reference
-    model for random operations. A solver must prove one case of the unit's proofs and refute the control, a
-    deliberately wrong specification. The corner suite must kill some random mutants. The exit code is 1 if a check
-    fails.
+    For the corner suite and random operations, the simulated Verilog must give the golden results. For random
+    operations, the independent reference model must also give the golden results. A solver must prove one case of the
+    unit's proofs and refute the control, a deliberately wrong specification. The corner suite must kill some random
+    mutants. The exit code is 1 if a check fails.
 
     
       fp9 records verify fma_dlfloat16_hfp8

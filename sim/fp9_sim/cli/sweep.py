@@ -139,8 +139,8 @@ def _operation(unit: Unit, text: str) -> dict[str, int]:
 def coverage(names: tuple[str, ...], suite: str, settings: tuple[str, ...], as_json: bool) -> None:
     """Measure the functional coverage of UNIT's vector suite.
 
-    Cover points follow from the unit specification, and outputs come from the golden model. The command `fp9 sim
-    --coverage` uses the outputs of the circuit instead. The exit code is 1 if the corner suite misses a bin.
+    Cover points follow from the unit specification, and outputs come from the golden model. With `fp9 sim --coverage`,
+    outputs come from the simulated circuit. The exit code is 1 if the corner suite misses a bin.
 
     
       fp9 coverage cast_fp32_ocp_rne

@@ -37,10 +37,11 @@ def trace(
 ) -> None:
     """Show every intermediate field of one operation of UNIT.
 
-    The table lists the fields of the generated circuit in data-flow order, beside the exact terms of the operation.
-    With --verilog, the table also lists the fields of the edited files and marks the first difference. UNIT can also be
-    the mapping file of third-party RTL. Codes are numbers such as 0x3c. Ports without a given code are 0. For a unit
-    with state, choose an operation of a suite with --at INDEX.
+    The command shows the exact terms of the operation, such as its operands and exact sum, and the outputs. A further
+    table lists the signals (fields) inside the generated circuit in data-flow order. With --verilog, this table also
+    shows the signals' values in your own Verilog files and marks the first difference. UNIT can also be the mapping
+    file of third-party RTL. Codes are numbers such as 0x3c. Ports without a given code are 0. For a unit with state,
+    choose an operation of a suite with --at INDEX.
 
     
       fp9 trace fma_fp32_ocp a=0x39 b=0x3c b_format=1 c=0x3f800001

@@ -71,9 +71,10 @@ def _group(unit: Cast, fmt: Format) -> Group:
 
 
 def impossible_position(smallest: int, binade: int, position: str) -> str | None:
-    """Return the reason if a binade has no number at a rounding position, otherwise None.
+    """Return the reason why no number of a binade has the given rounding position, or None if such numbers exist.
 
-    `smallest` is the exponent of the target format's smallest number.
+    `position` places a number between two neighbours of the target format, for example "below half". `smallest` is the
+    exponent of the target format's smallest number.
     """
     if binade < smallest and position == "exact":
         return "numbers below the last place are inexact"

@@ -1,4 +1,4 @@
-"""Coverage models of decoders and upcasts: code classes, signs, bias classes and outputs."""
+"""Coverage models of decoders and upcasts: code classes, signs, exponent biases and outputs."""
 
 # All codes of a format together determine the possible bins of the format.
 

@@ -34,7 +34,8 @@ class Operation(NamedTuple):
     """Operands of one dot product, and the exact scaled sum of its products.
 
     `summed` is None if a product is infinite or NaN. `terms` holds the terms that the alignment window aligns: products
-    or groups of products, and None for a zero. `sizes` holds the size classes of each block's scales.
+    or groups of products, and None for a zero. `sizes` classifies the scales of each block as "zero", "below 1", "1",
+    "above 1" or "nan".
     """
 
     format_a: str
@@ -75,7 +76,7 @@ def _scaled(x: Code, y: Code, one: int) -> Scaled:
 def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> Iterator[Operation]:
     """Yield the operands of each operation. `lanes` names the two operand ports of each lane.
 
-    The sums of products are integers in units of the smallest product's ulp.
+    Each exact sum is an integer, in units of the ulp of the smallest possible product, including its scales.
     """
     bias_port = any(f"{operand}_bias" in inputs for operand in "ab")
     place_a = min(lowest_place(fmt) for fmt in with_every_bias(sum_.a, bias_port))

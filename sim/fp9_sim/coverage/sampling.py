@@ -124,7 +124,7 @@ def measure(
     outputs: Mapping[str, NDArray[Any]],
     xml: Path | str | None = None,
 ) -> FunctionalCoverage:
-    """Return the functional coverage of operations with the circuit's outputs.
+    """Return the functional coverage of operations, given by their inputs and outputs.
 
     cocotb-coverage writes its report to the path `xml`.
     """
@@ -188,7 +188,7 @@ def _sampler(
     unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]
 ) -> Callable[[dict[str, Bin]], None]:
     def sample(facts: dict[str, Bin]) -> None:
-        """Do nothing: the decorators of cocotb-coverage read the argument."""
+        """Do nothing. At each call, the decorators of cocotb-coverage sample the argument `facts`."""
 
     def full(name: str) -> str:
         return joined(unit, group.name, name)

@@ -63,11 +63,11 @@ class Quantised:
 
 @dataclass(frozen=True)
 class Product:
-    """Matrix product of the layer with one accumulator, and its relative errors in the Frobenius norm.
+    """A matrix product of the layer, computed by one accumulator model, and the product's relative errors.
 
-    `quantisation_error` compares the float64 products of quantised and original factors. `accumulation_error` compares
-    the golden model with the float64 product of the quantised factors. `total_error` compares the golden model with the
-    float64 product of the original factors.
+    All errors use the Frobenius norm. `quantisation_error` compares the float64 product of the quantised factors with
+    the float64 product of the original factors. `accumulation_error` compares the golden model with the float64 product
+    of the quantised factors. `total_error` compares the golden model with the float64 product of the original factors.
     """
 
     scheme: Scheme
@@ -83,7 +83,8 @@ class Product:
 def finest_exponent(fmt: Format) -> int:
     """Return the highest exponent at which a format still has all its fraction bits.
 
-    For HiFloat8 (`hif8`) the exponent is 3. For most other formats, it is the exponent of the largest number.
+    For HiFloat8 (`hif8`), the result is 3. For most other formats, the result is the exponent of the format's largest
+    number.
     """
     binades = range(floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code)) + 1)
     return max(binades, key=lambda exponent: (exponent - fmt.quantum(exponent), exponent))

@@ -61,7 +61,7 @@ def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int6
 
 @lru_cache(maxsize=1 << 17)
 def shares(cell: Cell, step: int) -> tuple[Share, ...]:
-    """Return the library's energy tables for a state change of a cell, each with a fraction of its energy."""
+    """Return the energy tables that a cell's state change uses, with the dissipated fraction of each table's energy."""
     events = _of_register(cell, step) if cell.clock else _of_logic(cell, step)
     return tuple(share for event in events for share in _taken(cell, event))
 

@@ -41,9 +41,9 @@ class Energy:
 
     `nets_fj`, `inputs_fj` and `clock_fj` are the energies to charge cell outputs, unit inputs and the clock.
     `glitches_fj` is the energy of signal changes that are reversed within the same clock cycle. `products` is the
-    number of products, casts or quantised values in an operation. `toggles` counts changes from one clock cycle to the
-    next, and `glitches` counts reversed changes. `by_step` maps each submodule to its energy, and is empty for a flat
-    netlist.
+    number of products, casts or quantised values in an operation. `toggles` counts signal changes from one clock cycle
+    to the next. `glitches` counts changes that are reversed within one clock cycle. `by_step` maps each submodule to
+    its energy, and is empty for a flat netlist.
     """
 
     unit: str
@@ -91,10 +91,10 @@ def measure(
 ) -> Energy:
     """Measure the mean energy of the given operations on a unit.
 
-    `operations` maps each input port to an array (n,) in execution order. `data` is the name of the operations in the
-    record. Results are cached in the folder `cache`, or in the default cache folder. Raises ValueError for a unit
-    without hardware, an unknown library or mapping, a library without energy data, and an empty list of operations.
-    Raises MissingTool if the library or Yosys is not installed.
+    `operations` maps each input port to an array (n,) in execution order. `data` is a name for the set of operations,
+    such as "random", and is stored in the result. Results are cached in the folder `cache`, or in the default cache
+    folder. Raises ValueError for a unit without hardware, an unknown library or mapping, a library without energy data,
+    and an empty list of operations. Raises MissingTool if the library or Yosys is not installed.
     """
     cells = find_library(library)
     columns = {port.name: np.asarray(operations[port.name]) for port in unit.inputs if port.name in operations}

@@ -36,7 +36,7 @@ COMMAND = "fp9 records update --hours 8 --claims form"
 
 @dataclass(frozen=True)
 class Row:
-    """Row of the energy study: a unit, with the group and the label under which pages show the unit.
+    """Row of the energy study: a unit, with its group and its label on documentation pages.
 
     `recipe` names the training run whose products the unit computes, or is empty.
     """
@@ -171,8 +171,8 @@ def run(
 ) -> dict[str, Any]:
     """Measure the energy study and return its record. Units with a valid energy in `known` are not measured again.
 
-    `layer_of` returns operations of the demonstration's network layer as inputs for a unit. `training` is the path of
-    the recorded training runs, for the accuracy. Raises the errors of `measure`.
+    `layer_of` returns operations of the demonstration's network layer as inputs for a unit. `training` is the path of a
+    file of recorded training runs, from which the increases in loss are read. Raises the errors of `measure`.
     """
     units = dict(known["units"])
     for done, unit in enumerate(UNITS.values()):
@@ -207,8 +207,8 @@ def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 def read(folder: Path, training: Path | None = None) -> dict[str, Any]:
     """Return the record of the energy study, from the folder of all records.
 
-    `training` is the path of the recorded training runs, for the increases in loss. Raises ValueError if a file is not
-    a valid record.
+    `training` is the path of a file of recorded training runs, from which the increases in loss are read. Raises
+    ValueError if a file is not a valid record.
     """
     known = ((name, records.read(folder, records.ENERGY, name)) for name in UNITS)
     return _record({name: fields for name, fields in known if fields}, training)

@@ -45,9 +45,10 @@ def sum_bits(unit: Dot) -> int:
 
 
 class AlignHalves(Step):
-    """Truncate each product toward zero, in one addition window for even products and another for odd products.
+    """Align and truncate the products toward zero, separately for even and for odd product numbers.
 
-    The outputs `even_top` and `odd_top` are the largest exponents of the even and of the odd products.
+    The output `even_top` is the largest exponent of the even-numbered products, and `odd_top` of the odd-numbered
+    products. The products keep a fixed number of fraction bits below these exponents.
     """
 
     name = "align"
@@ -79,7 +80,7 @@ class AlignHalves(Step):
 
 
 class AddHalves(Step):
-    """Add the even products and the odd products separately, then add both sums.
+    """Add the products with even numbers, add the products with odd numbers, then add the two sums.
 
     The output `top` is the larger of the exponents `even_top` and `odd_top`.
     """
@@ -136,7 +137,7 @@ class AddHalves(Step):
 class AddAddend(Step):
     """Add the addend to the sum of all products.
 
-    Addend and sum are first truncated with the mode `floor`, in a window below the larger of their exponents.
+    The addend and the sum are first aligned to the larger of their two exponents, then truncated with the mode `floor`.
     """
 
     name = "add_addend"

@@ -1,4 +1,4 @@
-"""Apply scales to products before an addition window."""
+"""Multiply products, or sums of product groups, by their scales before alignment."""
 
 # Single products have power-of-two scales. Each group of products has two scales of any format.
 
@@ -33,7 +33,8 @@ def _lowest(unit: Dot) -> int:
 class ScaleProducts(Step):
     """Add the scale exponents to the products' exponents.
 
-    A product below all possible addition windows gets an exponent just below the lowest window.
+    If a scaled product is too small for a sum to keep any of its bits, its exponent is raised to a fixed lowest
+    exponent.
     """
 
     name = "scale"

@@ -66,7 +66,7 @@ def _has_window(unit: Dot) -> bool:
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages from the products to their sum, or an empty list if the addend is inside the window."""
+    """Return the stages that sum the products, or an empty list if one stage adds products and addend."""
     if unit.engine.window.interleaved is not None:
         align = AlignHalves(unit, i, passed)
         return [align, AddHalves(unit, align.o.shape(), passed)]

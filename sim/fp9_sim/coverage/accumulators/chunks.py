@@ -65,8 +65,8 @@ def _chunk_group(unit: Mac) -> Group:
 class Chunks:
     """State of an accumulator's open chunk at each operation of a sequence.
 
-    `before` and `after` are the codes of the chunk's sum before and after the operation. `ends` is "full" or "fold" if
-    the operation ends the chunk.
+    `before` and `after` are the codes of the chunk's sum before and after the operation. If an operation ends the
+    chunk, its entry in `ends` is "full" for the chunk's last step and "fold" for the operation FOLD.
     """
 
     steps: list[int]

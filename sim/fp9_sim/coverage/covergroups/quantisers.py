@@ -45,7 +45,7 @@ def _factors(unit: Quantiser) -> list[tuple[Format, str]]:
 
 
 def _longest(unit: Quantiser) -> int:
-    """Return the largest bit length of an exact value in the sampling function."""
+    """Return the bit length of the longest integer in the function that `quantiser` generates."""
     formats, place = [fmt for fmt, _ in _factors(unit)], lowest_place(unit.source)
     spread = floor_log2(unit.source.max_magnitude) - place + 1
     low, high = sum(map(lowest_place, formats)), sum(floor_log2(fmt.max_magnitude) for fmt in formats)
@@ -56,7 +56,7 @@ def _longest(unit: Quantiser) -> int:
 
 
 def _scale(part: Part, unit: Quantiser) -> Iterator[str]:
-    """Yield statements that compute the scale as `by` * 2^`up`. The tensor scale is one of its factors."""
+    """Yield statements that compute an element's scale, including any tensor scale, as `by` * 2^`up`."""
     if unit.block.powers_of_two:
         yield f"up = int'(scale) + ({unit.block.scale.min_normal_exponent});"
         return
