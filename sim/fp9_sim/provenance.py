@@ -37,7 +37,7 @@ def provenance() -> dict[str, str]:
 
 
 def model_digest() -> str:
-    """Return the SHA-256 digest of the source code of package `fp9`, without its command line."""
+    """Return the SHA-256 digest of the source code of package `fp9`, except subpackage `fp9.cli`."""
     package = Path(fp9.__file__).parent
     return digest(package, (path for path in package.rglob("*.py") if path.relative_to(package).parts[0] != "cli"))
 

@@ -1,4 +1,4 @@
-"""Claims about units whose measurement takes hours and is therefore recorded."""
+"""Claims about units, with evidence that is recorded because its measurement takes hours."""
 
 from __future__ import annotations
 

@@ -1,7 +1,4 @@
-"""List the records of studies and comparisons, and the commands that repeat them.
-
-The record of a comparison with other implementations belongs to no fp9 circuit.
-"""
+"""List the records of studies and comparisons, and the commands that repeat them."""
 
 from __future__ import annotations
 
@@ -42,7 +39,7 @@ COMPARISONS = {
 
 @dataclass(frozen=True)
 class Measurement:
-    """State of the record of a study or comparison, and the command that measures it again.
+    """State of a study's or comparison's record, and the command that repeats the study or comparison.
 
     `file` is the path of the record below the folder of all records.
     """

@@ -1,4 +1,4 @@
-"""Update records: compare circuits with certified circuits, then measure stale records.
+"""Update records: check changed circuits for equivalence, then repeat stale measurements.
 
 Sweeps run one after the other, because each sweep uses all workers.
 """

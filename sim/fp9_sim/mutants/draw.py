@@ -43,14 +43,17 @@ class Mutant:
 
 @dataclass(frozen=True)
 class MutantSet:
-    """The mutants of one level and one random seed, all in one netlist."""
+    """Mutants of one level (such as "operator" or "gate") and one random seed, all in one netlist."""
 
     mutants: tuple[Mutant, ...]
     netlist: GateNetlist
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Yield random mutants of the circuit in the Verilog `text` at one level, one netlist for each seed."""
+    """Yield `count` random mutants of the circuit in the Verilog `text` for each seed, as one set for each seed.
+
+    `level` selects what a mutant changes: an "operator" of the Verilog, or a "gate" of the synthesised circuit.
+    """
     prepare = READ.format(name=unit.name) + (_TO_GATES if level == "gate" else "")
     lists = (f"mutate -list {count} -seed {seed} -o {_list(place)}\n" for place, seed in enumerate(seeds))
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:

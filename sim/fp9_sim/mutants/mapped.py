@@ -59,7 +59,10 @@ def cells() -> Library:
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Yield random mutants of the mapped circuit in the Verilog `text` at one level, one netlist for each seed."""
+    """Yield up to `count` random mutants of the mapped circuit for each seed, as one set for each seed.
+
+    The Verilog `text` contains the circuit. `level` is "stuck" for stuck nets, or "swapped" for exchanged nets.
+    """
     mapped = _mapped(unit, text)
     for seed in seeds:
         module = json.loads(mapped)["modules"][unit.name]
@@ -114,7 +117,7 @@ def _stuck(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
 
 
 def _swapped(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
-    """Return random pairs of exchanged nets of equal logic depth, because such an exchange never creates a loop."""
+    """Return exchanges of two random nets with equal logic depth. Such an exchange never creates a loop."""
     level: dict[int, list[Bit]] = defaultdict(list)
     for bit, depth in nets.depth.items():
         level[depth].append(bit)

@@ -57,9 +57,9 @@ class SuiteScore:
 class MutationScore:
     """The result of a mutation run for one unit and one kind of mutants.
 
-    `drawn` is the number of mutants for all seeds. `unnoticed` lists the mutants that no suite killed, each with inputs
-    that show the wrong output. The equivalence check of the `undecided` mutants did not finish. `reused` counts the
-    equivalent mutants that an earlier run proved.
+    `drawn` is the total number of different mutants from all seeds. `unnoticed` lists the mutants that no suite killed,
+    each with inputs that show the wrong output. The equivalence check of the `undecided` mutants did not finish.
+    `reused` is the number of mutants whose equivalence an earlier run proved.
     """
 
     unit: str
@@ -105,7 +105,8 @@ def score(
     several seeds counts once. `timeout` is the time limit in seconds for the equivalence check of one mutant. A proof
     by case split may take up to `timeout` more seconds. Mutants in `proven` count as equivalent without a check.
 
-    Raises ValueError if the unmutated circuit fails a vector, or if the number of mutants per level is not in 1 to 255.
+    Raises ValueError if the unmutated circuit fails a vector, or if `drawn` divided by the number of levels is not in 1
+    to 255.
     """
     seeds, levels = seeds or kind.seeds, len(kind.levels)
     if not levels <= drawn <= levels * MOST:

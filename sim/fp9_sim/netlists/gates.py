@@ -1,7 +1,8 @@
 """Netlists of two-input gates and registers, evaluated in 64-bit words.
 
-Without registers, a 64-bit word holds a net's values in 64 independent operations. With registers, the 64 bits of a
-word belong to 64 variants of the circuit, which an input selects.
+In a netlist without registers, a 64-bit word holds a net's values in 64 independent operations. In a netlist with
+registers, each bit of a word holds the net's value in a different variant of the circuit. An input of the netlist
+selects the variant.
 """
 
 from __future__ import annotations

@@ -40,8 +40,8 @@ class _File:
 def write_package(unit: Unit, folder: Path, suite: str = "corner", seed: int = 0) -> list[Path]:
     """Write the package of a unit into a folder, and return the paths of the files, README.md first.
 
-    Raises ValueError for a unit without hardware and for an unknown suite. Raises MissingTool if Yosys is not
-    installed, and OSError if the folder cannot be written.
+    Raises ValueError for an unknown suite, and if fp9 cannot generate Verilog for the unit. Raises MissingTool if Yosys
+    is not installed, and OSError if the folder cannot be written.
     """
     made = files(unit, generate(unit, suite, seed=seed))
     for path, content in made.items():

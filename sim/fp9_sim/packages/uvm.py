@@ -144,7 +144,7 @@ def _lines(indent: int, lines: Iterator[str]) -> str:
 
 
 def _constraints(unit: Unit) -> Iterator[str]:
-    """Yield constraints from a unit's ports: selects that choose something, and special codes of formats."""
+    """Yield constraints on input ports: selects take only valid choices, and special codes have extra weight."""
     for port in unit.inputs:
         if port.choices and len(port.choices) < 1 << port.width:
             yield f"constraint offered_{port.name} {{ {port.name} < {len(port.choices)}; }}"
@@ -159,7 +159,10 @@ def _constraints(unit: Unit) -> Iterator[str]:
 
 
 def _sequences(unit: Unit, timing: list[str]) -> Iterator[str]:
-    """Yield the classes of sequences with random operations. `timing` names the timing fields of a transaction."""
+    """Yield the SystemVerilog classes of sequences with random operations.
+
+    `timing` names the timing fields of a transaction.
+    """
     for kind, (doc, chosen) in _KINDS.items():
         if kind in timing or kind not in _TIMING:
             constraint = " ".join(f"{field} {chosen.get(field, '== 0')};" for field in timing)

@@ -65,7 +65,10 @@ class Claim:
     oblige: Oblige
 
     def decide(self, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        """Decide with a solver whether the Verilog satisfies a specification, or the case's wrong control."""
+        """Decide with a solver whether the Verilog satisfies `specification`.
+
+        `specification` is the specification of `case`, or a copy of this specification with one deliberate error.
+        """
         return self.oblige(verilog, case, specification).decide(timeout)
 
 
@@ -221,7 +224,7 @@ def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:
-    """Return the handshake claims of a unit whose result values cannot be proven."""
+    """Return the claims about handshake and result order, for a unit whose result values cannot be proven."""
     if not unit.stages:
         raise ValueError(f"{unit.name}: no values are proven of units with {without}; use a sweep, or set stages=1")
     return _handshake(unit)

@@ -30,7 +30,7 @@ _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nop
 
 
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
-    """Return the proof case of the handshake, with a control that a full pipeline refutes."""
+    """Return the proof case of the handshake. Its deliberately wrong control claims that the pipeline is never full."""
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 

@@ -132,7 +132,7 @@ def _understood(line: bytes) -> tuple[str, Kept]:
 
 
 def _cut_off(file: int) -> None:
-    """Remove an incomplete last line from a journal file, which a killed process can leave."""
+    """Remove an incomplete last line, left by a killed process, from a journal file."""
     size = os.fstat(file).st_size
     if size and os.pread(file, 1, size - 1) != b"\n":
         os.ftruncate(file, os.pread(file, size, 0).rfind(b"\n") + 1)

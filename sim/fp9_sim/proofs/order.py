@@ -22,7 +22,7 @@ ASSUMES = ("the first clock is a reset", "registers read the stage before theirs
 
 
 def order_cases() -> tuple[Case, ...]:
-    """Return the proof case of the result order. The case's control expects inverted tags."""
+    """Return the case that proves the order of results. The deliberately wrong control expects inverted tags."""
     return (Case("order", {}, "tag", "~tag"),)
 
 

@@ -1,7 +1,7 @@
 """Proofs in parts: each lemma specifies some computation steps of a unit's Verilog.
 
-A lemma names nets between steps, such as `align.product0`, and ports of the unit. Nets that enter a group of steps
-become free inputs of the lemma. `Netlist.check` verifies that
+A lemma names nets between steps, such as `align.product0`, and ports of the unit. A lemma covers a group of steps, and
+nets that enter the group become free inputs, which can have any value. `Netlist.check` verifies that
 
 - each step belongs to one group,
 - an earlier lemma determines each net that a group reads from another group,
@@ -41,9 +41,10 @@ _HIERARCHY = "read_verilog -sv unit.v\nhierarchy -check -top {name}\nproc\nwrite
 class Lemma:
     """A statement about some computation steps that must hold for all inputs that satisfy `assumes`.
 
-    `says` maps each net that the lemma determines to a Verilog condition. `gives` holds further conditions that later
-    lemmas may assume. `control` is a part of the specification, and the erroneous text that replaces it. For decision
-    diagrams, `adds` maps each term of a long sum to the net of the term's sign.
+    The keys of `says` are the nets that the lemma determines, and the values are Verilog conditions on these nets.
+    `gives` holds further conditions that later lemmas may assume. `control` is a pair: a part of the specification, and
+    the erroneous text that replaces this part in the control. For decision diagrams, `adds` maps each term of a long
+    sum to the net of the term's sign.
     """
 
     name: str

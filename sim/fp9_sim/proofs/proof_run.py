@@ -1,7 +1,7 @@
 """Run all proofs about a unit's Verilog and return their record.
 
-A control is a proof case whose specification contains one deliberate error. If the solver does not refute a control,
-the claim is void.
+A control is a proof case whose specification contains one deliberate error. If the solver fails to refute such a wrong
+specification, the claim about the unit is void.
 """
 
 from __future__ import annotations
@@ -37,7 +37,8 @@ Progress = Callable[[str, int, int], None]
 class CaseRecord:
     """The outcome of a proof case, with the seconds of all attempts.
 
-    `control_refuted` is None for a proof case without a control.
+    `control_refuted` states whether the solver refuted the control, a deliberately wrong specification.
+    `control_refuted` is None for a case without control.
     """
 
     name: str
@@ -51,7 +52,8 @@ class CaseRecord:
 class ClaimRecord:
     """A claim about a unit, with the outcomes of its proof cases.
 
-    `state` is the worst state of all proof cases, or "void" if the solver failed to refute a control.
+    `state` is the worst state of all proof cases. `state` is "void" if the solver failed to refute a deliberately wrong
+    specification (a control).
     """
 
     name: str
@@ -143,7 +145,10 @@ def _in_time(
 def decided(
     unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float, kept: Journal | None = None
 ) -> CaseRecord:
-    """Decide a proof case of a claim and the case's control, each within `timeout` seconds."""
+    """Try to prove one case of a claim and to refute the case's control, each within `timeout` seconds.
+
+    The control is the specification of the case with one deliberate error.
+    """
 
     def ended(specification: str, *, control: bool) -> Verdict:
         obligation = claim.oblige(verilog, case, specification)

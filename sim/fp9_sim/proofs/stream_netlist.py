@@ -55,7 +55,7 @@ def behind_block(unit: Quantiser) -> BehindBlock:
 
 @functools.lru_cache(maxsize=4)
 def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
-    """Return a quantiser as flat Yosys JSON with the nets of the block register as outputs, and their widths."""
+    """Return a quantiser as flat Yosys JSON with the block register's nets as outputs, and the outputs' widths."""
     module = _flattened(unit, verilog, "")
     nets = _nets(unit, module)
     for name, bits in nets.items():

@@ -71,7 +71,7 @@ def tagged_design(unit: Unit, verilog: str) -> Tagged:
 
 
 class Netlist:
-    """The cells of a flattened unit, with its valid registers and its data registers."""
+    """The cells of a flattened unit. `control` names the handshake registers, and `data` names all other registers."""
 
     def __init__(self, unit: Unit, module: dict[str, Any]) -> None:
         self.unit, self.module = unit, module

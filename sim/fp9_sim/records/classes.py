@@ -1,7 +1,8 @@
 """Store the list of a unit's circuits that are equivalent to the certified circuit.
 
-`records/functions/UNIT.json` lists the equivalent circuits. A circuit joins the list if its form (a digest of its
-cells) or its canonical digest is already in the list, or if a record proves the equivalence.
+The file `records/functions/UNIT.json` lists two digests of each equivalent circuit: its form, a digest of the cells,
+and its canonical digest, which ignores operand order. A circuit with a listed digest counts as equivalent. A solver's
+proof of equivalence adds a circuit to the file.
 """
 
 from __future__ import annotations

@@ -67,7 +67,7 @@ class Regression:
 
     @property
     def compared(self) -> bool:
-        """Return whether the results were compared. A violation ends the simulation before the comparison."""
+        """Return whether results were compared. An interface violation ends the simulation before the comparison."""
         return bool(self.checked)
 
     def to_dict(self) -> dict[str, Any]:

@@ -119,7 +119,7 @@ def _compile(
 
 
 def _offer_headers(working: Path) -> None:
-    """Replace the two headers that Verilator precompiles for large designs by plain source files.
+    """Write plain source files in place of the two headers that Verilator would precompile for large designs.
 
     The compiler accepts only one precompiled header: the header of Verilator's runtime.
     """

@@ -1,4 +1,4 @@
-"""Find the two simulators and their versions, and define the arguments of every build.
+"""Find Icarus Verilog and Verilator, their versions, and the arguments of every build.
 
 Verilator's folder is first on the PATH of child processes, because an older system version can give wrong values.
 """

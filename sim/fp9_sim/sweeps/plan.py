@@ -81,7 +81,7 @@ class Plan:
 
     @property
     def shard_size(self) -> int:
-        """Return the number of operations in a shard. The last shard and the corner suite may differ."""
+        """Return the number of operations in a shard. The last shard and the corner suite can have a different size."""
         return self.shard if self.exhaustive else min(self.shard, DRAWN_SHARD)
 
     @property

@@ -15,7 +15,7 @@ Operation = dict[str, int]
 
 
 def failing(dut: Verilated, operations: Sequence[Operation]) -> bool:
-    """Return whether the last operation's result differs from the golden model, starting from reset."""
+    """Run operations from reset, and return whether the last result differs from the golden model."""
     found, _ = check(dut.unit, columns(dut.unit, operations), dut=dut, limit=len(operations))
     return bool(found) and found[-1].index == len(operations) - 1
 

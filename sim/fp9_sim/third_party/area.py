@@ -163,7 +163,7 @@ def table(areas: Sequence[Area], mapping: str) -> str:
 def summary(areas: Sequence[Area]) -> str:
     """Return a Markdown table of area ratios (fp9 / DUT): one row per DUT, one column per library.
 
-    A cell holds the ratios for area-optimised and for delay-balanced synthesis.
+    Each table cell holds two ratios: for area-optimised and for delay-balanced synthesis.
     """
     libraries = sorted({area.library for area in areas}, key=_rank)
     ratios = {_place(area): f"{area.ratio:.2f}" for area in areas}

@@ -15,7 +15,8 @@ HELD = ("start", "done")
 def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
     """Return the latency of the DUT in clock cycles, or None if the latency is unknown.
 
-    Return 0 for a DUT without clock, and `MOST_CLOCKS` if only a handshake output marks the results.
+    The result is 0 for a DUT without clock. The result is `MOST_CLOCKS` if the mapping gives no latency, but a
+    handshake output that signals each result.
     """
     latency = said.get("latency")
     handshake = said.get("handshake", {})

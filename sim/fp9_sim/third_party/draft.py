@@ -41,11 +41,11 @@ _HANDSHAKE = {
 def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = Given()) -> str:
     """Return the text of a draft mapping for a Verilog or VHDL module. The user completes the draft.
 
-    A source is a Verilog or VHDL file, a folder, a file list (.f) or a FuseSoC core. Without `top`, the draft takes the
-    only Verilog module that no other module instantiates, or the last VHDL entity. Clock, reset and handshake ports are
-    recognised by their names. File paths are absolute, so the user can save the mapping in any folder. Raises
-    ValueError if there is no top module or more than one candidate. Raises SimulatorError if Verilator rejects the
-    source files.
+    A source is a Verilog or VHDL file, a folder, a file list (.f) or a FuseSoC core. If `top` is None, the draft
+    describes the only Verilog module that no other module instantiates, or the last VHDL entity. Clock, reset and
+    handshake ports are recognised by their names. File paths are absolute, so the user can save the mapping in any
+    folder. Raises ValueError if there is no top module or more than one candidate. Raises SimulatorError if Verilator
+    rejects the source files.
     """
     found = collect(sources)
     found.include += [folder.resolve() for folder in given.include]

@@ -76,7 +76,7 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """Return the port name and the polarity in a table of the mapping, such as True for an active-low reset."""
+    """Return the port name in a mapping table such as `[reset]`, and True for an active-low or falling-edge port."""
     if said is None:
         return None
     check_known(path, field, said, ("port", word))

@@ -106,7 +106,7 @@ class Design:
 
     @property
     def operands(self) -> Unit:
-        """Return the unit specification whose test suites `check_rtl` simulates, without a second rounding."""
+        """Return the specification that provides the test suites. A second rounding of results is left out."""
         return _operands(self.spec)
 
     @property

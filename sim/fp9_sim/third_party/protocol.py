@@ -1,6 +1,7 @@
 """Simulate a clocked third-party unit with stalls and resets.
 
-The unit must give the same results as at full rate. Icarus is preferred, because Icarus simulates x values.
+With stalls and resets, the unit must give the same results as in a simulation at full rate. Icarus is preferred,
+because Icarus simulates x values.
 """
 
 from __future__ import annotations
@@ -62,7 +63,7 @@ def _same(run: Regression, differing: tuple[str, ...]) -> Check:
 
 
 def hinted(design: Design, violation: str) -> str:
-    """Return the text of a handshake violation, with a hint if a change of the mapping may fix the violation."""
+    """Return the text of a handshake violation, with a hint if a change in the mapping file may fix the violation."""
     named = design.handshake
     if "results for" in violation and "in_valid" in named and "in_ready" not in named and " 0 results" not in violation:
         return (

@@ -106,7 +106,7 @@ def _unnamed(unit: Unit, module: str, names: str) -> int:
 
 
 def unlike(unit: str, ports: Iterable[TheirPort]) -> list[TheirPort]:
-    """Return the ports that differ in name, direction or width from each port of a catalogue unit."""
+    """Return the ports for which a catalogue unit has no port of the same name, direction and width."""
     specified = CATALOGUE[unit]
     own = {("INPUT", port.name, port.width) for port in specified.inputs}
     own |= {("OUTPUT", port.name, port.width) for port in specified.outputs}

@@ -20,7 +20,7 @@ _DECLARED = re.compile(r"^  (output|wire|reg|output reg) (?:\[\d+:\d+\] )?(\w+)"
 
 @dataclass(frozen=True)
 class Field:
-    """A signal of the circuit, with its bits in the generated circuit and, if any, in the given circuit."""
+    """A signal, with its bits in the generated circuit (`model`) and in the user's circuit (`given`, may be None)."""
 
     stage: str
     name: str

@@ -136,7 +136,7 @@ _VAR = re.compile(r"\$var \w+ (\d+) (\S+) (\S+)")
 
 
 def _dumped(vcd: str) -> dict[str, str]:
-    """Return the dumped values of all variables in a VCD text, as bit strings by their path below the unit."""
+    """Return the bit string of every variable in a VCD dump. Keys are the variables' paths below the unit."""
     head, _, values = vcd.partition("$dumpall")
     scopes: list[str] = []
     names: dict[str, list[tuple[str, int]]] = {}

@@ -1,6 +1,7 @@
-"""Move the gates outside a circuit's step modules into the new modules ENTER and LEAVE.
+"""Move gates that belong to no step module of a circuit into new modules ENTER and LEAVE.
 
-ENTER receives the gates before the steps, and LEAVE receives the gates that drive the outputs.
+ENTER contains the gates that drive inputs of step modules, and LEAVE contains the gates that drive outputs of the
+circuit.
 """
 
 from __future__ import annotations

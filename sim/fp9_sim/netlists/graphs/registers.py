@@ -1,7 +1,7 @@
 """Registers in a netlist: pipeline registers, state, and registers with don't-care values.
 
 A register can hold don't-care values if it either loads the inputs or keeps its old value, as in operand gating. A wire
-replaces a register with don't-care values, and a free input stands for the old value.
+replaces each register that can hold don't-care values. A free input replaces the register's old value.
 
     D = new or X     Q = D     X: anything
 """

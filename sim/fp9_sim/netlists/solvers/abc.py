@@ -26,7 +26,7 @@ def program() -> str | None:
 
 
 def version() -> dict[str, str]:
-    """Return the name of the installed ABC program, because ABC does not print a version."""
+    """Return the name of the installed ABC program as its version, because ABC prints no version number."""
     return {"abc": Path(program() or "none").name}
 
 

@@ -36,8 +36,8 @@ def never(
 ) -> Verdict:
     """Decide by case split whether a literal of an AND graph is 0 for all inputs.
 
-    The nodes in `free` may have any value in the first attempt. If the literal can be 1, a second attempt includes the
-    logic that drives the nodes in `free`.
+    The proof first treats the nodes in `free` as inputs that can have any value. If the literal can then be 1 in a
+    case, the case is decided again with the logic that drives the nodes in `free`.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)

@@ -25,7 +25,7 @@ _NODES = 50_000_000
 
 
 def by_diagrams(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation that decision diagrams decide if a SAT solver does not decide quickly."""
+    """Return a proof obligation for a SAT solver and, if the SAT solver does not finish, decision diagrams."""
     plain = combinational(unit, proof)
     return _ByDiagrams(plain.script, plain.files)
 

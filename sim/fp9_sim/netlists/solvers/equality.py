@@ -4,12 +4,12 @@ These methods run in turn until one method decides:
 
 1. A SAT solver decides most mutants within a short time.
 2. ABC tries SAT for all inputs together, SAT for two sets of inputs, and merging of equal nodes.
-3. Simulation finds the nets at which the effect of the mutation ends, and SAT proves that these nets are equal.
+3. Simulation finds the nets at which the effect of the mutation ends. SAT proves each net equal in both circuits.
 4. The proof is repeated on a smaller circuit, in which the nodes of a minimum cut become free inputs.
-5. A case split decides the logic that depends on the mutated gate (module `cases`).
+5. The module `cases` splits the proof into cases, each with fixed values of some nodes.
 
-Two circuits are equivalent if equal states give equal outputs and equal next states (module `pair`). If the proof for
-all states fails, only reachable states are compared (module `sequential`).
+Two circuits are equivalent if, for all inputs and all states, their outputs and next states are equal. The module
+`pair` prepares this proof. If the proof for all states fails, the module `sequential` compares only reachable states.
 """
 
 from __future__ import annotations
@@ -60,9 +60,9 @@ class Comparison:
     def equal(self, number: int, timeout: float) -> Verdict:
         """Decide whether mutant `number` is equivalent to the original circuit.
 
-        A proof by case split may take up to `timeout` seconds in addition. The proof excludes bias values that the unit
-        does not accept. A counterexample that starts from reset maps the inputs of each operation, such as `a@0`, to
-        values.
+        The proof takes up to `timeout` seconds, and a proof by case split takes up to `timeout` further seconds. The
+        proof excludes bias values that the unit does not accept. A counterexample that starts from reset maps the
+        inputs of each operation, such as `a@0`, to values.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)
@@ -156,7 +156,7 @@ class Comparison:
         return verdict if verdict.state is State.PROVEN else self._case_by_case(number, timeout)
 
     def _behind_cut(self, number: int, until: float) -> Verdict:
-        """Try to prove the circuits equal for arbitrary values at a minimum cut before the mutation.
+        """Try to prove that the circuits are equal for arbitrary values at the nodes of a minimum cut.
 
         The verdict is never "refuted", because the circuit may be unable to produce the values at the cut.
         """

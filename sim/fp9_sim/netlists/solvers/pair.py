@@ -1,4 +1,4 @@
-"""Simulation and AND graph of two circuits in one netlist: the original and a mutant.
+"""Compare an original circuit and its mutant by simulation and in one AND graph.
 
 The current value of a state register becomes an input, and its next value becomes an output.
 """

@@ -17,7 +17,11 @@ _CONTROLS = 8
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcome of an equivalence check and of its control, with the tool and the time in seconds."""
+    """The outcome of an equivalence check. `tool` names the solver, and `seconds` is the time in seconds.
+
+    `control` is the outcome of a second check, in which one circuit has a deliberate error. The solver must refute this
+    second check.
+    """
 
     state: State
     control: State

@@ -9,7 +9,7 @@ from fp9_sim.proofs.miter import Case
 
 
 def amax_case(unit: Cast) -> Case:
-    """Return the proof case of a running maximum. Its control ignores the last lane."""
+    """Return the case that proves the running maximum. The deliberately wrong control ignores the last lane."""
     return Case("amax", {}, _largest(unit, unit.lane_names("x")), _largest(unit, unit.lane_names("x")[:-1]))
 
 

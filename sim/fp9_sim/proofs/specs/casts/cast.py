@@ -87,7 +87,8 @@ def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
 def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> list[str]:
     """Return Verilog for a lane's wires `negative` (sign), `m` (magnitude times 2^scale) and `added` (random bits).
 
-    A number that rounds to the same code replaces a scaled magnitude outside the source format's normal range.
+    If the scaled magnitude is outside the source format's normal range, `m` is a source number that rounds to the same
+    result.
     """
     p, width = source.fraction_bits, source.bits - 1
     x = ports["x"]

@@ -2,7 +2,7 @@
 
 The block scale is at least S if the block's largest magnitude (amax) reaches the product of three factors: smallest
 quotient that rounds to S, divisor of the rule, tensor scale. An element is at least E if the input number reaches the
-midpoint below E, times the block scale and the tensor scale.
+product of block scale, tensor scale and the midpoint below E.
 """
 
 from __future__ import annotations

@@ -1,7 +1,7 @@
-"""Lemmas that specify dot products whose addition window starts at the largest product.
+"""Lemmas that specify dot products whose terms are all aligned to the largest product.
 
-The products and the addend are truncated to the addition window. If all products are zero, the addend is not truncated.
-`fp9_rtl.sums.window.beside` generates the circuit.
+The products and the addend lose all bits more than a fixed distance below the largest product's exponent. If all
+products are zero, the addend is not truncated. `fp9_rtl.sums.window.beside` generates the circuit.
 """
 
 from __future__ import annotations

@@ -49,12 +49,15 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 
 def _rounds_as_exact(unit: Dot) -> bool:
-    """Return whether the addition window is wide enough for the window's sum to round like the exact sum.
+    """Return whether the sum of the kept bits always rounds like the exact sum.
 
-    An addend above the window is moved down to the window's first position. There, the sum of the products (below
-    2^top) is at most a quarter ulp, so the sum crosses no rounding boundary. Below the window, an addend loses less
-    than half an ulp of the products. If the sum is not the addend alone, its leading bit is at least half an ulp of the
-    products.
+    The kept bits are the window of the sum. An addend above the window is moved down to the highest addend position in
+    the window. After this move, the sum of the products (below 2^`window.top`) is at most a quarter of the addend's
+    ulp. The products therefore cannot move the sum across a rounding boundary.
+
+    The last bit of the products is worth 2^`window.ulp`. An addend loses less than half of this weight in the bits
+    below the window. If the sum is not the addend alone, the leading bit of the sum is worth at least half of
+    2^`window.ulp`.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2

@@ -17,8 +17,8 @@ from fp9_sim.proofs.specs.sums.round import EXPONENT
 class Places:
     """The products of a unit, each shifted to its position in a fixed-point word of `bits` bits.
 
-    The last bit of a word is worth one ulp of the smallest product. A word is inverted if the product's sign differs
-    from the Verilog expression `sign`.
+    The least significant bit of each fixed-point word is worth one ulp of the smallest product. A word is inverted if
+    the product's sign differs from the Verilog expression `sign`.
     """
 
     unit: Dot

@@ -25,7 +25,8 @@ STEPS = ("decode", "multiply")
 class Products:
     """The products of a unit. `bias` is added to the exponents in the circuit.
 
-    If `zeros` is true, a net of the circuit marks each zero product. Otherwise a product with significand 0 is zero.
+    If `zeros` is true, a net of the circuit marks each zero product. If `zeros` is false, a product is zero exactly if
+    its significand is 0.
     """
 
     unit: Dot

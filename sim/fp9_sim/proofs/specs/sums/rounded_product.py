@@ -22,7 +22,8 @@ PROVES = "result and flags equal the exact product rounded once, for all a and b
 def product_cases(unit: Mul) -> Iterator[Case]:
     """Yield a proof case for each pair of operand formats.
 
-    In the control, which the solver must refute, the product of two negative operands is negative.
+    Each case also has a wrong specification that the solver must refute: the product of two negative operands is
+    negative.
     """
     if unit.result.precision < PRODUCT_BITS:
         raise ValueError(f"no proof is available for products in {unit.result.name}; run fp9 sweep")
