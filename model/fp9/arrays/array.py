@@ -252,8 +252,8 @@ class Array(Held):
     def view(self, package: Any = "ml_dtypes") -> Any:
         """Return the codes, without scales, as an array of ml_dtypes or en_dtypes, or as a torch tensor.
 
-        `package` is the name of the package, or one of its dtypes. The result shares the memory of this array. Raises
-        ValueError if the package has no dtype for the format, and for the dtype of another format.
+        `package` is the name of the package, or one of its dtypes. The returned array or tensor shares its memory with
+        `codes`. Raises ValueError if the package has no dtype for the format, and for the dtype of another format.
         """
         return as_dtype(self.codes, self.format, package)
 

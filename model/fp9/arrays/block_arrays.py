@@ -26,8 +26,9 @@ class BlockArray(Array):
 
     A `BlockArray` behaves like an array of the numbers that it represents, which are exact in float64. `codes` holds
     the element codes in the shape of the array. `scales` holds a scale code for every block. Blocks lie along `axis`,
-    or over the last two axes if `square` is true. `tensor_scale` multiplies all numbers. An integer as index along the
-    blocks returns plain numbers. A slice or a reshape that splits a block raises an error.
+    or over the last two axes if `square` is true. `tensor_scale` multiplies all numbers. An integer index on the axis
+    of the blocks gives float64 numbers instead of a `BlockArray`. A slice or a reshape that splits a block raises an
+    error.
 
     >>> import fp9
     >>> x = fp9.quantise(np.float32([[1.0, -0.3, 500.0, 3.0]]), "mxfp8_e4m3")

@@ -64,13 +64,13 @@ def quantise(
 
     - `x`: float64, float32, float16, bfloat16 or integers. Each number is divided by its scale, and the quotient is
       rounded once.
-    - `fmt`: a block format (`fp9.block_formats()`) or a format of single numbers. The elements of a block lie along
-      `axis` and share a scale.
+    - `fmt`: a block format (`fp9.block_formats()`), or a format without block scales (`fp9.formats()`). The elements of
+      a block lie along `axis` and share a scale.
     - `per` says which numbers share a scale, for formats other than block formats. With `per="tensor"`, the default,
       all numbers share a scale. With `per="row"` or `per="column"`, all numbers along the last or the second-last axis
       share a scale. If `per` is an integer, each block of `per` numbers along `axis` shares a scale.
-    - `rule`: the scale rule of blocks. For a format of single numbers, a scale is the lowest power of two at which no
-      number saturates.
+    - `rule`: the scale rule of blocks. For a format without block scales, such as `e4m3`, a scale is the lowest power
+      of two at which no number saturates.
     - `rounding`: the rounding mode of the elements, by default the format's rounding mode. `fp9.encode` describes
       `random_bits`, `random_width` and `rng`.
     - `tensor_scale`: an FP32 number that multiplies an NVFP4 array, or "amax" to use `fp9.blocks.tensor_scale`.
@@ -152,8 +152,8 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
     """Round numbers to a format or block format. The numbers keep the dtype of `x`, and integers become float32.
 
-    The function accepts the options of `encode` for a format of single numbers, and the options of `quantise` for a
-    block format or with `per`. A number that the dtype of `x` cannot represent is rounded to this dtype.
+    If `fmt` is a block format, or if `per` is given, the options are the options of `quantise`. Otherwise, the options
+    are the options of `encode`. A number that the dtype of `x` cannot represent is rounded to this dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

@@ -54,9 +54,10 @@ def matmul(
     `fma_fp32`.
 
     All other arguments and the errors are those of `dot`, but leading axes broadcast as in `numpy.matmul`. `scale_a` is
-    one exponent, or has the shape (..., M), or with `block` the shape (..., M, blocks). `scale_b` is one exponent, or
-    has the shape (..., N), or with `block` the shape (..., blocks, N). `threads` is the maximum number of threads, by
-    default one per core. `matmul` repeatedly calls the function `progress` with the completed fraction of the work.
+    one exponent, or an array of exponents with the shape (..., M). `scale_b` is one exponent, or an array of exponents
+    with the shape (..., N). If `block` is given, the arrays have the shapes (..., M, blocks) and (..., blocks, N).
+    `threads` is the maximum number of threads, by default one per core. `matmul` repeatedly calls the function
+    `progress` with the completed fraction of the work.
 
     >>> import fp9
     >>> fp9.matmul(fp9.array([[1.0, 2.0]], "e4m3"), fp9.array([[3.0], [4.0]], "e5m2"), engine="hopper")

@@ -125,7 +125,11 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
 
 
 def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return, for every scale factor, the smallest float32 pattern that quantises to each element number."""
+    """Return the smallest float32 bit pattern that quantises to each nonzero element magnitude, for every scale factor.
+
+    `numbers` holds the element magnitudes in rising order, from zero. The result has the shape (factors, magnitudes -
+    1).
+    """
     middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
     with np.errstate(over="ignore"):
         near = middles.astype(np.float32)

@@ -44,7 +44,10 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 
 
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
-    """Return scale codes (blocks,) that hold the block scale in the low bits and the level bits above."""
+    """Return scale codes (blocks,): the low bits hold the block scale, and the bits above hold HiF4's level bits.
+
+    A level bit of 1 doubles the factor of a group of elements.
+    """
     if not bits:
         return codes
     words, place = codes.astype(np.uint32), block.scale.bits

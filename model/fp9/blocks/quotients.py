@@ -85,14 +85,20 @@ def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotien
 def errors_of_tries(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """For every divisor that a scale rule tries, return the squared errors of blocks (blocks,), up to a constant."""
+    """For every divisor that a scale rule tries, return the squared quantisation errors of all blocks, shape (blocks,).
+
+    The errors are divided by the tensor scale, and omit a term that is equal for all divisors.
+    """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 
 
 def balancing_scales(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return, for each block, the tensor scale at which the two divisors of a scale rule give equal errors."""
+    """Return the tensor scales (blocks,) at which the two divisors that a scale rule tries give equal squared errors.
+
+    The block scale is the largest magnitude of the block, divided by the divisor and the tensor scale.
+    """
     first, second = _made(numbers, block, rule, scale)
     with np.errstate(divide="ignore", invalid="ignore"):
         return np.asarray(2 * (second.products - first.products) / (second.squares - first.squares))

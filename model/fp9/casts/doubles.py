@@ -1,4 +1,4 @@
-"""Vectorised casts from float64 to fixed-field formats, with exception flags."""
+"""Vectorised casts from float64 to formats with fixed field widths, with exception flags."""
 
 from __future__ import annotations
 

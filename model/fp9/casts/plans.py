@@ -5,7 +5,8 @@ The kernels form four groups. Tests check that different kernels give the same c
 * Vector kernels on float32 patterns (`round32`, `hif8`) support target formats whose range lies within float32's
   range. Float64 numbers, integers and scaled numbers are first rounded to odd in float32.
 * Look-up tables with 65,536 entries encode 16-bit sources. Casts from float32 to hif8 also use look-up tables.
-* Vector kernels on float64 patterns (`wide`) encode to wider fixed-field formats, and compute flags.
+* Vector kernels on float64 patterns (`wide`) support formats that are too wide for the float32 kernels. The `wide`
+  kernels also compute exception flags.
 * The universal kernel on float64 patterns (`round64`) performs all other casts.
 """
 
@@ -135,7 +136,8 @@ def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
 def grid_of(request: Request, scale: int, top: int) -> Grid | None:
     """Return the target format's constants for the float32 kernels, or None if its exponents do not fit.
 
-    The kernels detect overflow by a float32 exponent above the format's range, so one must be free.
+    The kernels detect overflow by an exponent field above the field of the format's largest number. Float32 must have
+    such an exponent field.
     """
     from fp9.kernels.round32 import Grid  # slow to load
 

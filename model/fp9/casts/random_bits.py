@@ -64,9 +64,9 @@ def random_bits_of(
     The random bits come from the array `given` or from the random generator `rng`. `stochastic` selects the rule of
     an instruction:
 
-    - `nvidia_rs`: four elements share a 32-bit word, so the last axis of `given` is a quarter as long as the source's
-      last axis. In memory order, the elements use word[15:0], word[15:0] reversed, word[31:16] and word[31:16]
-      reversed. PTX calls the four elements f, e, b and a.
+    - `nvidia_rs`: four source elements use the same 32-bit random word. The last axis of `given` is a quarter as long
+      as the source's last axis. In memory order, the elements use word[15:0], word[15:0] reversed, word[31:16] and
+      word[31:16] reversed. PTX calls the four elements f, e, b and a.
     - `amd_sr`: every element has a 32-bit seed. The cast uses the top 23 - p seed bits for a target with p fraction
       bits.
     - `intel_bias`: every element has 8 random bits.

@@ -1,4 +1,4 @@
-"""Settings and arguments of a cast, and an encoding plan that supports every cast."""
+"""Settings and arguments of a cast, and the encoding function that supports every cast."""
 
 from __future__ import annotations
 
@@ -86,7 +86,10 @@ def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: sl
 
 
 def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
-    """Return an encoding plan that supports every format, rounding mode and source type, and exception flags."""
+    """Return a plan whose function encodes every source type to every format, and computes exception flags.
+
+    The function supports every rounding mode.
+    """
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(request.fmt), rounding_target(request.fmt, request.policy)

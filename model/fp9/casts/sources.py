@@ -1,4 +1,4 @@
-"""Checks of a cast's source numbers and arguments, and exact scaling."""
+"""Checks of a cast's arguments, and exact scaling of source numbers by powers of two."""
 
 from __future__ import annotations
 
@@ -125,7 +125,10 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
 
 
 def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
-    """Return a function that computes hybrid rounding's thresholds from source elements, and the thresholds' width."""
+    """Return a function and a number of bits. The function computes hybrid rounding's thresholds from source elements.
+
+    Every threshold has the returned number of bits.
+    """
     if dtype.name == "bfloat16" and hybrid.bf16_via_fp32:
         return (lambda part: np.zeros(part.size, dtype=np.int64)), _threshold_width("float32")
     if dtype.name in ("float32", "float16", "bfloat16"):

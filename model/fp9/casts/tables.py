@@ -37,7 +37,9 @@ class Rows(NamedTuple):
 
 
 class Target(NamedTuple):
-    """Scalars of a rounding table. In each pair, the first value applies to positive source numbers."""
+    """Scalars of a rounding table. A field of two values holds the value for positive source numbers, and then the
+    value for negative source numbers.
+    """
 
     max_ordinal: int
     sign_mask: int
@@ -98,7 +100,8 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
 def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
     """Return the codes that vector kernels write for zero, overflow, infinity and NaN, for both signs.
 
-    In a code that differs between the signs, the marker bit `takes_sign` is set.
+    If the sign of the source selects the sign bit of a code, the returned code has the extra bit `takes_sign` set.
+    Return None if the codes for positive and negative sources differ in other bits.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)

@@ -1,4 +1,4 @@
-"""Decode fixed-field codes wider than 16 bits, without a look-up table."""
+"""Decoding of codes wider than 16 bits, without a look-up table."""
 
 from __future__ import annotations
 

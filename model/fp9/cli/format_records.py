@@ -156,9 +156,9 @@ def cast_records(
 ) -> Record:
     """Cast numbers, given as texts, to the format `target`, and return codes, numbers and errors.
 
-    If `source` is given, a text that starts with 0x is a code of the source format. Other numbers are first rounded to
-    the source format. For hybrid rounding, the default source format is fp32. Raises ValueError for texts that are not
-    numbers, and for a wrong number of random bits.
+    If `source` is given, a text that starts with 0x is a code of the source format. A number in any other notation,
+    such as 0.3, is first rounded to the source format. For hybrid rounding, the default source format is fp32. Raises
+    ValueError for texts that are not numbers, and for a wrong number of random bits.
     """
     to = format(target)
     if source is None and rounding == "hybrid":

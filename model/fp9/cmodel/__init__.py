@@ -24,7 +24,7 @@ def files(unit: Unit) -> dict[str, str]:
 
 
 def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
-    """Return a C header for formats and accumulator models (engines), by its file name.
+    """Return a dictionary from a file name to the text of a C header for formats and accumulator models (engines).
 
     `formats` and `engines` are names separated by commas. Raises ValueError for unknown names, and if `name` is not a C
     identifier.

@@ -235,7 +235,10 @@ FP9_FN uint32_t @{name}_level(fp9_number *number, int group, int least)
 
 
 def _levels(block: BlockFormat, words: dict[str, object]) -> str:
-    """Return C statements that compute the numbers' quotients, and put the level bits above the block scale."""
+    """Return C statements that divide the numbers by the block scale, and add HiF4's level bits to the scale code.
+
+    In the scale code, the level bits are above the bits of the block scale.
+    """
     texts, place = [filled(_BY_RECIPROCALS, words)], block.scale.bits
     for number, group in enumerate(block.levels):
         texts.append(f"    code |= {words['name']}_level(number, {group}, {len(block.levels) - number}) << {place};\n")

@@ -1,4 +1,4 @@
-"""Generator of C headers with a unit's golden model, or functions for formats."""
+"""Generator of C headers. A header holds a unit's golden model or functions for formats."""
 
 from __future__ import annotations
 

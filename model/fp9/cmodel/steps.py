@@ -26,8 +26,8 @@ class Step:
 def step(name: str, engine: Engine, products: Weights, count: int, grouped: bool = False) -> Step:
     """Return the C function `NAME_step`, which adds terms to an addend and rounds the sum.
 
-    The C function adds at most `count` terms, which are in the exponent range `products`. If `grouped` is true, each
-    term is the sum of a group of products.
+    The C function adds at most `count` terms. Every term is a multiple of 2^`products.lowest` and less than
+    2^`products.highest`. If `grouped` is true, each term is the sum of a group of products.
     """
     words = _words(name, engine) | {"count": count}
     if engine.window.width is None:

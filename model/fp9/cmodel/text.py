@@ -41,7 +41,7 @@ def comment(text: str) -> str:
 
 
 def chosen(port: str, values: Iterable[str]) -> str:
-    """Return a C expression that selects a value by a port's number, or the last value for larger numbers."""
+    """Return a C expression that selects the value at index `port`, or the last value if `port` is too large."""
     *before, last = values
     return "".join(f"{port} == {number} ? {value} : " for number, value in enumerate(before)) + last
 

@@ -253,7 +253,8 @@ class Engine:
     def nans_of_steps(self) -> tuple[int | None, int | None]:
         """Return the two NaN codes of a step's result: the code for NaN operands, and the code for invalid operations.
 
-        With chunks, both codes are None, because only the total uses the engine's NaN codes.
+        In an engine with chunks, the result is (None, None), because only the total of all chunks uses the engine's NaN
+        codes.
         """
         return (self.nan.code, self.nan.invalid_code) if self.chunk.length is None else (None, None)
 

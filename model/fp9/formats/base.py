@@ -118,7 +118,10 @@ class Format(abc.ABC):
 
     @abc.abstractmethod
     def nan_code(self, negative: bool) -> int | None:
-        """Return the code of the canonical NaN (or NaN-Inf), or None if the format has no NaN."""
+        """Return the code of the canonical NaN, or None if the format has no NaN.
+
+        If NaN and infinity share one code (NaN-Inf in HFP8 and DLFloat16), return this code.
+        """
 
     @abc.abstractmethod
     def ordered_magnitudes(self) -> NDArray[np.uint32]:
@@ -224,7 +227,7 @@ class Format(abc.ABC):
     def ends_at_zero(self) -> bool:
         """Return whether this unsigned format treats a negative source number as an overflow.
 
-        In any other unsigned format, a cast of a negative number gives NaN.
+        In an unsigned format with `ends_at_zero` false, a cast of a negative number gives NaN.
         """
         return False
 

@@ -86,8 +86,8 @@ def _check_named(name: str | None, fmt: Format) -> None:
 def as_dtype(codes: NDArray[Any], fmt: Format | str, package: Any = "ml_dtypes") -> Any:
     """Return codes as an ml_dtypes array, an en_dtypes array or a torch tensor, without a copy.
 
-    `package` is the name of a package, or the dtype of a package for the format. Raises ValueError if the package is
-    unknown or has no type for the format, and for the dtype of another format.
+    `package` is a package name, such as "torch", or the package's dtype for the format, such as `torch.float8_e5m2`.
+    Raises ValueError if the package is unknown or has no type for the format, and for the dtype of another format.
     """
     target = format(fmt)
     package = package if isinstance(package, str) else _package_of(package, target)

@@ -17,7 +17,7 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class ScaledInteger(Format):
-    """Format of 8-bit two's complement integers n, which mean n * 2^-bias (GC 1.0.7).
+    """Format of 8-bit two's complement integers n that represent n * 2^-bias (format 1.0.7 of Graphcore).
 
     Casts give only integers from -127 to 127, so casts never give the code 0x80.
     """

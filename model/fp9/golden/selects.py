@@ -74,7 +74,7 @@ def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
 
 
 def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the numbers of all factors a and b, each of shape (n, products)."""
+    """Return the values of the factors a and b of all products, as two float64 arrays of shape (n, products)."""
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
     if unit.engine.nan.zero_bypass:
         bypassed = (np.isnan(a) & merged_a & (b == 0)) | (np.isnan(b) & merged_b & (a == 0))

@@ -203,7 +203,8 @@ def _counted(lanes, scales, limits, out):
 def counted(patterns, g, divisor, limits, scales, codes):
     """Cast blocks of 2^n >= 16 numbers to FP4 elements. The scale of a block is amax / `divisor`, rounded once.
 
-    For each scale code, `limits` (scales, 7), int32, holds the lowest patterns of the magnitude codes 1 to 7.
+    `limits` (scales, 7), int32, holds for each scale code the smallest float32 bit patterns that quantise to the
+    element codes 1 to 7.
     """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)

@@ -1,6 +1,7 @@
 """Compilation of kernels and their cache on disk.
 
-Kernels contain functions of several source files. If any of these files changes, fp9 recompiles all kernels.
+A kernel contains functions of several source files. If a file in `kernels`, `formats` or `engines` changes, fp9
+recompiles all kernels.
 """
 
 from __future__ import annotations

@@ -50,7 +50,10 @@ class Sums(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Factors a and b, and their powers of two for alignment, as float64 arrays."""
+    """Factors a and b of products, and a power of two for each factor, as float64 arrays.
+
+    The exponents of `power_a` and `power_b` add up to the exponent by which an accumulator aligns a product.
+    """
 
     a: Any
     b: Any

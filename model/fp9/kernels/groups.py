@@ -16,7 +16,10 @@ from fp9.kernels.round64 import INF_BITS
 
 
 class Groups(NamedTuple):
-    """Integer factors, scales of the groups, and the scales' powers of two for alignment."""
+    """Integers `a` and `b`, the scales of their groups (`factors_a`, `factors_b`), and a power of two for each scale.
+
+    The exponents of `powers_a` and `powers_b` add up to the exponent by which an accumulator aligns a group's sum.
+    """
 
     a: Any
     b: Any
@@ -130,8 +133,9 @@ def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, p
 def grouped_columns(s, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, acc, t):
     """Do one step of `grouped_rows` for all accumulators `acc` (m, n), in float64.
 
-    `sums` and `magnitudes` have the shape (groups, m, n). Factors and powers have the shape (m or 1, groups) for `a`,
-    and (groups, n) for `b`.
+    `sums` and `magnitudes` have the shape (groups, m, n). The scales `factors_a` and the powers `powers_a` have the
+    shape (m, groups), or (1, groups) for one row that all rows share. `factors_b` and `powers_b` have the shape
+    (groups, n).
     """
     unit = math.ldexp(1.0, s.window)
     for i in range(acc.shape[0]):

@@ -37,7 +37,10 @@ class Grid(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Codes of zero, overflow, infinity and NaN. If bit 31 of a code is set, the result gets the sign of the source."""
+    """Codes that a cast writes for zero, overflow, infinity and NaN.
+
+    Bit 31 is not part of the written code. If bit 31 is set, the written code gets the sign of the source number.
+    """
 
     max_ordinal: np.uint32
     sign_shift: np.uint32  # from float32's sign to the format's
@@ -48,7 +51,7 @@ class Edges(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Thresholds for the exception flags, as float32 patterns of magnitudes."""
+    """Thresholds of the exception flags, as float32 bit patterns without the sign bit."""
 
     tiny_below: np.uint32  # inexact results below it underflow
     overflow_from: np.uint32
@@ -89,7 +92,8 @@ def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
     """Round float32 patterns (uint32, shape (n,)) to nearest even, and write the codes of the results.
 
     The target format must have subnormals and at least one fraction bit. `magic` is 2^23 times the smallest subnormal.
-    `offset` (mod 2^32) is half an ulp less 1, minus the lowest binade's exponent field.
+    `offset` is 2^(22 - p) - 1 - (`grid.lowest` - 1) * 2^23 modulo 2^32, where p is the number of fraction bits of the
+    target format.
     """
     shift, lowest, magic_number = narrowing(grid, magic)
     for i in range(patterns.size):

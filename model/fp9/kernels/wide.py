@@ -23,8 +23,10 @@ _OVERFLOW = U(Flags.INEXACT | Flags.OVERFLOW)
 
 
 class WideTarget(NamedTuple):
-    """Constants of a target format and an overflow policy. Bit 63 of a code marks results with the sign of the
-    source.
+    """Constants of a target format and an overflow policy.
+
+    Bit 63 of `zero`, `overflow`, `infinite` and `nan` is not part of the written code. If bit 63 is set, the written
+    code gets the sign of the source number.
     """
 
     fraction_bits: np.uint64

@@ -51,7 +51,10 @@ def numbers(fmt: Format) -> tuple[list[Fraction], list[int]]:
 
 
 def not_below(x: Fraction, fmt: Format) -> int:
-    """Return the code of the smallest number in the format that is at least `x`, or of the largest number."""
+    """Return the code of the format's smallest number that is at least `x`.
+
+    If `x` exceeds all numbers of the format, return the code of the largest number.
+    """
     values, codes = numbers(fmt)
     return codes[min(bisect_left(values, x), len(values) - 1)]
 

@@ -78,8 +78,9 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Random integer of `width` bits for stochastic rounding. Its top bit has half the weight of the target's
-    last bit.
+    """Random integer of `width` bits for stochastic rounding.
+
+    The top bit of the random integer has the weight of half an ulp of the target format.
     """
 
     value: int

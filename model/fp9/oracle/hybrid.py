@@ -29,7 +29,10 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Binade:
-    """Range of source patterns with one exponent, from `first` to `end - 1`, and the bit position of the number F."""
+    """Range of source patterns with one exponent, from `first` to `end - 1`.
+
+    `field` gives the position of the number F, which consists of significand bits that rounding drops.
+    """
 
     first: int
     end: int
@@ -38,14 +41,15 @@ class Binade:
 
 @dataclass(frozen=True, slots=True)
 class HybridTable:
-    """Table of a cast with hybrid rounding, for sources of one sign. A pattern is a source code without the sign bit.
+    """Table of a cast with hybrid rounding, for sources of one sign. A pattern is the code of a source number without
+    the sign bit.
 
-    - `nearest`: the threshold table for patterns outside the stochastic `binades`.
+    - `nearest`: the threshold table of rounding to nearest, for patterns outside the ranges in `binades`.
     - `numbers`: source patterns and target codes of zero, of each positive target number, and of overflow.
     - `threshold_bits` and `threshold_ones`: the threshold T consists of `threshold_bits` low source bits, followed by
       `threshold_ones` ones.
-    - `near_normal`: the binade below the smallest normal number. A magnitude in this binade rounds to a normal number
-      only if its bits `near_normal_ones` are all 1, and if F is at least T.
+    - `near_normal`: the binade below the smallest normal number. A magnitude in the binade `near_normal` rounds to a
+      normal number only if all bits `near_normal_ones` are 1, and the number F is at least the threshold T.
     """
 
     nearest: ThresholdTable

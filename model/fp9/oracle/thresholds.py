@@ -1,7 +1,7 @@
 """Threshold tables of casts: the first source pattern that rounds to each target code.
 
-A slow exact reference finds the threshold patterns by bisection. A formal proof of a cast
-circuit compares the circuit with the table.
+A slow exact reference finds the threshold patterns by bisection. A formal proof compares a cast circuit with the
+threshold table of the cast.
 """
 
 from __future__ import annotations
@@ -20,7 +20,10 @@ from fp9.oracle.casts import decode, encode, read
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Row of a threshold table: source patterns from `first` up to the start of the next row round to `code`."""
+    """Row of a threshold table, with the code that a cast gives for source patterns from `first` on.
+
+    The row ends before the `first` pattern of the next row.
+    """
 
     first: int
     code: int
@@ -28,11 +31,12 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdTable:
-    """Threshold table of a cast, for sources of one sign. A pattern is a source code without the sign bit.
+    """Threshold table of a cast, for sources of one sign. A pattern is the code of a source number without the sign
+    bit.
 
     - `steps`: the rows of the table in rising order of source patterns. The first row starts at pattern 0.
     - `exact`: the finite source patterns that the target format represents exactly.
-    - `tiny_below`: inexact sources below this pattern raise underflow.
+    - `tiny_below`: a cast of a source pattern below `tiny_below` raises underflow if the cast is inexact.
     - `overflow_from`: the smallest pattern that overflows.
     - `nan_from`: the lowest pattern of a NaN source.
     """

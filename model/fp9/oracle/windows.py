@@ -70,7 +70,10 @@ def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
 
 
 def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
-    """Return the largest exponent of a step's terms, to which the step aligns all terms, or None."""
+    """Return the exponent to which a step aligns all its terms: the largest exponent of a term.
+
+    The addend `c` counts only if the engine has `Addend.INSIDE`. Return None if no term that counts has an exponent.
+    """
     return _largest([*products, c] if engine.window.addend is Addend.INSIDE else products, engine.window.zero_exponent)
 
 

@@ -35,8 +35,7 @@ class Scaling:
 class Split:
     """Way to split the K products of a sum into parts (split-K).
 
-    `tile` is the number of consecutive products that always belong to the same part. `join` adds the parts' sums in
-    FP32.
+    Each tile of `tile` consecutive products is added in one part. `join` adds the parts' sums in FP32.
     """
 
     name: str
@@ -57,8 +56,8 @@ class Epilogue:
     """Operations that a GPU library applies to the sums of a matrix product.
 
     `scale` holds two functions, for the two orders ("ab" and "ba") in which the scales can be multiplied. `bias` is the
-    function that adds the bias, or None if its rounding is unknown. `outputs` lists the formats of the result.
-    `takes_result_scale` is false if the library ignores the scale of the result.
+    function that adds the bias to the scaled sums, or None if the rounding of this addition is unknown. `outputs` lists
+    the formats of the result. `takes_result_scale` is false if the library ignores the scale of the result.
     """
 
     scale: dict[str, Callable[[Any, Any, Any], Numbers]]

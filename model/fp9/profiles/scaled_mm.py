@@ -42,7 +42,7 @@ def scaled_mm(
 
     - Two single numbers: one scale per tensor.
     - Shapes (M, 1) and (1, N): one scale per row of `a` and per column of `b`.
-    - Shape (M, K/128), with (K/128, N/128) or (K/128, N): FP32 scales of blocks.
+    - Shape (M, K/128) for `scale_a`, and (K/128, N/128) or (K/128, N) for `scale_b`: FP32 scales of blocks.
     - Shapes (M, K/32) and (K/32, N): scales of MX blocks, in the format e8m0.
     - Shapes (M, K/16) and (K/16, N): scales of NVFP4 blocks, in the format ue4m3 or e4m3.
 

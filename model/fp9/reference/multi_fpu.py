@@ -115,7 +115,10 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
 def _rounding(
     unit: MultiFpu, row: Row, op: Op, a: _Number, result: Format
 ) -> tuple[CastPolicy, casts.RandomBits | casts.HybridBits | None]:
-    """Return the cast policy of an operation, and its random bits or hybrid threshold, if any."""
+    """Return the cast policy of an operation, and the random bits or the threshold of hybrid rounding.
+
+    The second item is None if the rounding mode needs neither random bits nor a threshold.
+    """
     rounding, overflow = chosen(unit.roundings, row, "rounding"), chosen(unit.overflow, row, "overflow")
     if rounding.needs_bits:
         return unit.policy(result, rounding, overflow), casts.RandomBits(row["random"], unit.random_bits)

@@ -1,4 +1,4 @@
-"""Reference results of accumulators, and of quantisers whose blocks take several operations."""
+"""Reference results of accumulators, and of quantisers that read a block in several steps."""
 
 from __future__ import annotations
 

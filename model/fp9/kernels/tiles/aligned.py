@@ -153,12 +153,13 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
 
     `sides` holds `a` (m, k), the alignment exponents of `a` (bytes), `b` (k, n), and the alignment exponents of `b`.
     All numbers must be finite. `sums` holds two arrays (m, n): the initial accumulators, and the output. `products`
-    holds the first product, the end, and the length of a chunk. `redo` (m, panels) is set where a number left the
-    exponent range of the kernels.
+    holds three numbers: the first product index, the end of the index range, and the chunk length in products. `redo`
+    (m, panels) is set where a number left the exponent range of the kernels.
 
-    `lowest_bits`, `join` and `lost` may be None. `lowest_bits` and `lost` hold the exponents of the lowest bits of `a`
-    and `b`. `join` holds the constants for rounding totals and an upper bound of tiny totals. The last item of `lost`
-    is an array of marks, which inexact steps set. A negative mark means that an inexact total can be tiny.
+    `lowest_bits`, `join` and `lost` may be None. The first two items of `lowest_bits` and of `lost` hold the exponents
+    of the lowest 1 bits in `a` and in `b`. The last item of `lost` is an integer array of marks (m, n). If a result is
+    inexact, its mark is set to a nonzero integer. If an inexact result may also be tiny, its mark is negative. `join`
+    holds the constants for rounding the total of all chunks, and the largest magnitude at which this total may be tiny.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end, length) = sides, sums, products
     m, width = acc.shape[0], tile_columns(b.itemsize)

@@ -93,9 +93,10 @@ def _cells(code: Code, rows: int, row: Any) -> list[Any]:
 
 
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
-    """Return a vector function that repeats accumulators = round(accumulators + products) on a register tile.
+    """Return a vector function that adds products to the accumulators of a register tile, and rounds after each step.
 
-    The last arguments of the vector function are `facts` scalars, and optionally an array of marks for inexact sums.
+    The last arguments of the vector function are scalars for the function `rounding`, and optionally an array of marks.
+    `facts` is the number of these scalars. If a sum is inexact, its mark is set to a nonzero integer.
     """
 
     def tile(

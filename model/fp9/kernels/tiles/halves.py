@@ -1,4 +1,4 @@
-"""Numba kernel for matrix products that add even and odd products separately (CDNA3)."""
+"""Numba kernel that adds products of even and of odd index separately, as AMD CDNA3 does."""
 
 from __future__ import annotations
 
@@ -157,7 +157,7 @@ def _step(s, t, left_side, packed, panel, found, products, redo, losses, marks):
 
 @kernel
 def halves(s, t, sides, sums_of_steps, products, redo, lost):
-    """Add even and odd products separately, in steps of `s.products` products, in float64.
+    """Add products of even and of odd index separately, in steps of `s.products` products, in float64.
 
     The arguments are those of `aligned.aligned`, but there are no chunks.
     """

@@ -1,8 +1,9 @@
 """Vector code for one accumulation step with an alignment window.
 
-An ordinary float addition aligns the products: the running sum of magnitudes stays so large that its last bit is the
-window's lowest bit. With rounding toward zero, a single fused multiply-add then multiplies, aligns, truncates and adds.
-The result is the sum of all magnitudes, minus twice the sum of the negative terms' magnitudes.
+The running sum of magnitudes starts at a power of two whose last significand bit is the lowest bit of the window. A
+float addition to this sum therefore aligns the other term to the window. With rounding toward zero, a single fused
+multiply-add multiplies, aligns, truncates and adds. The power of two is subtracted at the end. The result is the sum of
+all magnitudes, minus twice the sum of the negative terms' magnitudes.
 """
 
 from __future__ import annotations
@@ -50,7 +51,10 @@ class Ends(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """Arrays for marking truncated bits: exponents of the numbers' lowest bits, and integer marks."""
+    """Arrays that record truncation: exponents of the lowest 1 bits in `a` and `b`, and an integer mark for each sum.
+
+    If a step truncates a 1 bit of a sum, the mark of the sum is set to a nonzero integer.
+    """
 
     low_a: Any
     low_b: Any
@@ -259,7 +263,10 @@ def ends_of_steps(power_a, low_a, begin, end, length, products):
 
 @inlined
 def ends_of_columns(ends, power_b, low_b):
-    """For each row of `b`, write the highest and the lowest exponent to `ends` (2, products), as bytes."""
+    """Return the highest and the lowest exponent in `b`. The lowest exponent is the exponent of the lowest 1 bit.
+
+    `ends` (2, products), int8, receives the highest and the lowest exponent of each row of `b`.
+    """
     highest, lowest = _ends(power_b[0], low_b[0])
     for k in range(power_b.shape[0]):
         high, low = _ends(power_b[k], low_b[k])
