@@ -35,7 +35,8 @@ class Scaling:
 class Split:
     """Way to split the K products of a sum into parts (split-K).
 
-    Each tile of `tile` consecutive products is added in one part. `join` adds the parts' sums in FP32.
+    The K products are divided into tiles of `tile` consecutive products. All products of a tile belong to the same part
+    of the sum. `join` adds the sums of the parts in FP32.
     """
 
     name: str

@@ -107,7 +107,10 @@ def _errors(name: str, depth: int, sums: NDArray[np.float64], exact: NDArray[np.
 
 
 def draw_codes(distribution: str, fmt: str, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[Any]:
-    """Return codes of random numbers with a built-in distribution."""
+    """Return the codes of random numbers in the format `fmt`, as an array of the given shape.
+
+    `distribution` is the name of a built-in distribution. Raises ValueError for an unknown distribution.
+    """
     if distribution not in DISTRIBUTIONS:
         raise ValueError(f"distribution {distribution!r} is not known; choose one of {', '.join(DISTRIBUTIONS)}")
     codes: NDArray[Any] = encode(DISTRIBUTIONS[distribution](rng, shape), format(fmt))

@@ -57,9 +57,10 @@ class Check:
 def checks() -> list[Check]:
     """Return all checks of casts, each with its reference.
 
-    Round to nearest even is compared with ml_dtypes, and hif8 with ties away from zero with en_dtypes. Monotone
-    rounding modes are compared with the thresholds of the slow exact reference (oracle). Hybrid rounding is compared
-    with its definition in the HiFloat8 paper (section 3.2).
+    For rounding to nearest even, the package ml_dtypes is the reference. For rounding of hif8 to nearest with ties away
+    from zero, the package en_dtypes is the reference. Casts with a monotone rounding mode are compared with threshold
+    tables that the slow exact reference (oracle) computes. Hybrid rounding is compared with its definition in the
+    HiFloat8 paper (section 3.2).
     """
     beside = [Check(name, Rounding.RNE, Overflow.INF, "ml_dtypes") for name in ML_DTYPES]
     beside.append(Check("hif8", Rounding.RNA, Overflow.INF, "en_dtypes"))

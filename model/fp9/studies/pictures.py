@@ -23,7 +23,10 @@ _SIDE = 16
 
 
 def precision(fmt: Format) -> tuple[list[int], list[int]]:
-    """Return the exponent and the number of significand bits of each binade, with the leading bit."""
+    """Return the exponents of all binades, and the number of significand bits in each binade.
+
+    The number of significand bits includes the leading bit.
+    """
     low, high = floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.max_magnitude)
     exponents = list(range(low, high + 1))
     return exponents, [1 + e - fmt.quantum(e) for e in exponents]

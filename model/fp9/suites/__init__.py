@@ -42,7 +42,7 @@ def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
     """Return the input columns of a test suite, each of shape (n,).
 
     Equal arguments give equal columns. `count` is the number of random operations. Raises ValueError for an unknown
-    suite, for a count outside 1..`most_drawn`, and for a count of the smoke or corner suite.
+    suite, for a count outside 1..`most_drawn(unit)`, and if a count is given for the smoke or corner suite.
     """
     if suite not in SUITES:
         raise ValueError(f"unknown suite {suite!r}; choose one of {', '.join(SUITES)}")
@@ -109,7 +109,10 @@ random: Hook[[int, np.random.Generator], Inputs] = Hook(
 
 
 def full(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
-    """Return every input of a stateless unit with few inputs, and otherwise corner and random operations."""
+    """Return all input combinations of a stateless unit with few input bits.
+
+    For any other unit, return the corner suite and `count` random operations.
+    """
     bits = sum(port.width for port in unit.inputs)
     if unit.has_state or 1 << bits > FULL_LIMIT:
         return concatenated([corner(unit, rng), random(unit, count, rng)])

@@ -54,7 +54,7 @@ def chosen_formats(columns: Inputs, operand: str, formats: Sequence[Format], cou
 
 
 def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
-    """Return the input columns for a table of operations, with one value for each input port in a row."""
+    """Return the input columns of operations. Each operation is a row with one value for each input port."""
     table = np.array(rows, dtype=np.uint32).reshape(-1, len(unit.inputs))
     return {port.name: table[:, i] for i, port in enumerate(unit.inputs)}
 

@@ -1,7 +1,7 @@
 """Rare cover points that the smoke suite of a unit must hit.
 
-A family of cover points is an array (n,) with one number for each operation. Operations with equal numbers hit the same
-cover point, and the number 0 hits none.
+For each family of cover points, an array (n,) holds one number for each operation. Two operations with the same number
+hit the same cover point. An operation with the number 0 hits no cover point of the family.
 """
 
 from __future__ import annotations

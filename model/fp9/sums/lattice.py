@@ -19,9 +19,10 @@ Masked rows are computed again at a third of the speed, so the second computatio
 
 
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Return masks of the rows of `a` and of `b` that contain numbers with unusually low bits.
+    """Return masks of the few rows of `a` and of `b` that contain numbers with 1 bits of unusually low weight.
 
-    Products of two unmasked rows are multiples of 2^lowest. Return None if too many rows would be masked.
+    A product of a number in an unmasked row of `a` and a number in an unmasked row of `b` is a multiple of 2^`lowest`.
+    Return None if too many rows would be masked.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

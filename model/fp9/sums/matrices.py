@@ -42,7 +42,11 @@ class Options(NamedTuple):
 
 
 class Factor(NamedTuple):
-    """Factor of a batch of matrix products: an operand (..., rows, k) and scales (items, rows, blocks)."""
+    """Left or right factor of a batch of matrix products.
+
+    `operand` has the shape (..., rows, k). `scales` has the shape (items, rows, blocks), with one item for each matrix
+    product.
+    """
 
     operand: Operand
     scales: Scales | None

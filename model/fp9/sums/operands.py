@@ -268,7 +268,9 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
-    """Return a table of the exponent of the lowest set bit by code. Zeros, infinities and NaN have the entry 127."""
+    """Return a table, indexed by code, of the exponent of the lowest 1 bit in the number of the code. For zeros,
+    infinities and NaN, the table contains 127.
+    """
     some = power_table(fmt) > 0
     lowest = np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1)
     return lowest.astype(np.int8) if lowest.min() >= NO_EXPONENT else lowest.astype(np.int16)

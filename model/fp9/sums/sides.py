@@ -26,9 +26,10 @@ View = Callable[["NDArray[Any]"], "NDArray[Any]"]
 
 @dataclass(eq=False)
 class Side:
-    """Rows (rows, k) of an operand, with scales for numbers, for sums of chunks, and for sums of groups.
+    """Rows (rows, k) of one factor of a matrix product, with scales.
 
-    For the right factor of a matrix product, these rows are the operand's columns.
+    `scales` holds scales of single numbers, `at_sums` holds scales of chunk sums, and `groups` holds scales of sums of
+    product groups. The rows of the right factor are the columns of its matrix.
     """
 
     operand: Operand

@@ -1,4 +1,4 @@
-"""Strategies with register tiles for accumulators without an alignment window."""
+"""Matrix products in register tiles, for accumulators without an alignment window."""
 
 from __future__ import annotations
 

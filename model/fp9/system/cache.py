@@ -1,7 +1,7 @@
 """Cache folder of limited size, for results that can be recomputed, such as compiled units.
 
-The folder is `$FP9_CACHE` if set, and otherwise `~/.cache/fp9`. A cache entry is written atomically. Its name starts
-with a dot until the entry is complete.
+The folder is `$FP9_CACHE` if set, and otherwise `~/.cache/fp9`. A cache entry is written atomically. The name of an
+incomplete cache entry starts with a dot.
 """
 
 from __future__ import annotations

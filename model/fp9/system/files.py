@@ -20,9 +20,9 @@ _LINKS = 40
 def write_whole(path: Path | str, content: str | bytes) -> None:
     """Write a file atomically: write a temporary file in the same folder, and then rename it.
 
-    A missing folder is created. For a symbolic link, the target is written. An existing file keeps its mode and, if
-    permitted, its owner. Pipes, devices and open descriptors are written directly, and `-` means standard output.
-    Raises OSError, with the name of the file, if the file cannot be written.
+    A missing folder is created. If `path` is a symbolic link, the file to which the link points is written. An existing
+    file keeps its mode and, if permitted, its owner. Pipes, devices and open descriptors are written directly, and `-`
+    means standard output. Raises OSError, with the name of the file, if the file cannot be written.
     """
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)

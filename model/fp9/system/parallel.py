@@ -1,4 +1,4 @@
-"""Work that is divided into parts and runs on several threads, with progress and Ctrl-C."""
+"""Execution of a task in parts on several threads, with progress reports."""
 
 from __future__ import annotations
 
@@ -61,7 +61,7 @@ if hasattr(os, "register_at_fork"):
 class _Parts(Generic[Part]):
     """Queue of the parts of a task, from which each free thread takes the next part.
 
-    After the first exception, no thread takes another part.
+    After the first exception, no thread takes another part from the queue.
     """
 
     def __init__(self, work: Callable[[Part], None], parts: list[Part]) -> None:
@@ -93,8 +93,9 @@ def run_parts(
 ) -> None:
     """Call `work` for every part on `threads` threads, by default one thread for each core.
 
-    Nested calls cannot deadlock, because the calling thread also processes parts. `work` must release the GIL to run in
-    parallel. Raises ValueError for less than one thread, and exceptions of `work` after all running parts have ended.
+    The calling thread also calls `work`, so nested calls of `run_parts` cannot deadlock. `work` must release the GIL to
+    run in parallel. Raises ValueError for less than one thread. If `work` raises an exception, `run_parts` waits for
+    the running calls of `work`, and then raises the exception.
     """
     slices = list(parts)
     count = _count(threads, len(slices))
@@ -135,7 +136,8 @@ class Rates:
     def measured(self, kind: Hashable, work: Callable[[slice], None], products_per_row: int) -> Callable[[slice], None]:
         """Return a wrapper of the function `work` that measures its processor time.
 
-        A faster call lowers the measured rate at once. Slower calls raise it slowly.
+        The measured rate is the processor time for one product. If a call is faster, its rate replaces the old rate. If
+        a call is slower, the rate rises by at most 20 %.
         """
         # The first call may compile or load its kernel. Its rate splits later calls into short parts, which must be
         # able to lower the rate.

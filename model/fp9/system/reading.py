@@ -12,7 +12,7 @@ def not_text(error: UnicodeDecodeError) -> str:
 
 
 def toml_of(path: Path, what: str) -> dict[str, Any]:
-    """Read a TOML file, whose content the word `what` names in error messages.
+    """Read a TOML file. Error messages use the text `what` to say what the file must describe.
 
     Raises ValueError if the file is not TOML, and OSError if the file is missing.
     """

@@ -1,7 +1,7 @@
 """Pool of reused memory for large NumPy arrays.
 
 Without the pool, the operating system would clear the memory of every new array. For a matrix product of 512 x 512 x
-512, clearing takes as long as the computation.
+512, clearing the memory takes as long as the computation.
 """
 
 from __future__ import annotations

@@ -21,7 +21,7 @@ SHOWN = 5
 class Differences:
     """Codes that differ between an actual array and an expected array, as arrays of equal length.
 
-    `whole` is the pair of the two complete arrays.
+    `whole` holds the complete actual array and the complete expected array.
     """
 
     format: Format

@@ -190,8 +190,8 @@ def error_bound(
     """Return an upper bound (M, N) for the error of every sum in a (M, K) x b (K, N).
 
     `engine` is the accumulator model. The bound holds for every order of the products and every split into partial sums
-    (split-K). With `order="k"`, the bound holds for a single sum in the accumulator's own order. The bound is infinite
-    if the sum can overflow or an operand is not finite.
+    (split-K). With `order="k"`, the bound holds only if one accumulator adds all products of a sum, in the order that
+    the accumulator model defines. The bound is infinite if the sum can overflow or an operand is not finite.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")

@@ -39,7 +39,7 @@ MAX_STAGES = 6
 class Port:
     """A hardware port of `width` bits.
 
-    - `formats`: number formats of the port's codes. `select`: input port that selects one of these formats.
+    - `formats`: number formats of the port's codes. `select`: name of the input port that selects one of `formats`.
     - `choices`: names of a select port's values 0, 1, .... A larger value selects the last choice.
     - `signed`: whether the port holds a two's complement number.
     """

@@ -73,8 +73,9 @@ class Decoder(Unit):
 class Upcast(Unit):
     """Convert a code to a 16-bit or 32-bit float.
 
-    The conversion is exact unless the result overflows. An overflow gives infinity, or the NaN-Inf code if the result
-    format has one. The unit raises the same flags as a cast with the overflow policy `inf`.
+    The conversion is exact unless the result overflows. An overflow gives infinity, or the code NaN-Inf in a result
+    format whose NaN and infinity share this code. The unit raises the same flags as a cast with the overflow policy
+    `inf`.
     """
 
     kind: ClassVar[str] = "upcast"

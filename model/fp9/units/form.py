@@ -18,7 +18,8 @@ from fp9.units.toml import as_table, ordered_fields, value_text
 class Entry:
     """Form entry for one field of a unit specification: name, value as text, and accepted names.
 
-    `several` is true for a list of values. `offered` is empty for numbers, and omits names with parameters.
+    `several` is true for a list of values. For a numeric field, `offered` is empty. For a field that names a format,
+    `offered` omits formats with parameters, such as `int8(bias=3)`.
     """
 
     name: str

@@ -158,8 +158,9 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
 
     `lowest_bits`, `join` and `lost` may be None. The first two items of `lowest_bits` and of `lost` hold the exponents
     of the lowest 1 bits in `a` and in `b`. The last item of `lost` is an integer array of marks (m, n). If a result is
-    inexact, its mark is set to a nonzero integer. If an inexact result may also be tiny, its mark is negative. `join`
-    holds the constants for rounding the total of all chunks, and the largest magnitude at which this total may be tiny.
+    inexact, its mark is set to a nonzero integer. If an inexact total may also be tiny (IEEE 754), its mark is
+    negative. `join` holds the constants for rounding the total of all chunks, and the largest magnitude at which this
+    total may be tiny.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end, length) = sides, sums, products
     m, width = acc.shape[0], tile_columns(b.itemsize)

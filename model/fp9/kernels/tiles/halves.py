@@ -159,7 +159,7 @@ def _step(s, t, left_side, packed, panel, found, products, redo, losses, marks):
 def halves(s, t, sides, sums_of_steps, products, redo, lost):
     """Add products of even and of odd index separately, in steps of `s.products` products, in float64.
 
-    The arguments are those of `aligned.aligned`, but there are no chunks.
+    The function has the arguments of `aligned.aligned`, but there are no chunks.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end) = sides, sums_of_steps, products
     m, width = acc.shape[0], tile_columns(acc.itemsize)

@@ -242,11 +242,11 @@ def _blocks(tile, edge, s, t, sides, sums, products, redo, join, lost):
 def rounded(s, t, sides, sums, products, redo, join, lost):
     """For each k in order, add a[:, k] * b[k] to the accumulators, and round the accumulators. All numbers are finite.
 
-    The arguments are those of `aligned.aligned`, but `sides` holds a tuple for each factor. `sides[0]` holds `a` (m,
-    k), the exponents of the lowest 1 bits in `a` (bytes), and bounds (m,). For a row of `a`, the bound is its largest
-    magnitude times the number of products in a block (see `block_of`). `sides[1]` holds `b` (k, n), and the exponents
-    of the lowest 1 bits in `b`. If every product is a multiple of `s.coarse.unit`, the exponent arrays are empty: (m,
-    0) and (0, n). Only inexact roundings by `t` set marks.
+    The function has the arguments of `aligned.aligned`, but `sides` holds a tuple for each factor. `sides[0]` holds `a`
+    (m, k), the exponents of the lowest 1 bits in `a` (bytes), and bounds (m,). For a row of `a`, the bound is its
+    largest magnitude times the number of products in a block (see `block_of`). `sides[1]` holds `b` (k, n), and the
+    exponents of the lowest 1 bits in `b`. If every product is a multiple of `s.coarse.unit`, the exponent arrays are
+    empty: (m, 0) and (0, n). Only inexact roundings by `t` set marks.
     """
     _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 

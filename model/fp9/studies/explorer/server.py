@@ -35,7 +35,7 @@ def application() -> Bottle:
 
 
 def serve(port: int) -> WSGIServer:
-    """Return a server for the explorer's page, whose method `serve_forever` runs it.
+    """Return an HTTP server for the page of the explorer. The method `serve_forever` of the server answers requests.
 
     Port 0 means any free port. Raises OSError if the port is in use.
     """

@@ -45,8 +45,8 @@ _OPPOSITE = 0.25
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
     """Return the corner-case operations of an accumulator with chunks.
 
-    `step` holds operations of a single sum. A product in `step` becomes a whole chunk, is added to another product, or
-    is added to a long partial sum.
+    `step` holds operations of a single step: products and an addend. The products of an operation form a chunk, are
+    added to the products of another operation, or are added to a long partial sum.
     """
     table = ProductTable(unit)
     parts = [_joined(unit, step, rng), _accumulated(unit, step, rng)]

@@ -1,4 +1,4 @@
-"""Operations on chunks with the largest partial sum, or a significand of all ones."""
+"""Operations on chunks that sum to the largest number or to a significand of all ones."""
 
 from __future__ import annotations
 
@@ -19,8 +19,9 @@ _TOP = 8
 def full_chunks(unit: Mac, group: int) -> Inputs:
     """Return operation sequences in which the first lane sums powers of two.
 
-    Some chunks add up to a significand of all ones, which the next power of two cancels except for the last bit. Other
-    chunks add a product of any class to the largest partial sum.
+    In some chunks, the partial sum reaches a significand of all ones, and then the next larger power of two is
+    subtracted. Only the last bit remains. In the remaining chunks, the partial sum reaches the largest number, and then
+    a product of factors of any class is added.
     """
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)

@@ -1,4 +1,4 @@
-"""Corner-case operations of accumulators without chunks, in pairs of operations."""
+"""Corner-case sequences of two operations, for accumulators without chunks."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Corner-case operations of casts, after the coverage models of IBM FPgen."""
+"""Corner-case operations of casts, based on the coverage models of IBM FPgen."""
 
 from __future__ import annotations
 

@@ -20,7 +20,7 @@ Choices = Mapping[str, ArrayLike]
 class Family:
     """Operations of one lane of a cast, with the values of all select ports in each row of `choices`.
 
-    If `random` or `scale` is None, the suite later chooses the values of this input port.
+    If `random` is None, the suite later chooses random bits. If `scale` is None, the suite later chooses scales.
     """
 
     codes: Codes

@@ -1,7 +1,7 @@
-"""Corner-case operations of quantisers, in which the scale or an element just changes.
+"""Corner-case operations of quantisers, near rounding thresholds of scales and elements.
 
-The largest magnitude of a block (amax) is at or next to a threshold of the scale rule. The other numbers are near
-scaled elements and midpoints, or differ from the largest magnitude in a single bit.
+The largest magnitude of a block (amax) is at or next to a threshold of the scale rule. All smaller numbers of the block
+are near scaled elements and midpoints, or differ from amax in a single bit.
 """
 
 from __future__ import annotations

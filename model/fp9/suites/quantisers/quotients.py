@@ -1,4 +1,4 @@
-"""Corner-case blocks of quantisers with a tensor scale t.
+"""Corner-case blocks for quantisers that have an input for the tensor scale t.
 
 In each corner case, a small change of the block would change the scale, an element, or the choice between two scales.
 Some scale rules divide the block's largest magnitude (amax) by two divisors, and take the divisor with the smaller

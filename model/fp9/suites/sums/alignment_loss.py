@@ -1,12 +1,13 @@
 """Corner-case operations whose alignment window discards a single bit.
 
-The lost bit belongs to a product, to the addend, or to the sum of products. The lost bit changes only the flag
-`inexact`, so no other bit may be discarded. A large term sets the window's position.
+The discarded bit belongs to a product, to the addend, or to the sum of products. Only the flag `inexact` shows that the
+bit was discarded. A second discarded bit would set the same flag and could hide an error. A large term sets the
+window's position.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit
 
-The figure below shows a sum of two products with exactly two 1 bits:
+In the figure below, the sum of two products has exactly two 1 bits:
 
     addend       1 x x x x x x x |
     product                    1 | 0 1 1

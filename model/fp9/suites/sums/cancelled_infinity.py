@@ -1,7 +1,8 @@
 """Corner-case operations in which a finite product cancels an infinity's bit pattern.
 
-A circuit may add an infinity as if it were the power of two above the largest number. If a finite product cancels this
-power of two, the circuit may handle the sum zero as a special case, and return a wrong result.
+A circuit may add an infinity as if it were the power of two above the largest number. If a finite product cancels the
+power of two that stands for infinity, the sum of the circuit is zero. A special case for a zero sum may then give a
+wrong result.
 """
 
 from __future__ import annotations

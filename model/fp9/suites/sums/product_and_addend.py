@@ -53,7 +53,10 @@ def special_cross(a: Format, b: Format, result: FixedFormat) -> Triple:
 
 
 def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends at every exponent difference from the product, with walking fractions and both signs."""
+    """Return addends of both signs at every exponent difference from the product.
+
+    The fractions of the addends are the bit patterns of `walking_fractions`, such as a walking 1.
+    """
     p, fractions = result.fraction_bits, walking_fractions(result)
     distance, which, negative = _grid(rng, count, 2 * p + 25, len(fractions), 2)
     x, y = _factors(a, b, count, rng)
@@ -85,7 +88,7 @@ def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 
 
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
-    """Return addends that put the sum at or next to a number, a midpoint or a quarter point.
+    """Return addends that put the sum at or next to a multiple of a quarter ulp of the result format.
 
     In half of the operations, the product's lowest bit is at or just below the last bit of the sum.
     """
@@ -191,9 +194,11 @@ def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 def addends(
     a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Triple:
-    """Return addends with walking fractions at every exponent, and products that are zero, 1, smallest or random.
+    """Return addends at every exponent, and products that are zero, 1, the smallest number, or random.
 
-    Several pairs of operand formats share the addends: each pair gets every `pairs`-th addend, from index `number` on.
+    The fractions of the addends are the bit patterns of `walking_fractions`, such as a walking 1. If a unit has several
+    pairs of operand formats, the addends are divided among the pairs. Pair `number` of `pairs` pairs gets the addends
+    `number`, `number + pairs`, `number + 2 * pairs`, and so on.
     """
     codes = walking_codes(result)
     codes = codes[number::pairs] if pairs > 1 else codes

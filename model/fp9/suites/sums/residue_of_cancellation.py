@@ -1,7 +1,7 @@
 """Corner-case operations in which large products cancel and a small product remains.
 
 The addend cancels the large products, so that the small product alone decides the result. If the addend is far larger
-than all products, the small product decides only the rounding. Scales move the sum to any exponent.
+than all products, the product that remains decides only the rounding. Scales move the sum to any exponent.
 
     products     x x x x x
                                x x x

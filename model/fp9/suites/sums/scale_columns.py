@@ -1,4 +1,4 @@
-"""Input columns of block scales, and addends that match scaled products."""
+"""Block scales as inputs of a unit, and addends whose exponents match the scaled products."""
 
 from __future__ import annotations
 

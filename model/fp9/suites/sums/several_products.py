@@ -124,7 +124,10 @@ def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Gener
 
 
 def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return factors of zero products, with signs that are equal, random, or equal in all lanes but one."""
+    """Return factors whose products are all zero.
+
+    The signs of the zeros are equal in all lanes, equal in all lanes but one, or random.
+    """
     of_a = rng.integers(0, 2, (count, products)).astype(np.bool_)
     x, y = (
         np.where(here, 0, rng.choice(finite(fmt), of_a.shape)) & (1 << (fmt.bits - 1)) - 1

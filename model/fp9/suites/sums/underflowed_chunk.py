@@ -1,8 +1,8 @@
 """Operations on chunks whose nonzero partial sum rounds to zero, so that the result is the addend.
 
 With jamming, the last bit of an alignment window is set if lower bits are discarded. After the large products cancel,
-two different small products of opposite sign then add up to zero. A sum that scales shift far below the smallest result
-also rounds to zero.
+two different small products of opposite sign then add up to zero. Without an alignment window, the scales shift the sum
+far below the smallest number of the result format, so that the sum rounds to zero.
 
     product      x x x x x |
     product    - x x x x x |
