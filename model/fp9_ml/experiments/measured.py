@@ -1,4 +1,4 @@
-"""Table of the loss that each training recipe adds, generated from records of claims.
+"""Table of each training recipe's increase in loss over FP32, from the records of claims.
 
 Command: `python -m fp9_ml.experiments.measured records/recipes`.
 """

@@ -21,9 +21,10 @@ ENGINES = ("chunked", "dlfloat")
 
 @functools.cache
 def pixels() -> tuple[Numbers, Numbers]:
-    """Return inputs (24576, 33) and colours (24576, 3) of all pixels of scikit-learn's image of China.
+    """Return network inputs (24576, 33) and colours (24576, 3) for pixels of scikit-learn's image `china.jpg`.
 
-    Inputs are sines and cosines of a pixel's coordinates, and the constant 1.
+    The inputs for a pixel are sines and cosines of its coordinates, and the constant 1. The pixels are those in every
+    third row and column of the image's upper left part.
     """
     from PIL import Image  # optional
 

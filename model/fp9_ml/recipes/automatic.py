@@ -20,17 +20,16 @@ _LARGEST_LOG = 1024
 class LogMax(LossRule):
     """Loss scaling rule that predicts the largest gradient magnitude (Noune et al., arXiv 2206.02915, section 4).
 
-    The amax is the largest magnitude of the unscaled weight gradients in a step. The rule computes the running mean mu
-    and the standard deviation sigma of log2 amax. The loss scale maps the magnitude 2^(mu + c sigma) to the largest
-    number of the gradient format. The paper does not define the averages; fp9 uses exponential averages with bias
-    correction, like OpenSeq2Seq. `mean_decay` and `spread_decay` are the decay factors for mu and sigma.
+    The amax is the largest magnitude of the unscaled weight gradients in a step. The loss scale is `2^(log_max - mu -
+    deviations * sigma)`, with the running mean mu and the standard deviation sigma of log2 amax. The paper does not
+    define the averages; fp9 uses exponential averages with bias correction, like OpenSeq2Seq. `mean_decay` and
+    `spread_decay` are the decay factors for mu and sigma.
 
-    `deviations` is the factor c. The paper's best results use c = 0, and OpenSeq2Seq uses c = 3.09. `log_max` is log2
-    of the magnitude to which the gradients are scaled. By default, this magnitude is the largest number of the gradient
-    format. OpenSeq2Seq uses 16 for every format. The loss scale starts at `start_scale`, and stays between `smallest`
-    and `largest`. If `power_of_two` is true, the loss scale is rounded down to a power of two. A step whose gradients
-    have an infinity or NaN is dropped, and counts as a step with the amax 2^log_max. If all gradients of a step are
-    zero, the loss scale does not change.
+    The paper's best results use `deviations` = 0, and OpenSeq2Seq uses `deviations` = 3.09. If `log_max` is None, the
+    rule uses log2 of the largest number in the gradient format. OpenSeq2Seq uses `log_max` = 16 for every format. The
+    loss scale starts at `start_scale`, and stays between `smallest` and `largest`. If `power_of_two` is true, the loss
+    scale is rounded down to a power of two. A step whose gradients have an infinity or NaN is dropped, and counts as a
+    step with the amax 2^log_max. If all gradients of a step are zero, the loss scale does not change.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -112,9 +111,10 @@ class Adaptive(LossRule):
     infinity or NaN. After three doublings, the rule uses the next larger window in `windows`, and after three halvings
     the next smaller window. The source is HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
 
-    The paper does not define some details. Doubling the scale resets the count of halvings, but halving the scale does
-    not reset the count of doublings. MindFormers, to which the paper links, does the same. A change of `window` resets
-    both counts. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number.
+    The paper does not define some details. As in MindFormers, to which the paper links, doubling the scale resets the
+    count of halvings. Halving the scale does not reset the count of doublings. A change of `window` resets the counts
+    of doublings and halvings. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest
+    number.
     """
 
     kind: ClassVar[str] = "adaptive"

@@ -56,7 +56,7 @@ class Linear:
 class Calibrated:
     """Scale exponents of a layer, and the mean squared error of its product with and without scales.
 
-    `direct` is the error without scales, or NaN if calibration did not try the exponents (0, 0).
+    `direct` is the error if both scale exponents are 0, or NaN if calibration did not try this pair of exponents.
     """
 
     activation: int
@@ -80,9 +80,10 @@ def calibrate(
 
     `data` (n, in) is the calibration data. First, NumPy computes the products O_l = A_l W_l of all layers in FP32. With
     the scale exponents Ea and Ew, the operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q = Q(W 2^Ew). The
-    accumulator `engine` then computes O_q = (A_q W_q) 2^-(Ea + Ew). The chosen pair (Ea, Ew) has the least mean squared
-    error of O_q against O_l. From O_q, `forward` computes the next layer's input. `progress` is called with each
-    finished layer's name and number, and the number of layers.
+    accumulator `engine` then computes O_q = (A_q W_q) 2^-(Ea + Ew). The chosen pair (Ea, Ew) minimises the mean squared
+    error between the quantised product O_q and the FP32 product O_l. The layer's method `forward` computes the next
+    layer's input from the quantised product O_q. `progress` is called with each finished layer's name and number, and
+    the number of layers.
 
     Raises ValueError if there are no layers or exponents, if shapes do not match, or if products are not finite.
     """

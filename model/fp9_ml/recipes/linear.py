@@ -68,7 +68,7 @@ class LayerState:
 class Operand:
     """Operand of a bit-accurate matrix product: codes of a tensor that was multiplied by `factor`.
 
-    If `format` is None, `codes` holds FP32 numbers and the factor is 1. `prepared` is the operand in the form that
+    If `format` is None, `codes` holds FP32 numbers and `factor` is 1. `prepared` is the operand in the form that
     `fp9.matmul` needs.
     """
 

@@ -46,8 +46,9 @@ class Recipe:
     gradients that overflow become infinite, so that the loss scaler reduces its scale.
 
     `first`, `last` and `depthwise` are formats that replace the three operand formats in the first layer, the last
-    layer and depthwise layers. If such a format is None, these layers use the formats of all other layers. Formats,
-    accumulator models, scaling rules and policies may be given by name.
+    layer and depthwise layers. If `first`, `last` or `depthwise` is None, the corresponding layers use the formats
+    `activations`, `weights` and `gradients`. Formats, accumulator models, scaling rules and policies may be given by
+    name.
 
     Raises ValueError for inconsistent fields.
 
@@ -145,8 +146,8 @@ class Recipe:
     def layer(self, place: Place | str) -> Recipe:
         """Return the recipe for a layer that is the first layer, the last layer or a depthwise layer.
 
-        All three operands have the format `first`, `last` or `depthwise`, and are not scaled. If this format is None,
-        the recipe itself is returned.
+        All three operands have the format `first`, `last` or `depthwise`, and are not scaled. If the recipe has no own
+        format for layers at `place`, the recipe itself is returned.
         """
         where = choice(Place, place, "place")
         fmt: Format | None = None if where is Place.INNER else getattr(self, where.value)
@@ -165,9 +166,9 @@ class Recipe:
 
         The keys are names of tensors and products, such as "weights" or "forward". A unit for a cast must support the
         target format, the rounding mode and the overflow policy. If the recipe scales by powers of two, the unit must
-        have a scale input; for other factors, the unit must cast from FP32. A unit for a product must have the same
-        accumulator model and support both operand formats. If no unit fits, the tuple is empty. Products in plain FP32
-        are left out.
+        have a scale input; for other factors, the unit must cast from FP32. A unit that computes a matrix product must
+        have the recipe's accumulator model, and support the formats of both operands. If no unit fits, the tuple is
+        empty. Products in plain FP32 are left out.
         """
         found = {}
         for role in Role:

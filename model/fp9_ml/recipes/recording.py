@@ -60,8 +60,8 @@ class Recording:
         """Record the forward product of a layer. If the uncast x and w are given, record their casts too.
 
         Products in plain FP32 and casts with stochastic rounding are not recorded. If w holds several matrices, the
-        name of each product ends with the index of its matrix. Raises ValueError if x or w does not belong to the
-        product.
+        name of each product ends with the index of its matrix. Raises ValueError if x or w does not have as many
+        elements as the operand of the recorded product.
         """
         rows, weights = _cast(layer, saved, Role.ACTIVATIONS, x, saved.x), _cast(layer, saved, Role.WEIGHTS, w, saved.w)
         self.casts += [*rows, *weights]

@@ -25,9 +25,9 @@ MAX_HOP_BITS = 16
 def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat16") -> list[NDArray[Any]]:
     """Add the gradients (size,) of all learners hop by hop around a ring (reduce-scatter).
 
-    The gradient is divided into one slice for each of the N learners. Return the N sums of the slices, as codes in the
-    format `hop`. The sum of slice i begins at learner i + 1 and ends at learner i, and is rounded to `hop` after each
-    addition.
+    The gradient is divided into N slices, one for each of the N learners. Return each slice's sum over all learners, as
+    codes in the format `hop`. The sum of slice i begins at learner i + 1 and ends at learner i, and is rounded to `hop`
+    after each addition.
 
     Raises ValueError for gradients of different shapes, for more learners than gradient elements, and for a format
     `hop` with more than 16 bits.
@@ -149,7 +149,10 @@ class Ring:
         }
 
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
-        """Continue from a state that `state_dict` returned. Raises ValueError for the state of another ring."""
+        """Continue from a state that `state_dict` returned.
+
+        Raises ValueError if the number of weights or learners in the state does not match the ring.
+        """
         check_keys(state, ("weights", "residuals"), "a ring")
         codes = as_codes(np.asarray(state["weights"]), self.rule.weights)
         fmt = self.rule.residual

@@ -59,7 +59,7 @@ class Place(Enum):
 
 
 class Choices(Protocol):
-    """Protocol of the training recipes that a linear layer accepts."""
+    """Typing protocol: the attributes that a linear layer reads from its training recipe."""
 
     @property
     def scale(self) -> ScaleRule:

@@ -158,9 +158,9 @@ class Delayed(ScaleRule):
 
     The scale factor is the format's largest number, divided by 2^margin and by the amax. The current step is not part
     of the history. The scale factor of the first step is 1. With `algo` "max", the rule uses the largest amax in the
-    history, and with "most_recent" the last amax. If this amax is 0 or not finite, the scale factor does not change. If
-    `power_of_two` is true, the scale factor is rounded down to a power of two, as in older versions of Transformer
-    Engine.
+    history, and with "most_recent" the last amax. If the amax that the rule uses is 0 or not finite, the scale factor
+    does not change. If `power_of_two` is true, the scale factor is rounded down to a power of two, as in older versions
+    of Transformer Engine.
     """
 
     kind: ClassVar[str] = "delayed"

@@ -1,7 +1,7 @@
 """Read and write scaling rules and recipes as text of the form `name(field=value,...)`.
 
-A number may be a power of two (`2^24`). A list of numbers is in parentheses (`(1, 20, 50)`). The text `none` means
-None.
+A number can be written as a power of two, such as `2^24`. A list of numbers is written in parentheses, such as `(1, 20,
+50)`. The text `none` stands for the Python value None.
 """
 
 from __future__ import annotations

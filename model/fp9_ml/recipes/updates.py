@@ -21,14 +21,16 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RoundOff:
-    """Update rule for 8-bit weights. The next update corrects the rounding error (HFP8 table 3):
+    """Update rule for 8-bit weights, which corrects each rounding error in the next update (HFP8 table 3).
 
-    R_0 = 0; W^_t = W_{t-1} - update - R_{t-1}; W_t = Q_W(W^_t); R_t = Q_R(W_t - W^_t).
+    Step t computes the unrounded weights `V_t = W_{t-1} - update - R_{t-1}`, with `R_0 = 0`. The weights are then
+    rounded to the weight format: `W_t = Q_W(V_t)`. The residual `R_t = Q_R(W_t - V_t)` is the rounding error, rounded
+    to the residual format.
 
-    `weights` is the format of W. `residual` is the format of the residual R, and must be finer than the weight format
-    ("Q_R higher precision than Q_W"; 1-6-9 in the paper). If `residual` is None, the rounding error is lost. If
-    `rounding` is None, the format's default rounding applies. Stochastic rounding ("sr") uses the random generator that
-    the caller passes to `step`.
+    `weights` is the format of the weights W. `residual` is the format of the residual R, and must be finer than the
+    weight format ("Q_R higher precision than Q_W"; 1-6-9 in the paper). If `residual` is None, the rounding error is
+    lost. If `rounding` is None, the format's default rounding applies. Stochastic rounding ("sr") uses the random
+    generator that the caller passes to `step`.
     """
 
     weights: Format

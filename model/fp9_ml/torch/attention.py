@@ -16,12 +16,13 @@ from fp9_ml.torch.layers import ByRecipe
 class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
     """torch.nn.MultiheadAttention whose products q k^T and p v follow a training recipe.
 
-    The gradients of both products follow the recipe too. The queries q and the attention weights p are cast as
-    activations. The keys k and the values v are cast as weights. Each of the four tensors has its own scale factor. The
-    queries are divided by the square root of the head width before the cast. PyTorch computes the input and output
-    projections.
+    The backward passes of the products q k^T and p v also follow the recipe. The queries q and the attention weights p
+    are cast as activations. The keys k and the values v are cast as weights. Each of the tensors q, k, p and v has its
+    own scale factor. The queries are divided by the square root of the head width before the cast. PyTorch computes the
+    input and output projections.
 
-    Raises ValueError for keys or values of another width than the queries, `add_bias_kv` and `add_zero_attn`.
+    Raises ValueError if keys or values have another width than the queries, or if `add_bias_kv` or `add_zero_attn` is
+    true.
     """
 
     def __init__(self, embed_dim: int, num_heads: int, *arguments: Any, recipe: Recipe | str, **options: Any) -> None:

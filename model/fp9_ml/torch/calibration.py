@@ -1,4 +1,4 @@
-"""HiFloat8's Algorithm 1 on a torch model, which finds power-of-two scales for every layer."""
+"""Find power-of-two scales for every layer of a torch model by HiFloat8's Algorithm 1."""
 
 from __future__ import annotations
 
@@ -24,14 +24,15 @@ def calibrate(
 ) -> dict[str, Calibrated]:
     """Find power-of-two scales for a model whose training recipe has `scale=searched` (HiFloat8's Algorithm 1).
 
-    The model is called twice with all batches, in `eval` mode and without gradients. First, the layers compute their
-    products in FP32. Then each layer chooses the pair of scale exponents whose product is nearest to the FP32 product,
-    and passes this product to the next layer. The model's `state_dict` includes the chosen exponents. The returned
-    dictionary has the exponents and the error by layer name; channel groups are NAME.0, NAME.1 and so on. Source: Luo
-    et al. (arXiv 2409.16626), section 4.2.
+    The model is called twice with all batches, in `eval` mode and without gradients. In the first call, the layers
+    compute their products in FP32. In the second call, each layer chooses the pair of scale exponents with which its
+    quantised product is nearest to its FP32 product. The quantised product determines the input of the next layer. The
+    model's `state_dict` includes the chosen exponents. The returned dictionary has the exponents and the error by layer
+    name; channel groups are NAME.0, NAME.1 and so on. Source: Luo et al. (arXiv 2409.16626), section 4.2.
 
-    Raises ValueError if no layer has searched scales, if a layer is called twice in a pass, if there are no batches or
-    exponents, or if a product is not finite. After an error, the scales are unchanged.
+    Raises ValueError if no layer's recipe has `scale=searched`, if a layer is called twice in a pass, or if a product
+    is not finite. Raises ValueError if `batches`, `activations` or `weights` is empty. After an error, the scales are
+    unchanged.
     """
     layers = {name: m for name, m in model.named_modules() if isinstance(m, ByRecipe) and _is_searched(m)}
     pairs, data = pairs_of(activations, weights), list(batches)

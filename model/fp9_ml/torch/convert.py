@@ -37,7 +37,8 @@ def convert(
     first layer, the last layer and depthwise convolutions have the formats `first`, `last` and `depthwise` of the
     recipe. First and last refer to the order in which the layers were registered, including layers that `only`
     excludes. The model is changed in place and returned; for a model that is a Linear or Conv2d layer, a new layer is
-    returned. If `attention` is true, MultiheadAttention modules are replaced too, but are never first or last layers.
+    returned. If `attention` is true, MultiheadAttention modules are also replaced, but never count as the first or last
+    layer.
 
     Raises ValueError if there is no layer to replace, or if a layer's weight is computed from other parameters. The
     model is then unchanged.

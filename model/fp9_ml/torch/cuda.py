@@ -1,4 +1,4 @@
-"""Multiply matrices of codes by CUDA kernels, which NVRTC compiles at run time.
+"""CUDA kernels that multiply matrices of codes. NVRTC compiles the kernels at run time.
 
 The module needs `cuda-bindings` and NVRTC. Install them by `pip install fp9[cuda]`.
 """

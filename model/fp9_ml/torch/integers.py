@@ -365,7 +365,7 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
 
 
 class Product(torch.nn.Module):
-    """PyTorch module that multiplies matrices of codes by an accumulator model.
+    """PyTorch module that multiplies two matrices of codes, with sums as in a given accumulator model.
 
     Codes a (M, K) and b (K, N) give the result of the function `matmul`.
     """
@@ -425,8 +425,9 @@ def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str,
     """Multiply codes a (M, K) by codes b (K, N), and return codes in the accumulator model's output format.
 
     The tensors `a` and `b` may have any integer type. The result has the dtype int64, and is bit-identical to
-    `fp9.matmul`. With fp9[cuda], a CUDA kernel multiplies tensors on a CUDA device. Otherwise torch's integer
-    operations are used, which support operand formats of at most 8 bits. For `torch.compile`, use the module `Product`.
+    `fp9.matmul`. With fp9[cuda], a CUDA kernel multiplies tensors on a CUDA device. Without a CUDA kernel, torch's
+    integer operations are used, and the operand formats must have at most 8 bits. For `torch.compile`, use the module
+    `Product`.
 
     Raises ValueError for accumulator models with scaled groups, stochastic rounding or `zero_bypass`.
     """

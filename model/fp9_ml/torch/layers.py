@@ -55,7 +55,7 @@ class ByRecipe(nn.Module):
     def set_extra_state(self, state: Any) -> None:
         """Continue from scales that `get_extra_state` returned.
 
-        Raises ValueError for another number of channel groups or another scaling rule.
+        Raises ValueError if the state has a number of channel groups or a scaling rule that differs from the layer's.
         """
         if not isinstance(state, list) or len(state) != len(self.scales):
             given = f"{len(state)} groups" if isinstance(state, list) else type(state).__name__

@@ -13,9 +13,9 @@ from torch.nn.modules.batchnorm import _BatchNorm
 def retune_bn(model: nn.Module, batches: Iterable[Any]) -> None:
     """Re-tune batch norms: measure their running means and variances again at inference (HFP8, section 3).
 
-    The model is called with each batch, in `eval` mode and without gradients. During these calls, only the batch norms
-    are in training mode. Means and unbiased variances are averaged over the batches, as torch does with momentum None.
-    Weights and biases do not change. After an error, the running means and variances are unchanged.
+    The model is called with each batch, in `eval` mode and without gradients. While the model processes a batch, only
+    the batch norms are in training mode. Means and unbiased variances are averaged over the batches, as torch does with
+    momentum None. Weights and biases do not change. After an error, the running means and variances are unchanged.
 
     Raises ValueError if no batch norm has running statistics, if there are no batches, or if a mean or variance is not
     finite.

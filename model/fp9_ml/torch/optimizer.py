@@ -19,10 +19,11 @@ class RoundOffOptimizer:
 
         optimizer = ft.RoundOffOptimizer(torch.optim.SGD(model.parameters(), lr=0.1), RoundOff("hfp8_143", "dlfloat16"))
 
-    In each step, the wrapped optimiser first updates the weights in FP32. The rule `RoundOff` then applies the same
-    change to the old weights, and rounds the result. `only` selects the parameters that are rounded; the default leaves
-    out biases and the parameters of norms, which have one axis. The constructor rounds the selected parameters for the
-    first time. Pass the wrapped optimiser to learning rate schedules.
+    In each step, the wrapped optimiser first updates the weights in FP32. The rule `RoundOff` then applies the
+    optimiser's change to the old rounded weights, and rounds the result. `only` selects the parameters that are
+    rounded. By default, all parameters with at least two axes are rounded, so biases and the parameters of norms are
+    not rounded. The constructor rounds the selected parameters for the first time. Pass the wrapped optimiser to
+    learning rate schedules.
 
     Raises ValueError for parameters that are not float32, and if `only` selects no parameter.
     """
@@ -88,7 +89,7 @@ class RoundOffOptimizer:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError for other weight shapes or another update rule.
+        Raises ValueError if the residuals in the state do not match the optimiser's weight shapes or update rule.
         """
         fmt, given = self.rule.residual, state["residuals"]
         shapes = [None if r is None else tuple(r.shape) for r in given]

@@ -64,7 +64,11 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """State of a layer for the custom operators: scales, earlier scale factors, and a recording."""
+    """State of a layer for the custom operators.
+
+    `state` holds the scales, `passes` the scale factors of earlier forward passes, and `recording` the recorded
+    products.
+    """
 
     state: LayerState
     passes: Passes = field(default_factory=Passes)

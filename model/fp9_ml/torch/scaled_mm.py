@@ -1,4 +1,4 @@
-"""Replacement for torch._scaled_mm that returns the bits of a given GPU, on any device."""
+"""Replacement for torch._scaled_mm, bit-identical to a given GPU, on any device."""
 
 from __future__ import annotations
 

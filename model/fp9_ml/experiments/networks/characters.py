@@ -51,7 +51,10 @@ def blas_back(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple
 
 
 def codes_of(text: str) -> NDArray[np.uint8]:
-    """Return the indices of a text's characters in `ALPHABET`, without all other characters."""
+    """Return the uint8 indices of a text's characters in `ALPHABET`.
+
+    Characters that are not in `ALPHABET` are skipped.
+    """
     place = {character: i for i, character in enumerate(ALPHABET)}
     return np.array([place[character] for character in text if character in place], dtype=np.uint8)
 
