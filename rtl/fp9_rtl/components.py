@@ -72,8 +72,8 @@ unit_steps: Hook[[], list[Step]] = Hook(
 class UnitComponent(wiring.Component):
     """A unit as an Amaranth component with flat ports: data ports, handshake and enable.
 
-    By default, Amaranth adds the clock and a synchronous, active-high reset. For any other reset, the component has its
-    own clock and reset ports.
+    By default, Amaranth adds the clock and a synchronous, active-high reset. If the reset is asynchronous or
+    active-low, the component has its own clock and reset ports.
     """
 
     def __init__(self, unit: Unit) -> None:

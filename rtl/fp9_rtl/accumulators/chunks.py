@@ -19,7 +19,7 @@ from fp9_rtl.sums.chunks import join_steps
 
 
 class ChunkSum(ElasticStage):
-    """Register that accumulates the current chunk, and controls the register of the total.
+    """Register that holds the sum of the current chunk. Its outputs control the register `Total`.
 
     If the output `joins` is 1, the chunk's sum is added to the total, and the next chunk starts from +0. If the output
     `restarts` is 1, the total is first set to the input `c`.

@@ -1,1 +1,1 @@
-"""Generate files for third-party designs: Verilog, SystemVerilog and C headers, AXI4-Stream."""
+"""Generate Verilog, SystemVerilog, C headers and AXI4-Stream wrappers for other designs."""

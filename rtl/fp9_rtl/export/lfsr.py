@@ -51,8 +51,8 @@ class Lfsr(wiring.Component):
     `MAX_WIDTH`. `seed` is the state after reset, modulo 2^degree, and must not be 0.
 
     The output `bits` is the current word. If the input `step` is 1, the register advances to the next word. If the
-    input `load` is 1, the register stores the input `state` instead. A state of 0 would never change, so a loaded 0
-    becomes 1.
+    input `load` is 1, the register stores the input `state`, and ignores the input `step`. A state of 0 would never
+    change, so a loaded 0 becomes 1.
 
     To feed a cast, connect the output `bits` to the cast's ports `random`, and `step` to `in_valid & in_ready`.
     """

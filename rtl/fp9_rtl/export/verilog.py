@@ -48,8 +48,8 @@ write_json words.json
 def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
     """Return the Verilog of a unit. The top module comes first and has the unit's name. The text is deterministic.
 
-    `flat` writes a single module, and `system` writes SystemVerilog. Raises ValueError if the specification has no
-    hardware.
+    `flat` writes a single module, and `system` writes SystemVerilog. Raises ValueError if fp9 cannot generate hardware
+    for the specification.
     """
     made = _made(unit, flat)["system" if system else "plain"]
     options = ["--flat"] * flat + (["--sv"] if system else []) + [f"-o {unit.name}.{_ending(system)}"]

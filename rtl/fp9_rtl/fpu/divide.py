@@ -34,7 +34,10 @@ def quotient_exponents(scale: Scale) -> range:
 
 
 def quotient_term(m: Module, i: View, scale: Scale) -> tuple[View, Value]:
-    """Return the quotient or square root as a product, and a flag for division of a finite number by zero."""
+    """Return the quotient or square root with the fields of a product, and a flag for division by zero.
+
+    The flag is 1 if a finite number other than zero is divided by zero.
+    """
     a, b, root = i.a, i.b, i.root
     precision = len(a.significand)
     exponent = Signal.like(a.exponent - scale.bias, name="root_exponent")

@@ -22,7 +22,7 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def others_layout(unit: MultiFpu) -> data.StructLayout:
-    """Return the layout of the fields that choose an operation's result: the rounded sum or one of two words."""
+    """Return the layout of the flags that select an operation's result, and of two result words without rounding."""
     # The order of the operands a and c selects one of the fields `if_less`, `if_equal` and `if_greater`. If the
     # selected field is 1, the result is the word `first`, and otherwise the word `second`.
     if all(op in SUMS for op in unit.operations):
@@ -59,9 +59,9 @@ class Others:
         self._order()
 
     def _order(self) -> None:
-        """Drive the fields that select a word by the order of the operands a and c. A NaN operand is unordered.
+        """Drive the flags that select one of two result words for a < c, for a = c and for a > c.
 
-        The minimum of +0 and -0 is -0. For equal operands that are not zero, either word is correct.
+        A comparison with NaN is false. The minimum of +0 and -0 is -0.
         """
         a, c, o = self._a, self._c, self._o
         compares, extremum, smaller = self._is(*COMPARISONS), self._is(*EXTREMA), self._is(_Op.MIN)

@@ -23,7 +23,7 @@ CODE_BITS = 8
 
 
 class RoundFpu(Step):
-    """Round once, and handle overflow, underflow and NaN-Inf as the result format requires.
+    """Round the sum once, and encode overflow, underflow and NaN as the result format requires.
 
     If the input `downcast` is 1, the result is rounded to 8 bits, and saturates on overflow.
     """

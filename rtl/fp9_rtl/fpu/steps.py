@@ -27,7 +27,7 @@ LANES = 2
 
 
 def _is_merged(_: Fpu, fmt: Format) -> bool:
-    """Return whether a format has NaN-Inf, no subnormal numbers, and rounding with ties away, like HFP8."""
+    """Return whether a format has one code for NaN and infinity, no subnormals, and ties rounded away from zero."""
     return fmt.nan_is_inf and fmt.flushes and fmt.default_rounding is Rounding.RNA
 
 
@@ -160,9 +160,10 @@ class DecodeFpu(Step):
 
 
 class MultiplyFpu(Step):
-    """Form both exact products with one multiplier and normalise them. Exponents have the result's bias.
+    """Compute one 16-bit product or two 8-bit products exactly with one multiplier, and normalise the products.
 
-    If the 16-bit significands are 0, the multiplier's output holds two separate 8-bit products:
+    Exponents have the bias of the result format. For 8-bit operands, the multiplier's output holds two products of
+    4-bit significands, which do not overlap:
 
         bbbb......  x  aaaa......  ->  pppppppp............
         ......bbbb  x  ......aaaa  ->  ............pppppppp

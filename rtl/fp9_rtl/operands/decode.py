@@ -194,7 +194,10 @@ def connect_ports(
 
 
 def is_nan(fmt: Format, code: Value) -> Value:
-    """Return whether a code, whose top bit is the sign, is NaN or NaN-Inf."""
+    """Return whether a code is NaN. A code that stands for NaN and infinity also counts as NaN.
+
+    The top bit of `code` is the sign.
+    """
     if isinstance(fmt, FixedFormat) and fmt.specials in (Specials.NAN_ONLY, Specials.MERGED):
         return code[:-1] == fmt.magnitude_mask
     if isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE:

@@ -61,7 +61,10 @@ def _limited(m: Module, value: Value, limit: Value) -> tuple[Value, Value]:
 
 
 def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, name: str) -> tuple[Value, Value]:
-    """Shift `value` right from the top of a word of `width` bits, and return the result and a sticky bit."""
+    """Return `value`, left-aligned in `width` bits and then shifted right by `distance`, and a sticky bit.
+
+    The sticky bit is 1 if any lost bit is 1.
+    """
     # The first stage shifts the few bits of `value` by the low bits of the
     # distance. The second stage moves the result by a multiple of a power of two, with AND and OR gates instead of
     # multiplexers.

@@ -48,7 +48,10 @@ class Cell:
 
 
 def read_cells(module: Mapping[str, Any]) -> list[list[Cell]]:
-    """Return the operations of a module in Yosys' JSON. Each operation is a list of cells, drivers first."""
+    """Group the cells of a module in Yosys' JSON into operations, in which no pipeline register is placed.
+
+    An operation is a list of cells, in which each cell comes before the cells that read its output.
+    """
     cells = [_cell(cell) for cell in module["cells"].values() if cell["type"] != "$scopeinfo"]
     free = itertools.count(1 + max((bit for cell in cells for bit in (*cell.reads, *cell.drives)), default=0))
     outputs = [bit for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]]

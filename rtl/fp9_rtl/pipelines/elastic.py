@@ -91,7 +91,7 @@ class Combinational(StreamComponent):
 class Pipeline(StreamComponent):
     """Several chains of datapath stages, with an elastic register after each chain.
 
-    The latency in clock cycles is the number of chains.
+    The latency in clock cycles is the number of elastic registers.
     """
 
     def __init__(self, runs: Sequence[Sequence[Step]], clocking: Clocking = AS_EVER) -> None:

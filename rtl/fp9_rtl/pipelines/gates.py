@@ -64,7 +64,10 @@ write_json gates.json
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A gate with its output net, its input nets and its delay, which includes the fan-out inside the operation."""
+    """A gate with its output net, its input nets and its delay in ps.
+
+    The delay grows with the number of gates in the same operation that the output net drives.
+    """
 
     output: int
     inputs: tuple[int, ...]

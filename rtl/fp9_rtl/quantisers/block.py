@@ -18,8 +18,8 @@ from fp9_rtl.quantisers.quantiser_steps import beside_scale, scaled_layout, scal
 class Block(StreamComponent):
     """Store a block's operations until the scale is known, then output the operations in order, with the scale.
 
-    The first operation of a block leaves one clock cycle after the last operation has arrived. Reset empties the buffer
-    and begins a new block.
+    The output of a block starts one clock cycle after the last operation of the block has arrived. Reset empties the
+    buffer and begins a new block.
     """
 
     def __init__(self, unit: Quantiser, i: data.StructLayout) -> None:

@@ -43,9 +43,10 @@ def code_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
 
 
 class Limits(Step):
-    """Compute the limits with which a block's numbers are compared, and forward the numbers and the scales.
+    """Compute the limits between neighbouring elements, and forward the block's numbers and scales.
 
-    If a scale is zero, its limits are larger than every number, so all elements become 0.
+    A limit is the midpoint of two neighbouring element magnitudes, multiplied by the block's scale and the tensor
+    scale. If the block's scale is zero, all limits are larger than every number, so all elements become 0.
     """
 
     name = "limits"
@@ -66,9 +67,10 @@ class Limits(Step):
 
 
 class Counted(Step):
-    """Compare each number of a block with all limits of the block.
+    """Compare each number of a block with the limits between neighbouring elements.
 
-    The number of limits that a number reaches is the magnitude code of its element.
+    The element's code without its sign bit is the count of limits that the number's magnitude exceeds. Ties are rounded
+    to the even element.
     """
 
     name = "counted"
@@ -117,7 +119,10 @@ def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
 
 
 def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
-    """Return the element's code without its sign bit, which equals the number of limits that `x` reaches."""
+    """Return the code of the quantised element without its sign bit: the number of `limits` that `x` exceeds.
+
+    Ties are rounded to the even element.
+    """
     # `x` is a code of the source format without its sign bit. A binary search gives one bit of the code per
     # comparison. In every comparison except the last, a tie rounds up, because the code below the limit is odd.
     bits: list[Value] = []

@@ -53,7 +53,7 @@ def beside_scale(unit: Quantiser) -> dict[str, int]:
 
 
 def scales_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> dict[str, Value]:
-    """Return the code of each candidate scale, by field name.
+    """Return a dictionary from the field name of each candidate scale to the code of the scale.
 
     The scale code is NaN if the largest magnitude is infinite or NaN, or if the tensor scale is not usable.
     """

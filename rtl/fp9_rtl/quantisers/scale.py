@@ -1,4 +1,4 @@
-"""Compute a block's power-of-two scale: amax divided by a rule's divisor, rounded once."""
+"""Divide a block's largest magnitude by a constant, and round the result to a power of two."""
 
 # Let the divisor be m 2^k and the largest magnitude amax be s 2^e, with significands m and s from 1 up to 2. The
 # quotient then has the significand s/m if s >= m, and 2 s/m otherwise. To round it to a power of two, it suffices to

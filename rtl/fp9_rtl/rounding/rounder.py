@@ -105,7 +105,7 @@ class Round(Step):
         return ~i.significand[-1] & ~reaches_normal
 
     def _tiny_and_cut(self, dropped: Value) -> Value:
-        """Return whether a sum is below the normal numbers, and alignment has lost bits but rounding loses none."""
+        """Return whether a subnormal sum lost bits in the alignment, but loses no bits in the rounding."""
         if not self._aligned:
             return Const(0)
         return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped

@@ -104,7 +104,9 @@ def measure(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Outcome:
-    """Measure every variant of a study that has hardware. Variants without hardware are listed as skipped.
+    """Measure area and delay of each variant in a study.
+
+    Variants for which fp9 cannot generate hardware are listed in `skipped`.
 
     Raises MissingTool if the library or Yosys is not installed, and OSError if the cache cannot be written.
     """

@@ -137,7 +137,7 @@ class ScaleBlocks(Step):
 
 
 class AddBlocks(Step):
-    """Add all scaled blocks exactly, and normalise the sum to one product with a leading 1."""
+    """Add all scaled block sums exactly, and output the normalised total with the fields of a product."""
 
     name = "add_blocks"
 

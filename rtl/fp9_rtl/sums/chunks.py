@@ -110,10 +110,11 @@ def join_steps(engine: Engine) -> list[Step]:
 
 
 class UnpackChunk(Step):
-    """Unpack the code of a chunk's sum into the fields of a product.
+    """Decode a chunk's sum to the fields of a product: sign, exponent, significand and special flags.
 
-    The unpacked exponent has the bias of the total's format. A subnormal sum is normalised if the total's format has
-    lower exponents or no subnormals. Any other subnormal sum keeps the lowest exponent of the chunk's format.
+    The unpacked exponent has the bias of the total's format. A subnormal sum is normalised if the total's format has a
+    smaller lowest exponent than the chunk's format, or no subnormals. A subnormal sum that is not normalised keeps the
+    lowest exponent of the chunk's format.
     """
 
     name = "unpack"

@@ -100,8 +100,8 @@ class MaskZeros(Step):
 class HeldFactors(ElasticStage):
     """Decode the operands into an elastic register, which keeps the previous factors if a product is zero.
 
-    The first operation after a reset is always stored. Without this first store, a simulator would propagate the
-    register's unknown bits to the result.
+    The register always stores the first operation after a reset; a simulator would otherwise propagate unknown register
+    bits to the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

@@ -121,7 +121,7 @@ class Module:
         self.reading.home[id(cell)] = self._value(Signal(given, cell.output, is_register=alone))
 
     def _gather(self, groups: Mapping[str, Sequence[tuple[int, Cell]]]) -> None:
-        """Combine values that are adjacent bits of one source name into one signal."""
+        """Combine values into one Verilog signal if they are adjacent bits of one signal in the Amaranth source."""
         for name, members in groups.items():
             run: list[tuple[int, Cell]] = []
             runs = [run]

@@ -1,4 +1,4 @@
-"""Choose the ports of a module: one port per source name or per typed structure."""
+"""Choose the ports of a Verilog module: one port per signal or structure in the source."""
 
 from __future__ import annotations
 

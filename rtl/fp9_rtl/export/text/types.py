@@ -32,7 +32,7 @@ class Enum:
     labels: tuple[str, ...]
 
     def label(self, bits: Bits) -> str | None:
-        """Return the label of a constant, or None if a bit is not constant or the value has no label."""
+        """Return the label of the constant `bits`, or None if `bits` is not a constant of this type with a label."""
         if len(bits) != self.width or not all(isinstance(bit, str) for bit in bits):
             return None
         value = int("".join(map(str, reversed(bits))), 2)

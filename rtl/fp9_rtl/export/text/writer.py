@@ -44,9 +44,10 @@ class Writer:
         self._lent = (Sources(self._circuit.wires), Sources(unnamed))
 
     def modules(self, system: bool = False) -> tuple[dict[str, str], Steps]:
-        """Return the Verilog text of each module, parents first, and the steps of the circuit.
+        """Return each module's Verilog text by module name, and the connections between the modules.
 
-        If `system` is true, the text is SystemVerilog with types. The result is deterministic.
+        Parent modules come first. If `system` is true, the text is SystemVerilog with types. The result is
+        deterministic.
         """
         top = parts(self._circuit, self._docs)
         texts, named = _Texts(self._circuit, self._name, self._docs, self._types, self._lent, system).write(top)

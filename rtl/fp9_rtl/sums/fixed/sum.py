@@ -104,7 +104,7 @@ def _lowest_exponent(unit: Dot, formats: Sequence[Format]) -> int:
 class Place(Step):
     """Shift the products and the addend to their bit positions, and reduce them to two numbers with the same sum.
 
-    The bits of the addend outside the products' field have their own outputs.
+    The outputs `above` and `below` hold the addend bits above and below all bits that the products can have.
     """
 
     name = "place"
@@ -183,7 +183,7 @@ class Place(Step):
 
 
 class Add(Step):
-    """Add the two numbers in the products' field, and combine the sum with the addend's bits outside the field.
+    """Add the two numbers `x` and `y`, and combine the sum with the addend bits `above` and `below`.
 
     The sum has a separate sign. If the products cancel and the addend lost bits, the output `alone` is 1, and the
     result is the addend.

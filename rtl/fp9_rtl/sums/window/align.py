@@ -70,7 +70,7 @@ class Term(NamedTuple):
 class Ranks:
     """Exponents by which an addition window compares its terms to find the largest term.
 
-    A term with exponent e and n bits above weight 2^e has the rank e + n, with the exponent bias of the result format.
+    The rank of a term is the exponent of its highest bit position, plus the exponent bias of the result format.
     """
 
     exponents: range
@@ -153,7 +153,10 @@ def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]
 
 
 def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
-    """Return the total that floor truncation subtracts, which is the number of negative terms that lose bits."""
+    """Return the number of negative terms that lose bits.
+
+    Floor truncation subtracts this number, in units of the window's last bit.
+    """
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 
 
@@ -218,7 +221,10 @@ class AlignWindow(Step):
 
 
 class AddWindow(Step):
-    """Add the aligned terms. The sum is a sign and a magnitude with `places` bits above the addition window."""
+    """Add the aligned terms.
+
+    The output is a sign and a magnitude, with `places` bits above the highest bit of a term.
+    """
 
     def __init__(self, unit: Dot, places: int, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
         self.name = "add" if unit.engine.window.addend is Addend.INSIDE else "add_products"

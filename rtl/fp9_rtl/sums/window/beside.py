@@ -1,4 +1,4 @@
-"""Add the addend to a sum of products that was truncated to a window without the addend."""
+"""Truncate products to a window that ignores the addend, add them, then add the addend."""
 
 # A multiply-add (module `adder`) adds the addend to the normalised truncated sum exactly. If the accumulator aligns
 # addends, the addend is first truncated to the same window. The window does not depend on the addend, so all window
