@@ -1,63 +1,66 @@
-"""FP32 operations that a GPU library applies to a product's sums: scales and bias."""
+"""FP32 operations that a GPU library applies to a product's sums: scales and bias.
+
+The functions take NumPy arrays or torch tensors of FP32 numbers.
+"""
 
 from __future__ import annotations
 
+import sys
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
 
-def rounded(x: NDArray[np.float64]) -> NDArray[np.float32]:
-    with np.errstate(over="ignore"):
-        return x.astype(np.float32)
+def product(x: Any, y: Any) -> Any:
+    """Return the product of FP32 numbers, rounded once to FP32. A zero is positive."""
+    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
+        return x * y + 0
 
 
-def product(x: Any, y: Any) -> NDArray[np.float32]:
-    """Return the product of FP32 numbers, rounded once to FP32."""
-    with np.errstate(invalid="ignore"):
-        return rounded(np.asarray(x, np.float64) * np.asarray(y, np.float64) + 0.0)
-
-
-def fused(x: Any, y: Any, z: Any) -> NDArray[np.float32]:
+def fused(x: Any, y: Any, z: Any) -> Any:
     """Return x * y + z for FP32 numbers, rounded once to FP32."""
+    library = sys.modules[type(x).__module__.partition(".")[0]]  # numpy or torch
+    p, q, c = (library.asarray(each, dtype=library.float64) for each in (x, y, z))
     with np.errstate(invalid="ignore", over="ignore"):
-        p, c = np.asarray(x, np.float64) * np.asarray(y, np.float64), np.asarray(z, np.float64)
-        total = np.asarray(p + c)
+        p = p * q
+        total = p + c
         part = total - p
         error = (p - (total - part)) + (c - part)
-        toward = np.where(error > 0, np.inf, -np.inf)
-        even = total.view(np.int64) & 1 == 0
-        inexact = np.isfinite(total) & (error != 0) & even
-        return rounded(np.where(inexact, np.nextafter(total, toward), total))
+        above, below = error > 0, error < 0
+        bits = library.asarray(total).view(library.int64)
+        outwards = library.where(above == (total > 0), 1, -1)
+        # Round to odd: the second rounding, to FP32, is then correct.
+        odd = library.where((above | below) & (bits & 1 == 0), bits + outwards, bits).view(library.float64)
+        return library.asarray(odd, dtype=library.float32)
 
 
-def once(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
+def once(sums: Any, scale_a: Any, scale_b: Any) -> Any:
     return product(sums, product(scale_a, scale_b))
 
 
-def a_then_b(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
+def a_then_b(sums: Any, scale_a: Any, scale_b: Any) -> Any:
     return product(product(sums, scale_a), scale_b)
 
 
-def b_then_a(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
+def b_then_a(sums: Any, scale_a: Any, scale_b: Any) -> Any:
     return product(product(sums, scale_b), scale_a)
 
 
-def unscaled(sums: Any, scale_a: Any, scale_b: Any) -> NDArray[np.float32]:
+def unscaled(sums: Any, scale_a: Any, scale_b: Any) -> Any:
     # The instruction itself applies the scales.
-    return rounded(np.asarray(sums, np.float64) + 0.0)
+    return sums + 0
 
 
-def added(sums: NDArray[np.float32], bias: NDArray[np.float32]) -> NDArray[np.float32]:
-    return rounded(sums.astype(np.float64) + bias.astype(np.float64))
+def added(sums: Any, bias: Any) -> Any:
+    with np.errstate(invalid="ignore", over="ignore"):
+        return sums + bias
 
 
-def scaled_once(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np.float32]:
+def scaled_once(part: Any, scale_a: Any, scale_b: Any, total: Any) -> Any:
     return fused(part, product(scale_a, scale_b), total)
 
 
-def scaled_by_a_first(part: Any, scale_a: Any, scale_b: Any, total: Any) -> NDArray[np.float32]:
+def scaled_by_a_first(part: Any, scale_a: Any, scale_b: Any, total: Any) -> Any:
     """Compute total + (sum * scale_a) * scale_b for a chunk's sum.
 
     The first product is rounded to FP32. A fused multiply-add then multiplies by `scale_b` and adds the total.

@@ -2,21 +2,21 @@
 
 from __future__ import annotations
 
+import math
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fp9.arrays.array import Array
-from fp9.casts.arrays import as_codes, decode_to, encode
 from fp9.casts.sources import check_integer, check_switches
 from fp9.engines import Engine, engine
 from fp9.formats import Format, format
-from fp9.formats.dtypes import carried, tensor_numbers
+from fp9.formats.dtypes import carried
 from fp9.profiles import epilogues
-from fp9.profiles.catalogue import SCALINGS, SPLITS, profile
+from fp9.profiles.backends import Backend, NumpyBackend
+from fp9.profiles.catalogue import SCALINGS, SPLITS
+from fp9.profiles.catalogue import profile as find_profile
 from fp9.profiles.records import Call, Chunk, Profile, Scaling
-from fp9.sums import products
-from fp9.sums.operands import Operand, as_operand
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -64,24 +64,37 @@ def scaled_mm(
     arithmetic is unknown.
     """
     check_switches(use_fast_accum=use_fast_accum)
-    found, wanted = _profile(profile), _Choices(**choices)
-    x, y = as_operand("a", a, wanted.format_a), as_operand("b", b, wanted.format_b)
+    given = (a, b, scale_a, scale_b, bias, scale_result)
+    return Array(*scaled_codes(NumpyBackend(), given, out_dtype, use_fast_accum, profile, choices))
+
+
+def scaled_codes(
+    on: Backend,
+    given: tuple[Any, ...],
+    out_dtype: Format | str | None,
+    use_fast_accum: bool,
+    profile: str | Profile,
+    choices: dict[str, Any],
+) -> tuple[Any, Format]:
+    """Return the codes of a scaled matrix product, as an array of the backend, and their format.
+
+    `given` holds the first six arguments of `scaled_mm`.
+    """
+    (a, b, scale_a, scale_b, bias, scale_result), found, wanted = given, find_profile(profile), _Choices(**choices)
+    x, y = on.operand("a", a, wanted.format_a), on.operand("b", b, wanted.format_b)
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
-        raise ValueError(f"shapes {x.shape} and {y.shape} given; give (M, K) and (K, N)")
-    scaling, scales = _scales(found, scale_a, scale_b, (x.shape[0], y.shape[1], x.shape[1]))
+        raise ValueError(f"shapes {tuple(x.shape)} and {tuple(y.shape)} given; give (M, K) and (K, N)")
+    scaling, scales = _scales(on, found, scale_a, scale_b, (x.shape[0], y.shape[1], x.shape[1]))
     call, output = _call(found, scaling), x.format if out_dtype is None else format(out_dtype)
     _check_formats(found, call, (x.format.name, y.format.name, output.name))
     apply = _order(found, call, wanted.scale_order)
-    numbers = apply(_sums(found, call, x, y, scales, use_fast_accum, wanted), *scales)
+    numbers = apply(_sums(on, found, call, x, y, scales, use_fast_accum, wanted), *scales)
     if bias is not None:
         if call.epilogue.bias is None:
             _missing(found, "how the bias is rounded", "add it to the result")
         else:
-            numbers = call.epilogue.bias(numbers, _floats("bias", bias))
-    return _output(numbers, output, scale_result if call.epilogue.takes_result_scale else None)
-
-
-_profile = profile
+            numbers = call.epilogue.bias(numbers, on.numbers("bias", bias))
+    return _output(on, numbers, output, scale_result if call.epilogue.takes_result_scale else None), output
 
 
 class _Choices:
@@ -139,7 +152,9 @@ def _order(found: Profile, call: Call, order: str | None) -> Any:
     return orders[order]
 
 
-def _scales(found: Profile, scale_a: Any, scale_b: Any, sizes: tuple[int, int, int]) -> tuple[Scaling, tuple[Any, Any]]:
+def _scales(
+    on: Backend, found: Profile, scale_a: Any, scale_b: Any, sizes: tuple[int, int, int]
+) -> tuple[Scaling, tuple[Any, Any]]:
     # If several kinds of scales match the shapes, a kind that the profile lists is preferred.
     known = {call.scaling for call in found.calls}
     formats = [carried(scale) for scale in (scale_a, scale_b)]
@@ -149,9 +164,11 @@ def _scales(found: Profile, scale_a: Any, scale_b: Any, sizes: tuple[int, int, i
         fits = all(_has_format(fmt, scaling) for fmt in narrow)
         if fits and shapes in scaling.shapes(*sizes):
             if scaling.format is None:
-                numbers = [_floats("scale_a", scale_a), _floats("scale_b", scale_b)]
+                numbers = [on.numbers("scale_a", scale_a), on.numbers("scale_b", scale_b)]
                 return scaling, (numbers[0], numbers[1]) if scaling.block else (_one(numbers[0]), _one(numbers[1]))
-            codes = [as_codes(s, fmt) for s, fmt in zip((scale_a, scale_b), narrow, strict=True) if fmt is not None]
+            codes = [
+                on.scale_codes(s, fmt) for s, fmt in zip((scale_a, scale_b), narrow, strict=True) if fmt is not None
+            ]
             return scaling, (codes[0], codes[1])
     m, n, k = sizes
     raise ValueError(
@@ -165,15 +182,8 @@ def _has_format(fmt: Format | None, scaling: Scaling) -> bool:
     return scaling.format is None if fmt is None else fmt.name in (scaling.format, str(scaling.format).lstrip("u"))
 
 
-def _floats(name: str, given: Any) -> NDArray[np.float32]:
-    numbers = tensor_numbers(decode_to(given.codes, given.format, np.float32) if isinstance(given, Array) else given)
-    if numbers.dtype.kind in "OSUcb":
-        raise TypeError(f"{name} of type {type(given).__name__} given; give a number or an array of numbers")
-    return numbers.astype(np.float32)
-
-
 def _one(scale: Any) -> Any:
-    return scale.reshape(()) if scale.size == 1 else scale
+    return scale.reshape(()) if math.prod(scale.shape) == 1 else scale
 
 
 # --- sums -----------------------------------------------------------------------------------------------------------
@@ -188,32 +198,31 @@ def sums(
     **choices: Any,
 ) -> NDArray[np.float32]:
     """Return the matrix product a x b in FP32, before the library multiplies by the scales of the two tensors."""
-    found, wanted = _profile(profile), _Choices(**choices)
-    x, y = as_operand("a", a, wanted.format_a), as_operand("b", b, wanted.format_b)
-    return _sums(found, _call(found, SCALINGS["tensor"]), x, y, (None, None), use_fast_accum, wanted)
+    on, found, wanted = NumpyBackend(), find_profile(profile), _Choices(**choices)
+    x, y = on.operand("a", a, wanted.format_a), on.operand("b", b, wanted.format_b)
+    found_sums: NDArray[np.float32] = _sums(
+        on, found, _call(found, SCALINGS["tensor"]), x, y, (None, None), use_fast_accum, wanted
+    )
+    return found_sums
 
 
-def _sums(
-    found: Profile, call: Call, x: Operand, y: Operand, scales: Any, fast: bool, wanted: _Choices
-) -> NDArray[np.float32]:
+def _sums(on: Backend, found: Profile, call: Call, x: Any, y: Any, scales: Any, fast: bool, wanted: _Choices) -> Any:
     accumulator, scaling = _accumulator(found, call, fast), SCALINGS[call.scaling]
     if call.chunks is not None:
-        return _scaled_chunks(call.chunks, accumulator, x, y, scales, scaling.block or x.shape[1])
+        return _scaled_chunks(on, call.chunks, accumulator, x, y, scales, scaling.block or x.shape[1])
     options = {"scale_a": scales[0], "scale_b": scales[1], "block": scaling.block, "scale_format": scaling.format}
     options = options if scaling.format else {}
     parts = _split_k(found, call, wanted)
     if wanted.split not in (None, *SPLITS):
         raise ValueError(f"split={wanted.split} given; give one of {', '.join(SPLITS)}")
     if parts == 1:
-        return _numbers(products.matmul(x, y, engine=accumulator, **options), accumulator)
+        return on.multiply(x, y, accumulator, **options)
     split = SPLITS[_split(found, call, wanted)]
     partial = [
-        _numbers(_part(x, y, some, accumulator), accumulator)
-        if some.size
-        else np.zeros((x.shape[0], y.shape[1]), np.float32)
+        on.multiply(x, y, accumulator, some) if some.size else on.zeros(x.shape[0], y.shape[1])
         for some in split.parts(x.shape[1], parts)
     ]
-    return np.asarray(split.join(partial))
+    return split.join(partial)
 
 
 def _accumulator(found: Profile, call: Call, fast: bool) -> Engine:
@@ -250,40 +259,30 @@ def _split(found: Profile, call: Call, wanted: _Choices) -> str:
     return str(chosen)
 
 
-def _part(x: Operand, y: Operand, some: Any, accumulator: Engine) -> Any:
-    return products.matmul(x.codes[:, some], y.codes[some], x.format, y.format, accumulator)
-
-
 def _scaled_chunks(
-    ways: tuple[Chunk, Chunk], accumulator: Engine, x: Operand, y: Operand, scales: Any, block: int
-) -> NDArray[np.float32]:
-    scale_a, scale_b = scales
-    add = ways[scale_b.shape[1] != y.shape[1]]
-    if scale_b.shape[1] != y.shape[1]:
-        scale_b = np.repeat(scale_b, block, axis=1)[:, : y.shape[1]]
-    total = np.zeros((x.shape[0], y.shape[1]), np.float32)
-    chunk = accumulator.within_chunk
+    on: Backend, ways: tuple[Chunk, Chunk], accumulator: Engine, x: Any, y: Any, scales: Any, block: int
+) -> Any:
+    (scale_a, scale_b), columns = scales, y.shape[1]
+    add = ways[scale_b.shape[1] != columns]
+    if scale_b.shape[1] != columns:
+        scale_b = scale_b[:, np.arange(columns) // block]
+    total, chunk = on.zeros(x.shape[0], columns), accumulator.within_chunk
     for index, first in enumerate(range(0, x.shape[1], block)):
-        some = np.arange(first, min(first + block, x.shape[1]))
-        total = add(_numbers(_part(x, y, some, chunk), chunk), scale_a[:, index, None], scale_b[index], total)
-    return np.asarray(total)
-
-
-def _numbers(codes: Any, accumulator: Engine) -> NDArray[np.float32]:
-    return decode_to(codes, accumulator.output, np.float32)
+        part = on.multiply(x, y, chunk, slice(first, first + block))
+        total = add(part, scale_a[:, index, None], scale_b[index], total)
+    return total
 
 
 _NAN = {"fp32": 0x7FFFFFFF, "bf16": 0x7FFF, "fp16": 0x7FFF, "e4m3": 0x7F, "e5m2": 0x7F}
 """NaN codes that a GPU's conversions return, by result format."""
 
 
-def _output(numbers: NDArray[np.float32], fmt: Format, scale_result: Any) -> Array:
-    factor = np.float32(1) if scale_result is None else _floats("scale_result", scale_result)
-    if factor.size != 1:
-        raise ValueError(f"scale_result of shape {factor.shape} given; give one number")
+def _output(on: Backend, numbers: Any, fmt: Format, scale_result: Any) -> Any:
+    factor = on.numbers("scale_result", 1 if scale_result is None else scale_result)
+    if math.prod(factor.shape) != 1:
+        raise ValueError(f"scale_result of shape {tuple(factor.shape)} given; give one number")
     if fmt.bits == 8:
-        numbers = epilogues.product(numbers, factor.reshape(()))
-        numbers = np.clip(numbers, np.float32(-fmt.max), np.float32(fmt.max))
-    codes = np.asarray(encode(numbers, fmt, "rne", overflow="inf"))
-    codes = np.where(np.isnan(numbers), fmt.dtype.type(_NAN[fmt.name]), codes)
-    return Array(codes, fmt)
+        numbers = epilogues.product(numbers, factor.reshape(())).clip(-float(fmt.max), float(fmt.max))
+    codes = on.encode(numbers, fmt)
+    codes[numbers != numbers] = _NAN[fmt.name]
+    return codes

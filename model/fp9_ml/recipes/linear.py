@@ -9,9 +9,9 @@ also rounded to FP32, as in Transformer Engine.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 import numpy as np
 
@@ -27,6 +27,10 @@ from fp9_ml.recipes.state import State, check_keys
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
+
+
+Multiply: TypeAlias = Callable[..., Any]
+"""Function with the arguments `a`, `b` and `engine` of `fp9.matmul`."""
 
 
 class LayerState:
@@ -140,6 +144,7 @@ def linear(
     training: bool = True,
     random: np.random.Generator | None = None,
     earlier: Mapping[Role, float] | None = None,
+    multiply: Multiply = matmul,
 ) -> tuple[NDArray[np.float32], Saved]:
     """Compute the linear layer y = x w^T for x (..., in) and w (out, in).
 
@@ -148,7 +153,8 @@ def linear(
 
     `state` holds the layer's scales; None means the scales of the first training step. If `training` is false, the
     scales are not updated. `random` gives the random bits for stochastic rounding. For a repeated forward pass,
-    `earlier` holds the scale factors (`Saved.factors`) of the first pass.
+    `earlier` holds the scale factors (`Saved.factors`) of the first pass. `multiply` replaces `fp9.matmul`, for example
+    by a kernel of a GPU with the same bits.
 
     Raises ValueError for shapes that do not match, and TypeError for operands that are not numbers.
     """
@@ -162,12 +168,14 @@ def linear(
     scales = state or LayerState(recipe)
     a = quantised(recipe, Role.ACTIVATIONS, rows, scales, training, random, earlier)
     b = quantised(recipe, Role.WEIGHTS, weights, scales, training, random, earlier)
-    product = multiplied(recipe, Product.FORWARD, a, b.transposed)
+    product = multiplied(recipe, Product.FORWARD, a, b.transposed, multiply)
     y = _result(recipe, Product.FORWARD, product, a.factor, b.factor, recipe.output)
     return y.reshape(*shape[:-1], weights.shape[-2]), Saved(recipe, scales, a, b, product, shape, training)
 
 
-def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
+def linear_backward(
+    g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None, multiply: Multiply = matmul
+) -> Backward:
     """Compute both backward products of a layer. g (..., out) is the gradient of the loss with respect to y.
 
     Raises ValueError for a wrong shape, and TypeError for a g that does not hold numbers.
@@ -179,8 +187,8 @@ def linear_backward(g: ArrayLike, saved: Saved, *, random: np.random.Generator |
     rows = _matrices(g, "gradient", saved.w.codes.ndim > 2)
     e = quantised(recipe, Role.GRADIENTS, rows, saved.state, saved.training, random, saved.earlier)
     saved.earlier.setdefault(Role.GRADIENTS, e.factor)
-    dx_product = multiplied(recipe, Product.DGRAD, e, saved.w)
-    dw_product = multiplied(recipe, Product.WGRAD, e.transposed, saved.x)
+    dx_product = multiplied(recipe, Product.DGRAD, e, saved.w, multiply)
+    dw_product = multiplied(recipe, Product.WGRAD, e.transposed, saved.x, multiply)
     dx = _result(recipe, Product.DGRAD, dx_product, e.factor, saved.w.factor, recipe.output)
     dw = _result(recipe, Product.WGRAD, dw_product, e.factor, saved.x.factor, None)
     if recipe.weight_gradients is not None:
@@ -225,12 +233,12 @@ def taken(x: NDArray[np.float32], factor: float) -> tuple[NDArray[np.float32], i
         return x * np.float32(factor), 0
 
 
-def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand) -> NDArray[Any]:
+def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand, multiply: Multiply) -> NDArray[Any]:
     engine = recipe.engine_of(product)
     if engine is None or a.prepared is None or b.prepared is None:
         with np.errstate(over="ignore", invalid="ignore"):
             return np.asarray(a.numbers() @ b.numbers())
-    return np.asarray(matmul(a.prepared, b.prepared, engine=engine))
+    return np.asarray(multiply(a.prepared, b.prepared, engine=engine))
 
 
 def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:

@@ -18,8 +18,6 @@ from fp9_ml.recipes.roles import Place, Product, Role
 from fp9_ml.recipes.scaling import Fixed, ScaleRule
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
-
     import numpy as np
     from numpy.typing import ArrayLike, NDArray
 
@@ -214,21 +212,14 @@ class Recipe:
         return self.loss.start(self.gradients or _FP16)
 
     def linear(
-        self,
-        x: ArrayLike,
-        w: ArrayLike,
-        state: LayerState | None = None,
-        *,
-        training: bool = True,
-        random: np.random.Generator | None = None,
-        earlier: Mapping[Role, float] | None = None,
+        self, x: ArrayLike, w: ArrayLike, state: LayerState | None = None, **options: Any
     ) -> tuple[NDArray[np.float32], Saved]:
         """Compute y = x w^T, and return y and the data for the backward pass, as `linear` does."""
-        return linear(self, x, w, state, training=training, random=random, earlier=earlier)
+        return linear(self, x, w, state, **options)
 
-    def linear_backward(self, g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None) -> Backward:
+    def linear_backward(self, g: ArrayLike, saved: Saved, **options: Any) -> Backward:
         """Compute both backward products by `fp9_ml.recipes.linear.linear_backward`."""
-        return linear_backward(g, saved, random=random)
+        return linear_backward(g, saved, **options)
 
     # --- text ---------------------------------------------------------------------------------------------------
 

@@ -61,7 +61,7 @@ def compiled(source: str, architecture: str, options: tuple[str, ...] = ()) -> t
 
 
 @functools.lru_cache(maxsize=128)
-def _source(format_a: Format, format_b: Format, engine: Engine) -> Kernels:
+def source(format_a: Format, format_b: Format, engine: Engine) -> Kernels:
     return kernels(format_a, format_b, engine)
 
 
@@ -83,7 +83,7 @@ def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str,
     stochastic rounding or `zero_bypass`.
     """
     record, formats = find_engine(engine), (format(format_a), format(format_b))
-    made = _source(*formats, record)
+    made = source(*formats, record)
     for side, codes, fmt in zip("ab", (a, b), formats, strict=True):
         if codes.dim() != 2 or codes.element_size() != fmt.dtype.itemsize or codes.dtype.is_floating_point:
             raise ValueError(

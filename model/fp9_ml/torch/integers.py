@@ -437,16 +437,35 @@ def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str,
     return found
 
 
-_WIDTHS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
+@functools.lru_cache(maxsize=256)
+def supports(format_a: Format, format_b: Format, engine: Engine, device: torch.device) -> bool:
+    """Return whether `matmul` supports formats and an accumulator model on a device."""
+    kernels = _kernels() if device.type == "cuda" else None
+    try:
+        _ = kernels.source(format_a, format_b, engine) if kernels else Product(format_a, format_b, engine)
+    except ValueError:
+        return False
+    return True
 
 
-def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Engine) -> Tensor | None:
+def _kernels() -> Any:
     try:
         from fp9_ml.torch import cuda  # optional, slow to load
     except ImportError:
         return None
+    return cuda
+
+
+_WIDTHS = {1: torch.uint8, 2: torch.int16, 4: torch.int32}
+
+
+def _by_kernel(a: Tensor, b: Tensor, formats: tuple[Format, Format], engine: Engine) -> Tensor | None:
+    cuda = _kernels()
+    if cuda is None:
+        return None
     left, right = (x.to(_WIDTHS[fmt.dtype.itemsize]) for x, fmt in zip((a, b), formats, strict=True))
-    return cuda.matmul(left, right, *formats, engine).to(torch.int64) & ((1 << engine.output.bits) - 1)
+    found: Tensor = cuda.matmul(left, right, *formats, engine).to(torch.int64) & ((1 << engine.output.bits) - 1)
+    return found
 
 
 def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, ...]) -> tuple[Tensor, Tensor]:

@@ -15,9 +15,13 @@ import numpy as np
 import torch
 from numpy.typing import NDArray
 
+from fp9.engines import Engine
 from fp9.formats import Format
+from fp9.sums.operands import Operand as Prepared
+from fp9.sums.products import matmul
 from fp9_ml.recipes import LayerState, Recipe, Recording, Role, Saved
 from fp9_ml.recipes.linear import Operand
+from fp9_ml.torch import integers
 
 Numbers: TypeAlias = NDArray[np.float32]
 
@@ -135,6 +139,7 @@ def _linear(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer
         training=training,
         random=_random(chosen),
         earlier=use.passes.find(rows, weights) if moves and repeated else None,
+        multiply=multiply_on(x.device),
     )
     if moves and not repeated:
         use.passes.add(rows, weights, saved.factors)
@@ -186,7 +191,7 @@ def _linear_backward(
         use.passes.first_gradient(number),
     )
     arrived = _numbers(g)
-    found = chosen.linear_backward(arrived, saved, random=_random(chosen))
+    found = chosen.linear_backward(arrived, saved, random=_random(chosen), multiply=multiply_on(g.device))
     if use.recording is not None:
         use.recording.backward(use.name, saved, found, arrived)
     return torch.from_numpy(found.dx).to(g.device), torch.from_numpy(found.dw).to(g.device)
@@ -277,8 +282,7 @@ def _code_type(fmt: Format | None) -> torch.dtype:
 
 
 def _tensor(operand: Operand, device: torch.device) -> torch.Tensor:
-    codes = np.array(operand.codes, copy=True)
-    return torch.from_numpy(codes.view(np.int16) if codes.dtype == np.uint16 else codes).to(device)
+    return torch.tensor(signed(operand.codes), device=device)
 
 
 def _operand(codes: torch.Tensor, fmt: Format | None, factor: float) -> Operand:
@@ -289,6 +293,28 @@ def _operand(codes: torch.Tensor, fmt: Format | None, factor: float) -> Operand:
 def _is_repeated() -> bool:
     # A forward pass during a backward pass is a repetition by activation checkpointing.
     return bool(torch._C._current_graph_task_id() != -1)
+
+
+def multiply_on(device: torch.device) -> Callable[..., Any]:
+    """Return a function with the arguments `a`, `b` and `engine` of `fp9.matmul`, which multiplies on a device."""
+    return matmul if device.type == "cpu" else functools.partial(multiply, device)
+
+
+def multiply(device: torch.device, a: Prepared, b: Prepared, engine: Engine) -> NDArray[Any]:
+    """Return the codes of `fp9.matmul`, computed on a device if the device supports the accumulator model."""
+    formats = a.format, b.format
+    if not integers.supports(*formats, engine, device):
+        return np.asarray(matmul(a, b, engine=engine))
+    x, y = (torch.tensor(signed(each.codes), device=device) for each in (a, b))
+    pairs = zip(x.reshape(-1, *x.shape[-2:]), y.reshape(-1, *y.shape[-2:]), strict=True)
+    codes = torch.stack([integers.matmul(left, right, *formats, engine) for left, right in pairs])
+    found = codes.reshape(*x.shape[:-1], y.shape[-1]).cpu().numpy()
+    return np.asarray(found.astype(engine.output.dtype))
+
+
+def signed(codes: NDArray[Any]) -> NDArray[Any]:
+    """Return codes of more than 8 bits as signed integers, because torch has few operations on other integers."""
+    return codes.view(f"i{codes.itemsize}") if codes.dtype.kind == "u" and codes.itemsize > 1 else codes
 
 
 def _random(recipe: Recipe) -> np.random.Generator | None:

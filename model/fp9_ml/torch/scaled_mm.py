@@ -5,20 +5,16 @@ from __future__ import annotations
 import json
 from typing import Any
 
-import numpy as np
 import torch
 
-import fp9
-from fp9.formats import format
+from fp9.formats import Format, format
+from fp9.profiles import PROFILES, Profile
+from fp9.profiles import profile as find_profile
+from fp9.profiles.backends import NumpyBackend
+from fp9.profiles.scaled_mm import scaled_codes
+from fp9_ml.torch.backend import TYPES, TensorBackend
 
-_TYPES = {
-    "fp32": torch.float32,
-    "bf16": torch.bfloat16,
-    "fp16": torch.float16,
-    "e4m3": torch.float8_e4m3fn,
-    "e5m2": torch.float8_e5m2,
-}
-_NAMES = {dtype: name for name, dtype in _TYPES.items()}
+_NAMES = {dtype: name for name, dtype in TYPES.items()}
 
 
 @torch.library.custom_op("fp9::scaled_mm", mutates_args=())
@@ -33,13 +29,12 @@ def _scaled_mm(
     use_fast_accum: bool,
     choices: str,
 ) -> torch.Tensor:
-    given: list[Any] = [None if t is None else t.detach().cpu() for t in (a, b, scale_a, scale_b, bias, scale_result)]
-    stated = {"out_dtype": out_dtype, "use_fast_accum": use_fast_accum, **json.loads(choices)}
-    names = ("a", "b", "scale_a", "scale_b", "bias", "scale_result")
-    result = fp9.scaled_mm(**dict(zip(names, given, strict=True)), **stated)
-    codes = np.ascontiguousarray(result.codes)
-    signed = codes.view(f"i{codes.itemsize}") if codes.itemsize > 1 else codes
-    return torch.from_numpy(signed).view(_TYPES[out_dtype]).to(a.device)
+    given = (a, b, scale_a, scale_b, bias, scale_result)
+    moved = tuple(None if tensor is None else tensor.detach().to(a.device) for tensor in given)
+    on = NumpyBackend() if a.device.type == "cpu" else TensorBackend(a.device)
+    codes, _ = scaled_codes(on, moved, out_dtype, use_fast_accum, **json.loads(choices))
+    found = codes if isinstance(codes, torch.Tensor) else torch.from_numpy(codes.view(f"i{codes.itemsize}"))
+    return found.view(TYPES[out_dtype])
 
 
 @_scaled_mm.register_fake
@@ -54,7 +49,7 @@ def _(
     use_fast_accum: bool,
     choices: str,
 ) -> torch.Tensor:
-    return a.new_empty((a.shape[0], b.shape[1]), dtype=_TYPES[out_dtype])
+    return a.new_empty((a.shape[0], b.shape[1]), dtype=TYPES[out_dtype])
 
 
 def scaled_mm(
@@ -67,12 +62,14 @@ def scaled_mm(
     out_dtype: torch.dtype | None = None,
     use_fast_accum: bool = False,
     *,
-    profile: str,
+    profile: str | Profile,
     **choices: Any,
 ) -> torch.Tensor:
     """Return the same result, bit by bit, as `torch._scaled_mm` on a GPU. `profile` names the GPU.
 
-    The arguments are those of `fp9.scaled_mm`. The result has no gradients, as in torch; `scaled_linear` has gradients.
+    The arguments are the arguments of `fp9.scaled_mm`. The result has no gradients, as in torch; `scaled_linear` has
+    gradients. The tensors' device computes the result, bit-identical to the CPU's result. For MX and NVFP4 scales, the
+    CPU computes the sums.
 
     Raises ValueError for a missing argument, for arguments that torch refuses, and for settings that were never
     measured on the GPU.
@@ -80,18 +77,35 @@ def scaled_mm(
     dtype = input.dtype if out_dtype is None else out_dtype
     if dtype not in _NAMES:
         raise ValueError(f"out_dtype={dtype} given; give one of {', '.join(map(str, _NAMES))}")
-    stated = json.dumps({"profile": profile, **choices}, sort_keys=True)
+    stated = json.dumps({"profile": _profile_name(profile), "choices": _spelled(choices)}, sort_keys=True)
     found: torch.Tensor = _scaled_mm(
         input, mat2, scale_a, scale_b, bias, scale_result, _NAMES[dtype], use_fast_accum, stated
     )
     return found
 
 
+def _profile_name(profile: str | Profile) -> str:
+    found = find_profile(profile)
+    if PROFILES.get(found.name) is not found:
+        raise ValueError(f"profile {found.name} given, which is not in the catalogue; give it to fp9.scaled_mm instead")
+    return found.name
+
+
+def _spelled(choices: dict[str, Any]) -> dict[str, Any]:
+    return {name: value.name if isinstance(value, Format) else value for name, value in choices.items()}
+
+
+@torch.library.custom_op("fp9::scaled_cast", mutates_args=())
 def _cast(x: torch.Tensor, name: str) -> tuple[torch.Tensor, torch.Tensor]:
-    largest = float(format(name).max)
-    scale = (x.detach().abs().amax().float() / largest).clamp_min(torch.finfo(torch.float32).tiny)
-    scaled = (x.float() / scale).clamp(-largest, largest)
-    return scaled.to(_TYPES[name]), scale
+    # For a divisor that is a Python number, torch multiplies by the reciprocal on a GPU.
+    largest = torch.full((), float(format(name).max), device=x.device)
+    scale = (x.abs().amax().float() / largest).clamp_min(torch.finfo(torch.float32).tiny)
+    return (x.float() / scale).clamp(-largest, largest).to(TYPES[name]), scale
+
+
+@_cast.register_fake
+def _(x: torch.Tensor, name: str) -> tuple[torch.Tensor, torch.Tensor]:
+    return x.new_empty(x.shape, dtype=TYPES[name]), x.new_empty((), dtype=torch.float32)
 
 
 class _Scaled(torch.autograd.Function):
