@@ -3,23 +3,20 @@
 from __future__ import annotations
 
 import argparse
-import ctypes
 import json
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 
-import numpy as np
-
 from benchmarks.measure import Result
 from fp9.cmodel import files, library_header
-from fp9.cmodel.headers import model_text
 from fp9.cmodel.text import ROUNDINGS, filled, identifier
 from fp9.formats import format
-from fp9.units import CATALOGUE, Port, Unit, unit
+from fp9.units import CATALOGUE, Unit, unit
 from fp9.vectors import export, generate
-from fp9.vectors.encodings import port_dtype
+from fp9_sim.batch.c_model import CModel
+from fp9_sim.bench.scoreboard import Answers, mismatches
 
 FORMATS = ("e4m3", "e5m2", "hif8")
 UNITS = ("fma_fp32_ocp", "fma_dlfloat16_hfp8", "dot4_e8m13_ocp", "dot4_fp32_mxfp8", "dot16_fp32_nvfp4")
@@ -119,49 +116,10 @@ def run() -> list[Result]:
     return [Result(f"C model, {word}", "fp9", float(rate)) for word, rate in map(str.split, lines)]
 
 
-_LOOP = """\
-#include <stddef.h>
-#include "fp9_@{name}.h"
-void run(const @{name}_in *in, @{name}_out *out, size_t count)
-{
-    size_t i;
-@{start}    for (i = 0; i < count; i += @{group}) @{name}_model(@{state}in + i, out + i);
-}
-"""
-
-
-def _compiled(found: Unit, folder: Path) -> ctypes.CDLL:
-    """Compile a function that computes arrays of operations from reset on."""
-    text = model_text(found)
-    words = {
-        "name": found.name,
-        "group": str(text.group),
-        "start": f"    {found.name}_state state;\n    {found.name}_reset(&state);\n" if text.state else "",
-        "state": "&state, " if text.state else "",
-    }
-    (folder / "loop.c").write_text(filled(_LOOP, words))
-    command = ["gcc", "-std=c99", "-O2", "-shared", "-fPIC", "-o", "loop.so", "loop.c"]
-    subprocess.run(command, cwd=folder, check=True)
-    return ctypes.CDLL(str(folder / "loop.so"))
-
-
-def _struct(ports: tuple[Port, ...]) -> np.dtype[np.void]:
-    return np.dtype([(port.name, port_dtype(port)) for port in ports], align=True)
-
-
-def _random_mismatches(found: Unit, library: ctypes.CDLL, size: int, seed: int) -> int:
+def _random_mismatches(found: Unit, model: CModel, size: int, seed: int) -> int:
     """Count the mismatches of the C model in a random suite."""
     vectors = generate(found, "random", size, seed)
-    inputs, outputs = np.zeros(len(vectors), _struct(found.inputs)), np.zeros(len(vectors), _struct(found.outputs))
-    for port in found.inputs:
-        inputs[port.name] = vectors.inputs[port.name]
-    library.run(
-        ctypes.c_void_p(inputs.ctypes.data), ctypes.c_void_p(outputs.ctypes.data), ctypes.c_size_t(len(vectors))
-    )
-    wrong = np.zeros(len(vectors), bool)
-    for port in found.outputs:
-        wrong |= (outputs[port.name] != vectors.expected[port.name]) & vectors.care.get(port.name, True)
-    return int(wrong.sum())
+    return mismatches(vectors, Answers(model(vectors.inputs), {}), 0)[1]
 
 
 def checked(found: Unit, count: int) -> dict[str, int]:
@@ -182,9 +140,9 @@ def checked(found: Unit, count: int) -> dict[str, int]:
             if compared.returncode:
                 sys.exit(f"{found.name}, {suite}: {compared.stdout}")
             done[suite] = len(vectors)
-        library = _compiled(found, folder)
+        model = CModel(found)
         for seed, start in enumerate(range(0, count, CHUNK)):
-            if wrong := _random_mismatches(found, library, min(CHUNK, count - start), seed):
+            if wrong := _random_mismatches(found, model, min(CHUNK, count - start), seed):
                 sys.exit(f"{found.name}, random, seed {seed}: {wrong} mismatches")
         done["random"] = count
     print(f"{found.name}: " + ", ".join(f"{size:,} {suite}" for suite, size in done.items()) + " agree", flush=True)

@@ -1,4 +1,4 @@
-"""Run one shard of a sweep: compare the compiled unit with the golden model."""
+"""Run one shard of a sweep: compare the compiled unit and the C model with the golden model."""
 
 from __future__ import annotations
 
@@ -6,7 +6,9 @@ import functools
 import time
 from dataclasses import dataclass
 
-from fp9.vectors.sets import from_inputs
+from fp9.units import Unit
+from fp9.vectors.sets import VectorSet, from_inputs
+from fp9_sim.batch.c_model import CModel
 from fp9_sim.batch.unit import Verilated, verilated
 from fp9_sim.bench.scoreboard import Answers, mismatches
 from fp9_sim.sweeps.plan import Plan
@@ -34,7 +36,10 @@ class ShardResult:
 
 
 def run_shard(task: Task) -> ShardResult:
-    """Compare the Verilog's results for a shard with the golden model. Raises the same errors as `verilated`."""
+    """Compare the results of the Verilog and of the C model for a shard with the golden model.
+
+    Raises ValueError if the C model differs from the golden model, and the same errors as `verilated`.
+    """
     dut = _compiled(task.plan, task.verilog, task.plan.streams(task.index))
     count = wrong = 0
     model_seconds = verilog_seconds = 0.0
@@ -49,9 +54,32 @@ def run_shard(task: Task) -> ShardResult:
         found, total = mismatches(vectors, answers, KEPT - len(failing))
         for index in (mismatch.index for mismatch in found):
             failing.append((count + index, {name: int(column[index]) for name, column in vectors.inputs.items()}))
+        _check_c_model(vectors)
         wrong += total
         count += len(vectors)
     return ShardResult(task.index, count, wrong, tuple(failing), model_seconds, verilog_seconds)
+
+
+def _check_c_model(vectors: VectorSet) -> None:
+    unit = vectors.unit
+    model = c_model(unit)
+    if model is None:
+        return
+    found, total = mismatches(vectors, Answers(model(vectors.inputs), {}), 1)
+    if total:
+        raise ValueError(
+            f"{unit.name}: the C model differs from the golden model in {total} of {len(vectors)} operations. Report "
+            f"this fault of fp9. First difference: {found[0]}"
+        )
+
+
+@functools.lru_cache(maxsize=8)
+def c_model(unit: Unit) -> CModel | None:
+    """Return the compiled C model of a unit, or None for a unit without one."""
+    try:
+        return CModel(unit)
+    except ValueError:
+        return None
 
 
 @functools.lru_cache(maxsize=8)

@@ -19,7 +19,7 @@ from fp9_sim.records import SWEEP, home
 from fp9_sim.simulators.find import verilator
 from fp9_sim.sweeps import checkpoint, executors, sweep_record
 from fp9_sim.sweeps.plan import Plan
-from fp9_sim.sweeps.shard import ShardResult, Task, run_shard
+from fp9_sim.sweeps.shard import ShardResult, Task, c_model, run_shard
 from fp9_sim.sweeps.shrink import Operation, shrink
 
 Progress = Callable[[str, int, int], None]
@@ -60,9 +60,9 @@ def sweep(
     `verilog` replaces the generated Verilog. The shards run in `workers` local processes, by default one for each core,
     or on the workers of the Dask scheduler at the address `scheduler`.
 
-    Raises ValueError if the same sweep is already running, if the scheduler does not answer, or if a worker was killed.
-    Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises OSError if the
-    folder cannot be written.
+    Raises ValueError if the same sweep is already running, if the scheduler does not answer, if a worker was killed, or
+    if the C model differs from the golden model. Raises MissingTool if a tool is missing, and SimulatorError if
+    Verilator rejects the design. Raises OSError if the folder cannot be written.
     """
     text = fp9_rtl.verilog(plan.unit) if verilog is None else verilog
     shards = range(plan.shards) if chosen is None else chosen
@@ -123,6 +123,7 @@ def _record(
         "streams": plan.streams(shards[-1]) or 1,
         "count": count,
         "mismatches": sum(result.mismatches for result in results),
+        "c_model": c_model(plan.unit) is not None,
         "failing": [inputs for result in results for _, inputs in result.failing][:10],
         "verilog_sha256": hashlib.sha256(verilog.encode()).hexdigest(),
         "model_sha256": model_digest(),

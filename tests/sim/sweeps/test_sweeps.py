@@ -21,6 +21,7 @@ from fp9.vectors import sets as vectors
 from fp9_sim import check, verilated
 from fp9_sim.sweeps import Plan, executors, parse_range, shrink, sweep, swept
 from fp9_sim.sweeps import checkpoint as checkpoints
+from fp9_sim.sweeps import shard as shards
 from fp9_sim.sweeps.plan import STREAMS
 from fp9_sim.sweeps.shard import Task, run_shard
 from fp9_sim.sweeps.shrink import failing
@@ -271,3 +272,30 @@ def test_the_runs_of_todays_circuit_add_up(tmp_path: Path, monkeypatch: pytest.M
     assert swept(UNIT, tmp_path, {form}).share == 1
     other = swept(UNIT, tmp_path, {"0" * 64})
     assert (other.runs, other.share, other.earlier) == ((), 0, True)
+
+
+# --- the C model ----------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("name", ["decoder_hif8", "mac_dlfloat16_chunked", "quantiser_nvfp4", "cast_fp32_x4"])
+def test_the_c_model_gives_the_golden_results_of_arrays(name: str) -> None:
+    made = vectors.generate(CATALOGUE[name], "smoke")
+    model = shards.c_model(made.unit)
+    assert model is not None
+    _, wrong = shards.mismatches(made, shards.Answers(model(made.inputs), {}), 1)
+    assert wrong == 0
+
+
+def test_a_sweep_ends_at_a_difference_of_the_c_model(monkeypatch: pytest.MonkeyPatch) -> None:
+    def wrong(inputs: dict[str, np.ndarray]) -> dict[str, np.ndarray]:
+        results = {port.name: column.copy() for port, column in zip(UNIT.outputs, golden(inputs), strict=True)}
+        results["sign"][3] ^= 1
+        return results
+
+    def golden(inputs: dict[str, np.ndarray]) -> list[np.ndarray]:
+        made = vectors.from_inputs(UNIT, inputs)
+        return [made.expected[port.name] for port in UNIT.outputs]
+
+    monkeypatch.setattr(shards, "c_model", lambda unit: wrong)
+    with pytest.raises(ValueError, match="the C model differs from the golden model in 1 of 16 operations"):
+        run_shard(Task(PLAN, HEALTHY, 0))
