@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from fp9.blocks.scales import scale_codes
+from fp9.blocks.scales import bf16_reciprocals, scale_codes
 from fp9.casts.tables import decode_table
-from fp9.formats import FixedFormat, ScaledInteger, UnsignedFloat
+from fp9.formats import FixedFormat, Format, ScaledInteger, UnsignedFloat
 from fp9.formats.blocks import BlockFormat, Divisor, ScaleRule
 from fp9.formats.host import BINARY32
 from fp9.formats.rounding import Rounding
@@ -39,16 +39,25 @@ def fast_blocks(
     threads: int | None,
 ) -> tuple[NDArray[np.uint8], NDArray[Any]] | None:
     size = rows.shape[1]
-    if rounding is not Rounding.RNE or rule.tries or block.levels or size % _ROW or size.bit_count() > 1:
+    if rule.tries or size % _ROW or size.bit_count() > 1:
         return None
-    work = _powers(block, rule) if block.powers_of_two else _any_scale(block, rule, tensor_scale)
+    work = _work(block, rule, rounding, tensor_scale)
     if work is None:
         return None
     patterns = rows.view(np.uint32)
     elements = np.empty(rows.shape, dtype=np.uint8)
-    scales = np.empty(len(rows), dtype=block.scale.dtype)
+    scales = np.empty(len(rows), dtype=np.uint32 if block.levels else block.scale.dtype)
     over_parts(len(rows), threads, lambda part: work(patterns[part], scales[part], elements[part]), STREAMED // size)
     return elements, scales
+
+
+@functools.lru_cache(maxsize=64)
+def _work(block: BlockFormat, rule: ScaleRule, rounding: Rounding, tensor_scale: float) -> Work | None:
+    if block.levels:
+        return _levelled(block, rule, rounding)
+    if rounding is not Rounding.RNE:
+        return None
+    return _powers(block, rule) if block.powers_of_two else _any_scale(block, rule, tensor_scale)
 
 
 def _powers(block: BlockFormat, rule: ScaleRule) -> Work | None:
@@ -64,7 +73,6 @@ def _powers(block: BlockFormat, rule: ScaleRule) -> Work | None:
     return lambda patterns, scales, codes: kernels.scaled_floats(patterns, steps, grid, scales, codes)
 
 
-@functools.cache
 def _steps(block: BlockFormat, rule: ScaleRule) -> Steps:
     from fp9.kernels.block_casts import Steps  # slow to load
 
@@ -107,11 +115,10 @@ def _grid(fmt: FixedFormat) -> Grid:
 
 
 def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work | None:
-    element, found = block.element, block.scale
-    small = isinstance(element, FixedFormat) and element.signed_zero and len(element.ordered_magnitudes()) == _COUNTED
-    if not small or not isinstance(found, UnsignedFloat) or not found.has_zero or rule.divisor is not Divisor.LARGEST:
+    found = block.scale
+    if not _is_counted(block.element) or not isinstance(found, UnsignedFloat) or not found.has_zero:
         return None
-    if rule.rounding not in (Rounding.RNE, Rounding.RUP):
+    if rule.divisor is not Divisor.LARGEST or rule.rounding not in (Rounding.RNE, Rounding.RUP):
         return None
     from fp9.kernels import block_casts as kernels  # slow to load
 
@@ -120,19 +127,54 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
     lowest, up = found.min_normal_exponent, rule.rounding is Rounding.RUP
     grid = kernels.ScaleGrid(found.fraction_bits, lowest, found.max_code, nan, up)
     divisor = float(block.largest) * tensor_scale
-    limits = _limits(element.table[:_COUNTED], decode_table(found) * tensor_scale)
+    factors = decode_table(found) * tensor_scale
+    factors = np.where(factors > 0, factors, np.inf)[:, np.newaxis]
+    limits = _lowest_patterns(factors * _middles(block.element), _ties_up(Rounding.RNE))
     return lambda patterns, scales, codes: kernels.counted(patterns, grid, divisor, limits, scales, codes)
 
 
-def _limits(numbers: NDArray[np.float64], factors: NDArray[np.float64]) -> NDArray[np.int32]:
-    """Return the smallest float32 bit pattern that quantises to each nonzero element magnitude, for every scale factor.
+def _is_counted(element: Format) -> bool:
+    signed = isinstance(element, FixedFormat) and element.signed_zero
+    return signed and len(element.ordered_magnitudes()) == _COUNTED
 
-    `numbers` holds the element magnitudes in rising order, from zero. The result has the shape (factors, magnitudes -
-    1).
-    """
-    middles = np.where(factors > 0, factors, np.inf)[:, np.newaxis] * (numbers[1:] + numbers[:-1]) / 2
+
+def _middles(element: Format) -> NDArray[np.float64]:
+    numbers = element.table[:_COUNTED]
+    return np.asarray((numbers[1:] + numbers[:-1]) / 2)
+
+
+def _ties_up(rounding: Rounding) -> NDArray[np.bool_]:
+    return np.asarray((np.arange(_COUNTED - 1) % 2 == 1) | (rounding is Rounding.RNA))
+
+
+def _lowest_patterns(bounds: NDArray[np.float64], including: NDArray[np.bool_] | bool) -> NDArray[np.int32]:
+    """Return the pattern of the lowest float32 number above each bound, or at the bound where `including` is true."""
     with np.errstate(over="ignore"):
-        near = middles.astype(np.float32)
-    ties_up = np.arange(len(numbers) - 1) % 2 == 1
-    short = np.where(ties_up, near < middles, near <= middles)
+        near = bounds.astype(np.float32)
+    short = np.where(including, near < bounds, near <= bounds)
     return np.asarray(near.view(np.int32) + short, dtype=np.int32)
+
+
+def _levelled(block: BlockFormat, rule: ScaleRule, rounding: Rounding) -> Work | None:
+    from fp9.kernels import block_casts as kernels  # slow to load
+
+    found = block.scale
+    if not _is_counted(block.element) or found.has_zero or not rule.reciprocals:
+        return None
+    if any(group.bit_count() > 1 for group in block.levels) or rounding not in (Rounding.RNE, Rounding.RNA):
+        return None
+    # The products of a float32 number and a bfloat16 reciprocal are exact in float64, and so are these comparisons.
+    reciprocals = bf16_reciprocals(decode_table(found))
+    starts = _lowest_patterns(2.0 ** np.arange(len(block.levels), 0, -1)[:, np.newaxis] / reciprocals, True)
+    limits = _lowest_patterns(_middles(block.element) / reciprocals[:, np.newaxis], _ties_up(rounding))
+    lengths, nan = np.array(block.levels), found.nan_code(False)
+
+    def work(patterns: NDArray[np.uint32], words: NDArray[Any], codes: NDArray[np.uint8]) -> None:
+        tops = np.empty(len(patterns), dtype=np.uint32)
+        kernels.largest(patterns, tops)
+        with np.errstate(invalid="ignore"):  # widening a signalling NaN
+            amax = tops.view(np.float32).astype(np.float64)
+        own = scale_codes(amax, block, rule)
+        kernels.levelled(patterns, lengths, starts, limits, found.bits, nan, own, words, codes)
+
+    return work

@@ -180,23 +180,29 @@ def _rounded(tops, divisor, g, scales):
         scales[b] = code if tops[b] < _INF else g.nan
 
 
+@inlined
+def _counted_code(magnitude, pattern, l1, l2, l3, l4, l5, l6, l7):
+    # Binary search with select instructions instead of branches, so that LLVM vectorises the loop.
+    m = _S(magnitude)
+    upper = m >= l4
+    middle = l6 if upper else l2
+    second = m >= middle
+    below = l5 if upper else l1
+    above = l7 if upper else l3
+    end = above if second else below
+    code = (_S(4) if upper else _S(0)) | (_S(2) if second else _S(0)) | (_S(1) if m >= end else _S(0))
+    return np.uint8(U(code) | U(U(pattern >> _WIDEST) << U(3)))
+
+
 @called
 def _counted(lanes, scales, limits, out):
-    # Binary search with select instructions instead of branches, so that LLVM vectorises the loop.
     for row in range(lanes.shape[0]):
         of_scale = limits[scales[row]]
         l1, l2, l3, l4 = of_scale[0], of_scale[1], of_scale[2], of_scale[3]
         l5, l6, l7 = of_scale[4], of_scale[5], of_scale[6]
         for i in range(_ROW):
-            m = _S(U(lanes[row, i] & _MAGNITUDE))
-            upper = m >= l4
-            middle = l6 if upper else l2
-            second = m >= middle
-            below = l5 if upper else l1
-            above = l7 if upper else l3
-            end = above if second else below
-            code = (_S(4) if upper else _S(0)) | (_S(2) if second else _S(0)) | (_S(1) if m >= end else _S(0))
-            out[row, i] = np.uint8(U(code) | U(U(lanes[row, i] >> _WIDEST) << U(3)))
+            pattern = lanes[row, i]
+            out[row, i] = _counted_code(U(pattern & _MAGNITUDE), pattern, l1, l2, l3, l4, l5, l6, l7)
 
 
 @kernel
@@ -221,3 +227,106 @@ def counted(patterns, g, divisor, limits, scales, codes):
                 of_rows[b * each + row] = of_tile[b]
         _counted(rows.reshape(shape), of_rows, limits, out.reshape(shape))
         _clear(tops[:count], out)
+
+
+# --- level bits -------------------------------------------------------------------------------------------------------
+@kernel
+def largest(patterns, tops):
+    """Write the largest magnitude of each block of 2^n numbers, as a float32 pattern."""
+    blocks, length = patterns.shape
+    tile = max(1, _TILE // length)
+    half = np.empty(tile * length // 2, dtype=np.uint32)
+    for start in range(0, blocks, tile):
+        count = min(tile, blocks - start)
+        _tops(patterns[start : start + count].reshape(count * length), half, tops[start : start + count])
+
+
+@called
+def _group_tops(lanes, lengths, half, tops):
+    # tops[level, :groups]: the largest magnitude of each group of a level.
+    last = lengths.size - 1
+    _tops(lanes, half, tops[last, : lanes.size // lengths[last]])
+    for level in range(last, 0, -1):
+        groups, count = lanes.size // lengths[level - 1], lanes.size // lengths[level] // 2
+        finer, coarser = tops[level], tops[level - 1]
+        for i in range(count):
+            coarser[i] = max(finer[2 * i], finer[2 * i + 1])
+        while count > groups:
+            count //= 2
+            for i in range(count):
+                coarser[i] = max(coarser[2 * i], coarser[2 * i + 1])
+
+
+@called
+def _level(tops, factors, starts, place, words):
+    # Halve the factor of each group whose level bit is 1.
+    each = tops.size // words.size
+    for b in range(words.size):
+        word = _ZERO
+        for g in range(each):
+            i = b * each + g
+            is_above = _S(float32_bits(bits_float32(tops[i]) * factors[i])) >= starts[b]
+            factors[i] *= np.float32(0.5) if is_above else np.float32(1.0)
+            word |= U((_ONE if is_above else _ZERO) << U(place + g))
+        words[b] |= word
+
+
+@called
+def _spread(factors, half, count, size):
+    # Repeat each factor size / count times.
+    while count < size:
+        pairs = factors[: 2 * count].reshape(count, 2)
+        half[:count] = factors[:count]
+        for i in range(count):
+            for j in range(2):
+                pairs[i, j] = half[i]
+        count *= 2
+
+
+@called
+def _counted_groups(blocks, factors, limits, scales, out):
+    for b in range(blocks.shape[0]):
+        of_scale = limits[scales[b]]
+        l1, l2, l3, l4 = of_scale[0], of_scale[1], of_scale[2], of_scale[3]
+        l5, l6, l7 = of_scale[4], of_scale[5], of_scale[6]
+        for row in range(blocks.shape[1]):
+            for i in range(_ROW):
+                pattern = blocks[b, row, i]
+                magnitude = float32_bits(bits_float32(U(pattern & _MAGNITUDE)) * factors[b, row, i])
+                out[b, row, i] = _counted_code(magnitude, pattern, l1, l2, l3, l4, l5, l6, l7)
+
+
+@kernel
+def levelled(patterns, lengths, starts, limits, place, nan, scales, words, codes):
+    """Cast blocks of 2^n >= 16 numbers to FP4 elements with level bits.
+
+    For each scale code, `limits` (scales, 7), int32, holds the lowest patterns of the magnitude codes 1 to 7, and
+    `starts` (levels, scales), int32, holds the lowest patterns that set a level bit. `lengths` holds the lengths of
+    the groups of each level. `words` receives the scales and, from bit `place` on, the level bits.
+    """
+    blocks, length = patterns.shape
+    each, tile = length // _ROW, max(1, _TILE // length)
+    half = np.empty(tile * length // 2, dtype=np.uint32)
+    tops = np.empty((lengths.size, tile * length // lengths[-1]), dtype=np.uint32)
+    factors, spare = np.empty(tile * length, dtype=np.float32), np.empty(tile * length // 2, dtype=np.float32)
+    of_blocks = np.empty(tile, dtype=np.int32)
+    for start in range(0, blocks, tile):
+        count = min(tile, blocks - start)
+        rows, out, shape = patterns[start : start + count], codes[start : start + count], (count, each, _ROW)
+        of_tile, shared, size = scales[start : start + count], words[start : start + count], count * length
+        _group_tops(rows.reshape(size), lengths, half, tops)
+        shared[:] = of_tile
+        factors[: size // lengths[0]] = np.float32(1.0)
+        first = place
+        for level in range(lengths.size):
+            groups = size // lengths[level]
+            for b in range(count):
+                of_blocks[b] = starts[level, of_tile[b]]
+            _level(tops[level, :groups], factors, of_blocks, first, shared)
+            first += length // lengths[level]
+            _spread(factors, spare, groups, size // lengths[level + 1] if level + 1 < lengths.size else size)
+        _counted_groups(rows.reshape(shape), factors[:size].reshape(shape), limits, of_tile, out.reshape(shape))
+        for b in range(count):
+            if of_tile[b] == nan:
+                out[b] = 0
+                shared[b] = of_tile[b]
