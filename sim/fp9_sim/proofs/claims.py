@@ -189,7 +189,7 @@ def _fpu_claims(unit: Fpu) -> list[Claim]:
 def _multi_fpu_claims(unit: MultiFpu) -> list[Claim]:
     specs = [spec for spec in (noncomp_spec, conv_spec) if spec.is_offered(unit)]
     if not specs:
-        return _only_handshake(unit, "rounded sums or lanes")
+        return _only_handshake(unit, "rounded sums")
     claims = [_values(unit, spec.PROVES, list(spec.ASSUMES), tuple(spec.cases(unit)), perhaps_hard) for spec in specs]
     named = zip(specs, claims, strict=True)
     return [*(replace(claim, name=f"values of {spec.GROUP.value}") for spec, claim in named), *_handshake(unit)]

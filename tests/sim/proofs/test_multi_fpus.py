@@ -26,12 +26,14 @@ _UNITS = [
     _unit("e2m1,e4m3fnuz", flags=False),
     _unit("hif8,hfp8_143,dlfloat16", (Rounding.RNA,)),
     _unit("binary8p3se,e5m2,fp16", nan_boxing=True, overflow=(Overflow.DIRECTED,)),
+    _unit("e5m2,hif8,fp16", lanes=2),
+    _unit("e5m2,e4m3,fp16,fp32", lanes=4, half_lanes=True, mixed=False),
     _unit("e3m2,bf16,fp32", (Rounding.RNE, Rounding.SR), mixed=False, wide_overflow=True, stages=2),
 ]
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("unit", _UNITS, ids=lambda unit: unit.formats[0].name)
+@pytest.mark.parametrize("unit", _UNITS, ids=lambda unit: "-".join(fmt.name for fmt in unit.formats))
 def test_a_sample_of_each_group_is_proven(unit: MultiFpu) -> None:
     verilog = fp9_rtl.verilog(unit)
     groups = [claim for claim in claims_of(unit) if claim.name.startswith("values of")]
@@ -52,6 +54,12 @@ def test_another_order_of_formats_is_refuted(group: FpuGroup) -> None:
     assert set(states.values()) == {State.REFUTED.value}, states
 
 
+def test_lanes_have_cases_of_their_own() -> None:
+    noncomp, conv = claims_of(_unit("e4m3,e5m2,fp16", lanes=2))
+    assert sum("in 8-bit lanes" in case.name for case in noncomp.cases) == 6 * 2 * 2 + (3 + 2 + 1) * 2
+    assert sum("in 8-bit lanes" in case.name for case in conv.cases) == 2 * 2 * 2 * 2
+
+
 def test_every_operation_and_pair_of_formats_has_a_case() -> None:
     noncomp, conv = claims_of(CATALOGUE["fpu_ocp_fp16"])
     assert len({case.name for case in noncomp.cases}) == 6 * 3 * 3 + (3 + 2 + 1) * 3
@@ -63,7 +71,7 @@ def test_every_operation_and_pair_of_formats_has_a_case() -> None:
     [
         ({"tiny_before_rounding": True}, ["values of noncomp"]),
         ({"groups": (FpuGroup.CONV,)}, ["values of conv"]),
-        ({"lanes": 2, "stages": 1}, ["handshake", "order"]),
+        ({"groups": (FpuGroup.ADDMUL,), "stages": 1}, ["handshake", "order"]),
     ],
     ids=str,
 )

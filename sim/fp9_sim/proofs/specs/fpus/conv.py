@@ -6,25 +6,27 @@ thresholds, as in the specification of casts. Conversions between two wide forma
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 
 from fp9.formats import FixedFormat, Format, Kind
 from fp9.formats.policy import CastPolicy
-from fp9.formats.rounding import FLAG_BITS, Flags
+from fp9.formats.rounding import FLAG_BITS, Flags, Overflow, Rounding
 from fp9.oracle import casts as oracle
 from fp9.oracle.thresholds import threshold_table
 from fp9.units import FpuGroup, MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import NARROW_BITS
 from fp9_sim.proofs.miter import Case
 from fp9_sim.proofs.specs.casts.cast import expected, magnitude
-from fp9_sim.proofs.specs.fpus.operand import boxes, code, holds, in_formats, selecting, signals
+from fp9_sim.proofs.specs.fpus.operand import Split, boxes, code, in_formats, selecting, signals, specification, splits
 
 GROUP = FpuGroup.CONV
 
 PROVES = (
     "result and flags of conversions equal the oracle's, from every format of at most 8 bits to every format and from "
-    "every wide format to every format of at most 8 bits, for all operands, roundings and overflow policies"
+    "every wide format to every format of at most 8 bits, for all operands, roundings and overflow policies, in each "
+    "lane"
 )
 ASSUMES = (
     "between neighbouring thresholds the oracle does not change; it is asked at and beside each of them",
@@ -33,8 +35,8 @@ ASSUMES = (
 
 
 def is_offered(unit: MultiFpu) -> bool:
-    """Return whether fp9 has proof cases for an FPU: one lane, no scale, tininess after rounding."""
-    return GROUP in unit.groups and not (unit.lane_widths or unit.scale or unit.tiny_before_rounding)
+    """Return whether fp9 has proof cases for an FPU: no scale, tininess after rounding."""
+    return GROUP in unit.groups and not (unit.scale or unit.tiny_before_rounding)
 
 
 def cases(unit: MultiFpu) -> Iterator[Case]:
@@ -43,37 +45,40 @@ def cases(unit: MultiFpu) -> Iterator[Case]:
     In the control, which the solver must refute, the result of the smallest positive number is wrong.
     """
     roundings = [mode for mode in unit.roundings if not (mode.needs_bits or mode.reads_source)]
-    for source, target, mode in itertools.product(unit.formats, unit.formats, roundings):
-        if min(source.bits, target.bits) > NARROW_BITS:
-            continue
-        fixed = unit.fixed_overflow(target)
-        for policy in unit.overflow if fixed is None else (fixed,):
-            choices = in_formats(unit, {"a": source, "result": target})
-            choices["rounding"] = len(unit.roundings), unit.roundings.index(mode)
-            if fixed is None:
-                choices["overflow"] = len(unit.overflow), unit.overflow.index(policy)
-            held, condition = selecting(unit, MultiFpuOp.CONVERT, choices)
-            cast = unit.policy(target, mode, policy)
-            right, wrong = (_specification(unit, source, target, cast, condition, b) for b in (False, True))
-            yield Case(f"{source.name} to {target.name} {mode.value} {policy.value}", held, right, wrong)
+    for split in splits(unit):
+        for source, target, mode in itertools.product(split.lane.formats, split.lane.formats, roundings):
+            if min(source.bits, target.bits) > NARROW_BITS:
+                continue
+            fixed = unit.fixed_overflow(target)
+            for overflow in unit.overflow if fixed is None else (fixed,):
+                yield _case(split, source, target, mode, overflow)
 
 
-def _specification(
-    unit: MultiFpu, source: Format, target: Format, policy: CastPolicy, condition: str, broken: bool
-) -> str:
-    lines = [*code(unit, "a", source)]
+def _case(split: Split, source: Format, target: Format, mode: Rounding, overflow: Overflow) -> Case:
+    unit = split.unit
+    choices = in_formats(split.lane, {"a": source, "result": target})
+    choices["rounding"] = len(unit.roundings), unit.roundings.index(mode)
+    if unit.fixed_overflow(target) is None:
+        choices["overflow"] = len(unit.overflow), unit.overflow.index(overflow)
+    held, condition = selecting(split, MultiFpuOp.CONVERT, choices)
+    lane = functools.partial(_lane, split.lane, source, target, unit.policy(target, mode, overflow))
+    right, wrong = (specification(split, source, condition, lane, broken) for broken in (False, True))
+    return Case(f"{source.name} to {target.name} {mode.value} {overflow.value}{split.label}", held, right, wrong)
+
+
+def _lane(lane: MultiFpu, source: Format, target: Format, policy: CastPolicy, low: int) -> list[str]:
+    lines = [code(lane, "a", source, low)]
     if isinstance(source, FixedFormat) and source.bits > NARROW_BITS:
         lines += _by_thresholds(source, target, policy)
     else:
         lines += _by_table(source, target, policy)
     value = f"({signals('a', source)} ? {(target.nan_code(False) or 0) << FLAG_BITS | Flags.INVALID} : expected)"
-    lines += [
-        f"  wire [{unit.word + FLAG_BITS - 1}:0] wanted = {value};",
-        f"  wire [{unit.word - 1}:0] code = wanted[{unit.word + FLAG_BITS - 1}:{FLAG_BITS}] | {boxes(unit, target)};",
+    return [
+        *lines,
+        f"  wire [{lane.word + FLAG_BITS - 1}:0] wanted = {value};",
+        f"  wire [{lane.word - 1}:0] code = wanted[{lane.word + FLAG_BITS - 1}:{FLAG_BITS}] | {boxes(lane, target)};",
         f"  wire [{FLAG_BITS - 1}:0] raised = wanted[{FLAG_BITS - 1}:0];",
-        holds(unit, condition, source, broken),
     ]
-    return "\n".join(lines)
 
 
 def _by_thresholds(source: FixedFormat, target: Format, policy: CastPolicy) -> Iterator[str]:

@@ -8,6 +8,7 @@ compares operands by the sign of their exact difference.
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator
 from fractions import Fraction
@@ -18,11 +19,11 @@ from fp9.oracle import casts as oracle
 from fp9.units import FpuGroup, MultiFpu, MultiFpuOp
 from fp9.units.multi_fpu import CLASS_BITS, COMPARISONS, EXTREMA, GROUPS, NARROW_BITS, SIGNALING
 from fp9_sim.proofs.miter import Case
-from fp9_sim.proofs.specs.fpus.operand import boxes, code, holds, in_formats, selecting, signals
+from fp9_sim.proofs.specs.fpus.operand import Split, boxes, code, in_formats, selecting, signals, specification, splits
 
 PROVES = (
     "result and flags of comparisons, minimum, maximum, sign injection and classification equal the order and the "
-    "classes of the exact operands, for all operands of every format and every pair of formats"
+    "classes of the exact operands, for all operands of every format and every pair of formats, in each lane"
 )
 
 ASSUMES: tuple[str, ...] = ()
@@ -38,8 +39,8 @@ _INJECTIONS = {
 
 
 def is_offered(unit: MultiFpu) -> bool:
-    """Return whether fp9 has proof cases for an FPU. The FPU must have one lane and the group `noncomp`."""
-    return GROUP in unit.groups and not unit.lane_widths
+    """Return whether fp9 has proof cases for an FPU."""
+    return GROUP in unit.groups
 
 
 def cases(unit: MultiFpu) -> Iterator[Case]:
@@ -47,19 +48,26 @@ def cases(unit: MultiFpu) -> Iterator[Case]:
 
     In the control, which the solver must refute, the result is wrong if operand a is the smallest positive number.
     """
-    for op, a, c in itertools.product(GROUPS[GROUP], unit.formats, unit.formats):
-        if op not in COMPARISONS and a is not c:
-            continue  # the operation reads both operands in the format of a
-        formats = {"a": a, "c": c} if op in COMPARISONS else {"a": a}
-        fixed, condition = selecting(unit, op, in_formats(unit, formats))
-        right, wrong = (_specification(unit, op, a, c, condition, broken) for broken in (False, True))
-        yield Case(f"{op.value} of {' and '.join(fmt.name for fmt in formats.values())}", fixed, right, wrong)
+    for split in splits(unit):
+        offered = split.lane.formats
+        for op, a, c in itertools.product(GROUPS[GROUP], offered, offered):
+            if op in COMPARISONS or a is c:  # other operations read both operands in the format of a
+                yield _case(split, op, a, c)
 
 
-def _specification(unit: MultiFpu, op: MultiFpuOp, a: Format, c: Format, condition: str, broken: bool) -> str:
-    lines = [*_operand(unit, "a", a)]
+def _case(split: Split, op: MultiFpuOp, a: Format, c: Format) -> Case:
+    formats = {"a": a, "c": c} if op in COMPARISONS else {"a": a}
+    fixed, condition = selecting(split, op, in_formats(split.lane, formats))
+    lane = functools.partial(_lane, split.lane, op, a, c)
+    right, wrong = (specification(split, a, condition, lane, broken) for broken in (False, True))
+    names = " and ".join(fmt.name for fmt in formats.values())
+    return Case(f"{op.value} of {names}{split.label}", fixed, right, wrong)
+
+
+def _lane(lane: MultiFpu, op: MultiFpuOp, a: Format, c: Format, low: int) -> list[str]:
+    lines = [*_operand(lane, "a", a, low)]
     if op is not _Op.CLASSIFY:
-        lines += _operand(unit, "c", c)
+        lines += _operand(lane, "c", c, low)
         lines += [
             "  wire nan = a_nan || c_nan, both_zero = a_key == 0 && c_key == 0;",
             "  wire equal = a_key == c_key && (a_negative == c_negative || both_zero);",
@@ -67,14 +75,13 @@ def _specification(unit: MultiFpu, op: MultiFpuOp, a: Format, c: Format, conditi
             "    : a_negative ? a_key > c_key : a_key < c_key);",
         ]
     value, invalid = _result(op, a)
-    above = 0 if op in _PLAIN else boxes(unit, a)
-    lines += [
-        f"  wire [{max(unit.word, CLASS_BITS) - 1}:0] value = ({value}) | {unit.word}'d{above};",
-        f"  wire [{unit.word - 1}:0] code = value[{unit.word - 1}:0];",
+    above = 0 if op in _PLAIN else boxes(lane, a)
+    return [
+        *lines,
+        f"  wire [{max(lane.word, CLASS_BITS) - 1}:0] value = ({value}) | {lane.word}'d{above};",
+        f"  wire [{lane.word - 1}:0] code = value[{lane.word - 1}:0];",
         f"  wire [{FLAG_BITS - 1}:0] raised = {invalid} ? {int(Flags.INVALID)} : 0;",
-        holds(unit, condition, a, broken),
     ]
-    return "\n".join(lines)
 
 
 _PLAIN = (*COMPARISONS, _Op.CLASSIFY)
@@ -105,14 +112,14 @@ def _result(op: MultiFpuOp, fmt: Format) -> tuple[str, str]:
 # --- operands ---------------------------------------------------------------------------------------------------------
 
 
-def _operand(unit: MultiFpu, name: str, fmt: Format) -> Iterator[str]:
+def _operand(lane: MultiFpu, name: str, fmt: Format, low: int) -> Iterator[str]:
     """Yield Verilog wires for the class and the key of an operand, and for its code as `operand.code`.
 
     `_plain` is the code with canonical zeros and NaN values. `_away` is 0 for zero, 1 for subnormal numbers, 2 for
     normal numbers, and 3 for infinities.
     """
-    yield from code(unit, name, fmt)
-    keys = _Keys(unit)
+    yield code(lane, name, fmt, low)
+    keys = _Keys(lane)
     if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS:
         yield from keys.fields(name, fmt)
     else:

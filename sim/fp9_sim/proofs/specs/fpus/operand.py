@@ -2,48 +2,92 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 
 from fp9.formats import FixedFormat, Format, Specials
+from fp9.formats.rounding import FLAG_BITS
 from fp9.units import MultiFpu, MultiFpuOp
 from fp9_sim.proofs.miter import selected
 
 
-def selecting(unit: MultiFpu, op: MultiFpuOp, choices: Mapping[str, tuple[int, int]]) -> tuple[dict[str, int], str]:
+@dataclass(frozen=True)
+class Split:
+    """The whole word of an FPU, or all its lanes of one width.
+
+    `lane` is the specification of one lane, or of the whole FPU. `lows` holds the lowest bit of each lane. `vector` is
+    the value of the port `vector` that selects the lanes.
+    """
+
+    unit: MultiFpu
+    lane: MultiFpu
+    lows: tuple[int, ...]
+    vector: int
+
+    @property
+    def label(self) -> str:
+        return f" in {self.lane.word}-bit lanes" if self.vector else ""
+
+
+def splits(unit: MultiFpu) -> Iterator[Split]:
+    yield Split(unit, unit, (0,), 0)
+    for vector, (width, lane) in enumerate(unit.lane_units.items(), 1):
+        yield Split(unit, lane, tuple(range(0, unit.word, width)), vector)
+
+
+def selecting(split: Split, op: MultiFpuOp, choices: Mapping[str, tuple[int, int]]) -> tuple[dict[str, int], str]:
     """Return the constant inputs that select an operation, and a Verilog condition on the free inputs.
 
     `choices` maps the name of each further select port to the number of its choices and the chosen index.
     """
-    widths = {port.name: port.width for port in unit.inputs}
-    every = {"op": (len(unit.operations), unit.operations.index(op)), **choices}
+    widths = {port.name: port.width for port in split.unit.inputs}
+    offered = split.lane.operations
+    every = {
+        "op": (len(offered), offered.index(op)),
+        "vector": (1 + len(split.unit.lane_widths), split.vector),
+        **choices,
+    }
     found = [selected(name, count, index, widths.get(name, 0)) for name, (count, index) in every.items()]
     return {name: value for fixed, _ in found for name, value in fixed.items()}, " && ".join(text for _, text in found)
 
 
-def in_formats(unit: MultiFpu, formats: Mapping[str, Format]) -> dict[str, tuple[int, int]]:
+def in_formats(lane: MultiFpu, formats: Mapping[str, Format]) -> dict[str, tuple[int, int]]:
     """Return the choices that select the formats of operands or of the result, as an argument of `selecting`."""
-    return {unit.format_port(x): (len(unit.formats), unit.formats.index(fmt)) for x, fmt in formats.items()}
+    return {lane.format_port(x): (len(lane.formats), lane.formats.index(fmt)) for x, fmt in formats.items()}
 
 
-def code(unit: MultiFpu, name: str, fmt: Format) -> Iterator[str]:
-    """Yield Verilog for the wire `NAME_code`, the code that an operation reads.
+def code(lane: MultiFpu, name: str, fmt: Format, low: int) -> str:
+    """Return Verilog for the wire `NAME_code`, the code that an operation reads from bit `low` of an operand.
 
     With NaN boxing, an operand without ones above its code is the canonical NaN.
     """
     bits = fmt.bits
-    boxed = f"&{name}[{unit.word - 1}:{bits}]" if unit.nan_boxing and bits < unit.word else "1'b1"
-    yield f"  wire [{bits - 1}:0] {name}_code = {boxed} ? {name}[{bits - 1}:0] : {bits}'d{fmt.nan_code(False) or 0};"
+    boxed = f"&{name}[{lane.word - 1}:{bits}]" if lane.nan_boxing and bits < lane.word else "1'b1"
+    read = f"{name}[{low + bits - 1}:{low}]"
+    return f"  wire [{bits - 1}:0] {name}_code = {boxed} ? {read} : {bits}'d{fmt.nan_code(False) or 0};"
 
 
-def holds(unit: MultiFpu, condition: str, fmt: Format, broken: bool) -> str:
-    """Return Verilog for the wire `ok`: the result is the wire `code`, and the flags are the wire `raised`.
+def specification(split: Split, fmt: Format, condition: str, lane: Callable[[int], Sequence[str]], broken: bool) -> str:
+    """Return Verilog for the wire `ok`: all lanes have the right result, and the flags are those of all lanes.
 
-    If `broken` is true, the last bit of the expected result is inverted where operand a is the smallest positive
-    number of the format `fmt`. Every solver can refute this control, because the circuit can read that number.
+    `lane` returns Verilog for the wires `a_code`, `code` and `raised` of the lane at the given bit. If `broken` is
+    true, the last bit of the expected result is inverted where the lowest operand a is the smallest positive number of
+    the format `fmt`. Every solver can refute this control, because the circuit can read that number.
     """
-    wrong = f" ^ (a_code == {fmt.smallest_code})" if broken else ""
-    flags = " && flags == raised" if unit.flags else ""
-    return f"  assign ok = !({condition}) || result == (code{wrong}){flags};"
+    names = [f"lane{low}" for low in split.lows]
+    lines = [
+        line
+        for low, name in zip(split.lows, names, strict=True)
+        for line in (f"  if (1) begin : {name}", *lane(low), "  end")
+    ]
+    wrong = f" ^ (lane0.a_code == {fmt.smallest_code})" if broken else ""
+    flags = " && flags == raised" if split.unit.flags else ""
+    lines += [
+        f"  wire [{split.unit.word - 1}:0] code = {{{', '.join(f'{name}.code' for name in reversed(names))}}};",
+        f"  wire [{FLAG_BITS - 1}:0] raised = {' | '.join(f'{name}.raised' for name in names)};",
+        f"  assign ok = !({condition}) || result == (code{wrong}){flags};",
+    ]
+    return "\n".join(lines)
 
 
 def signals(name: str, fmt: Format) -> str:
@@ -53,6 +97,6 @@ def signals(name: str, fmt: Format) -> str:
     return f"({name}_nan && !{name}_code[{fmt.fraction_bits - 1}])"
 
 
-def boxes(unit: MultiFpu, fmt: Format) -> int:
+def boxes(lane: MultiFpu, fmt: Format) -> int:
     """Return the ones above a result's code, or 0 without NaN boxing."""
-    return (1 << unit.word) - (1 << fmt.bits) if unit.nan_boxing else 0
+    return (1 << lane.word) - (1 << fmt.bits) if lane.nan_boxing else 0
