@@ -22,11 +22,11 @@ from fp9_sim.energy import study
 from fp9_sim.evidence import areas, studies
 from fp9_sim.evidence.page import page
 from fp9_sim.third_party import area as third_party_area
-from fp9_sim.third_party import areas_chart
+from fp9_sim.third_party import areas_chart, areas_page
 
 UNITS, STUDY, COVERAGE, REPRODUCED = "units", "study", "verification/coverage.md", "recipes/reproduced.md"
 
-COMPARED, LIBRARIES = "results/areas.svg", "results/libraries.md"
+COMPARED, LIBRARIES = "results/areas", "results/libraries.md"
 
 THIRD_PARTY = "third-party"
 
@@ -44,7 +44,14 @@ def names() -> set[str]:
     studied = {f"{STUDY}/{name}.{suffix}" for name in (*studies.KINDS, "energy") for suffix in ("md", "svg")}
     studied -= {f"{STUDY}/{name}.svg" for name in MEDIANS}
     reproduced = {REPRODUCED, *(f"{records.RECIPES}/{name}.svg" for name in (*CLAIMS, *histograms.PICTURES))}
-    pages = {COMPARED, LIBRARIES, COVERAGE, f"{STUDY}/{INDEX}", f"{STUDY}/energy-accuracy.svg"}
+    pages = {
+        f"{COMPARED}.md",
+        f"{COMPARED}.svg",
+        LIBRARIES,
+        COVERAGE,
+        f"{STUDY}/{INDEX}",
+        f"{STUDY}/energy-accuracy.svg",
+    }
     return {*own, *drawn, *studied, *reproduced, *pages}
 
 
@@ -86,8 +93,10 @@ def _reproduced(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def _compared(folder: Path) -> Iterator[tuple[str, str]]:
-    if (chart := folder / third_party_area.RECORD).is_file():
-        yield COMPARED, areas_chart.chart(third_party_area.read(chart))
+    if (record := folder / third_party_area.RECORD).is_file():
+        found = third_party_area.read(record)
+        yield f"{COMPARED}.md", areas_page.page(found)
+        yield f"{COMPARED}.svg", areas_chart.chart(found)
     if (checks := folder / libraries_page.RECORD).is_file():
         yield LIBRARIES, libraries_page.page(json.loads(checks.read_text()))
 

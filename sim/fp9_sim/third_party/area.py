@@ -14,7 +14,7 @@ from pathlib import Path
 
 from fp9.system.files import write_whole
 from fp9_rtl.export.verilog import circuit_digest, verilog
-from fp9_rtl.synthesis.libraries import LIBRARIES, SIDE_BY_SIDE, Library
+from fp9_rtl.synthesis.libraries import SIDE_BY_SIDE, Library
 from fp9_rtl.synthesis.mapping import MAPPED
 from fp9_rtl.synthesis.run import synthesise
 from fp9_rtl.tools.yosys import run_yosys
@@ -144,36 +144,3 @@ def read(record: Path) -> list[Area]:
     if not isinstance(entries, list) or any(set(entry) != names for entry in entries):
         raise ValueError(f"{record} is no record of areas; give one that check-rtl --area wrote")
     return [Area(**entry) for entry in entries]
-
-
-def table(areas: Sequence[Area], mapping: str) -> str:
-    """Return a Markdown table of areas for one synthesis script: one row per DUT, one column per library."""
-    lines = [
-        f"| mapping {mapping} | " + " | ".join(f"{name}: third-party | fp9 | ratio" for name in SIDE_BY_SIDE) + " |"
-    ]
-    lines.append("|---|" + "---:|---:|---:|" * len(SIDE_BY_SIDE))
-    found = {(area.peer, area.library): area for area in areas if area.mapping == mapping}
-    for peer in sorted({area.peer for area in areas}):
-        cells = [found.get((peer, library)) for library in SIDE_BY_SIDE]
-        texts = [f"{a.theirs:,.0f} | {a.ours:,.0f} | {a.ratio:.2f}" if a else "- | - | -" for a in cells]
-        lines.append(f"| `{peer}` | " + " | ".join(texts) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def summary(areas: Sequence[Area]) -> str:
-    """Return a Markdown table of area ratios (fp9 / DUT): one row per DUT, one column per library.
-
-    Each table cell holds two ratios: for area-optimised and for delay-balanced synthesis.
-    """
-    libraries = sorted({area.library for area in areas}, key=_rank)
-    ratios = {_place(area): f"{area.ratio:.2f}" for area in areas}
-    lines = ["| A / B | " + " | ".join(libraries) + " |", "|---|" + "---:|" * len(libraries)]
-    for peer in sorted({area.peer for area in areas}):
-        cells = (" / ".join(ratios.get((peer, library, m), "-") for m in MAPPED) for library in libraries)
-        lines.append(f"| `{peer}` | " + " | ".join(cells) + " |")
-    return "\n".join(lines) + "\n"
-
-
-def _rank(library: str) -> tuple[int, str]:
-    names = [*LIBRARIES]
-    return names.index(library) if library in names else len(names), library

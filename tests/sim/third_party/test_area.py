@@ -19,6 +19,7 @@ from fp9_rtl.synthesis.mapping import MAPPED
 from fp9_sim.third_party import load
 from fp9_sim.third_party.area import Area, areas, keep, read
 from fp9_sim.third_party.areas_chart import chart
+from fp9_sim.third_party.areas_page import page
 
 
 def ours_as_theirs(folder: Path, more: str) -> Path:
@@ -81,6 +82,15 @@ def test_the_chart_has_a_row_for_each_unit_and_a_mark_for_each_ratio() -> None:
     assert {area.peer for area in found} <= set(names)
     assert text.count("<use ") >= len(found)
     assert chart(found) == text
+
+
+def test_the_page_has_every_ratio_and_area() -> None:
+    found = [replace(area, ours=100.0 * number) for number, area in enumerate(some_areas(), 1)]
+    text = page(found[1:])
+    assert "| `acme_cast` | 1.49 / 1.79 | 2.09 / 2.39 |" in text.splitlines()
+    for area in found[1:]:
+        assert f" {area.theirs:,.0f} | {area.ours:,.0f} | {area.ratio:.2f} |" in text
+    assert "| - | - | - |" in text
 
 
 def test_a_record_keeps_the_newest_of_each_unit(tmp_path: Path) -> None:
