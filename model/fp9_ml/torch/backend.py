@@ -37,7 +37,7 @@ class _Operand:
 
     @property
     def ndim(self) -> int:
-        return self.codes.dim()
+        return len(self.shape)
 
 
 def codes_of(tensor: Tensor) -> Tensor:
