@@ -12,26 +12,37 @@ import numpy as np
 
 
 def product(x: Any, y: Any) -> Any:
-    """Return the product of FP32 numbers, rounded once to FP32. A zero is positive."""
-    with np.errstate(invalid="ignore", over="ignore", under="ignore"):
-        return x * y + 0
+    """Return the product of FP32 numbers, rounded once to FP32.
+
+    If a factor is zero, the product is +0. A product that rounds to zero keeps its sign.
+    """
+    library, (p, q) = _library(x), _wide(x, y)
+    with np.errstate(invalid="ignore", over="ignore"):
+        return library.asarray(p * q + 0, dtype=library.float32)
 
 
 def fused(x: Any, y: Any, z: Any) -> Any:
     """Return x * y + z for FP32 numbers, rounded once to FP32."""
-    library = sys.modules[type(x).__module__.partition(".")[0]]  # numpy or torch
-    p, q, c = (library.asarray(each, dtype=library.float64) for each in (x, y, z))
+    library, (p, q, c) = _library(x), _wide(x, y, z)
     with np.errstate(invalid="ignore", over="ignore"):
         p = p * q
-        total = p + c
+        total = library.asarray(p + c)
         part = total - p
         error = (p - (total - part)) + (c - part)
-        above, below = error > 0, error < 0
-        bits = library.asarray(total).view(library.int64)
+        above, below, bits = error > 0, error < 0, total.view(library.int64)
         outwards = library.where(above == (total > 0), 1, -1)
         # Round to odd: the second rounding, to FP32, is then correct.
         odd = library.where((above | below) & (bits & 1 == 0), bits + outwards, bits).view(library.float64)
         return library.asarray(odd, dtype=library.float32)
+
+
+def _library(x: Any) -> Any:
+    return sys.modules[type(x).__module__.partition(".")[0]]  # numpy or torch
+
+
+def _wide(*numbers: Any) -> list[Any]:
+    library = _library(numbers[0])
+    return [library.asarray(each, dtype=library.float64) for each in numbers]
 
 
 def once(sums: Any, scale_a: Any, scale_b: Any) -> Any:

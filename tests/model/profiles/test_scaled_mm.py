@@ -33,6 +33,12 @@ def test_a_fused_multiply_add_rounds_once() -> None:
         assert abs(Fraction(float(got[i])) - exact) == best
 
 
+def test_a_product_that_rounds_to_zero_keeps_its_sign_and_a_product_by_zero_is_positive() -> None:
+    tiny = np.float32(2.0**-100)
+    found = epilogues.product(np.float32([-tiny, tiny, -1, 0]), np.float32([tiny, tiny, 0, -1]))
+    assert found.tolist() == [0, 0, 0, 0] and np.signbit(found).tolist() == [True, False, False, False]
+
+
 def test_rows_multiply_one_scale_after_the_other_and_add_the_bias() -> None:
     acc, bias = sums(A, B, True, profile="h100", split_k=1), np.float32(RNG.normal(size=6))
     for order, (first, second) in {"ab": ROWS, "ba": ROWS[::-1]}.items():
