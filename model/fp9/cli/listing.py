@@ -136,7 +136,9 @@ _COLUMNS = ("name", "terms_per_step", "aligned_bits", "result", "rounding", "chu
 
 
 def accumulator_record(one: Accumulator) -> Record:
-    return {key: getattr(one, key) for key in _COLUMNS} | {"source": one.source, "devices": list(one.devices)}
+    return {key: getattr(one, key) for key in (*_COLUMNS, "nan", "nan_on_devices", "source")} | {
+        "devices": list(one.devices)
+    }
 
 
 def _properties(record: Record) -> Any:

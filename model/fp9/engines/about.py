@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 
 from fp9.engines.catalogue import ENGINES, engine
-from fp9.engines.devices import devices_of
+from fp9.engines.devices import devices_of, nan_of
 from fp9.engines.engine import Engine
 
 _MMA_SIM = "MMA-Sim (arXiv 2511.10909)"
@@ -103,8 +103,25 @@ class Accumulator:
         """Return the number of products in a chunk, or None for an accumulator without chunks."""
         return self.engine.chunk.length
 
+    @property
+    def nan(self) -> str:
+        """Return the NaN code of the accumulator's results."""
+        code = self.engine.nan.code
+        return _hexadecimal(self.engine, self.engine.output.nan_code(False) if code is None else code)
+
+    @property
+    def nan_on_devices(self) -> str | None:
+        """Return the NaN code that the modelled devices return, or None if no source states the code."""
+        code = nan_of(self.name)
+        return None if code is None else _hexadecimal(self.engine, code)
+
     def __str__(self) -> str:
         return self.name
+
+
+def _hexadecimal(engine: Engine, code: int | None) -> str:
+    assert code is not None, "the result of an accumulator has a NaN"
+    return f"0x{code:0{engine.output.bits // 4}X}"
 
 
 def accumulators() -> tuple[Accumulator, ...]:

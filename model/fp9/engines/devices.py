@@ -53,17 +53,20 @@ class Device:
     """GPU architecture, with its products (such as H100) and its matrix instructions.
 
     The first instruction has the narrowest operands. `source` names the publications and measurements of the
-    accumulator models.
+    accumulator models. `nans` holds pairs of a result format and the NaN code that the device returns, if known.
     """
 
     architecture: str
     products: tuple[str, ...]
     instructions: tuple[Instruction, ...]
     source: str
+    nans: tuple[tuple[str, int], ...] = ()
 
 
 _WGMMA, _MMA, _TCGEN05 = ("wgmma", "wgmma.mma_async"), ("mma", "mma.sync"), ("tcgen05", "tcgen05.mma")
 _FP4, _RTX_FP4 = ("mxf4nvf4", "tcgen05.mma.kind::mxf4nvf4"), ("mxf4nvf4", "mma.kind::mxf4nvf4")
+# MMA-Sim 2.1.1; for FP32 also mmaemu 0.1.0, measured on an RTX 4060.
+_NVIDIA_NANS = ((FP32, 0x7FFFFFFF), (FP16, 0x7FFF))
 
 DEVICES = (
     Device(
@@ -74,6 +77,7 @@ DEVICES = (
             Instruction(_MMA, FP16, "volta_fp16", _FP16_ALONE),
         ),
         "V100 measured (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
+        _NVIDIA_NANS,
     ),
     Device(
         "NVIDIA Turing",
@@ -83,6 +87,7 @@ DEVICES = (
             Instruction(_MMA, FP16, "ampere_fp16", _FP16_ALONE),
         ),
         "MMA-Sim (arXiv 2511.10909), shape m16n8k8",
+        _NVIDIA_NANS,
     ),
     Device(
         "NVIDIA Ampere",
@@ -93,6 +98,7 @@ DEVICES = (
             Instruction(_MMA, FP32, "ampere_tf32", _TF32),
         ),
         "measurements of an A100 and an A2 (MATLAB-tensor-core), and MMA-Sim (arXiv 2511.10909)",
+        _NVIDIA_NANS,
     ),
     Device(
         "NVIDIA Hopper",
@@ -107,6 +113,7 @@ DEVICES = (
             Instruction((*_WGMMA, *_MMA), FP32, "hopper_tf32", _TF32),
         ),
         "H100 and H200 measured (MATLAB-tensor-core; fp9, 2026-11-26); MMA-Sim (arXiv 2511.10909)",
+        _NVIDIA_NANS,
     ),
     Device(
         "NVIDIA Ada Lovelace",
@@ -119,6 +126,7 @@ DEVICES = (
             Instruction(_MMA, FP32, "ampere_tf32", _TF32),
         ),
         "L40S and an Ada RTX measured (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
+        _NVIDIA_NANS,
     ),
     Device(
         "NVIDIA Blackwell",
@@ -134,6 +142,7 @@ DEVICES = (
             Instruction((*_TCGEN05, *_MMA), FP32, "hopper_tf32", _TF32),
         ),
         "B200 measured for mma.sync (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
+        _NVIDIA_NANS,
     ),
     Device(
         "NVIDIA RTX Blackwell",
@@ -147,6 +156,7 @@ DEVICES = (
             Instruction(_MMA, FP32, "hopper_tf32", _TF32),
         ),
         "MMA-Sim (arXiv 2511.10909)",
+        _NVIDIA_NANS,
     ),
     Device(
         "AMD CDNA3",
@@ -222,6 +232,12 @@ def operands_of(engine: str) -> list[str]:
     return list(
         dict.fromkeys(fmt for _, instruction in _instructions_of(engine) for fmt in instruction.operands.formats)
     )
+
+
+def nan_of(engine: str) -> int | None:
+    """Return the NaN code of the devices that an accumulator preset models, or None if the code is unknown."""
+    found = {dict(device.nans).get(instruction.result) for device, instruction in _instructions_of(engine)}
+    return found.pop() if len(found) == 1 else None
 
 
 def _instructions_of(engine: str) -> Iterator[tuple[Device, Instruction]]:

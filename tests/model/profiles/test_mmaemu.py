@@ -27,13 +27,15 @@ TYPES = {"e4m3": torch.float8_e4m3fn, "e5m2": torch.float8_e5m2}
 
 
 def _tensor(rng: np.random.Generator, shape: tuple[int, ...], fmt: str) -> Any:
-    """Random codes of numbers: normal ones at a random scale, or any finite codes."""
-    if rng.random() < 0.5:
+    """Random codes: of normal numbers at a random scale, any finite codes, or also a few infinities and NaN."""
+    kind = rng.choice(["normal", "finite", "any"], p=[0.5, 0.3, 0.2])
+    if kind == "normal":
         numbers = rng.normal(size=shape) * 2.0 ** rng.integers(-6, 6)
         return torch.from_numpy(fp9.encode(numbers, fmt)).view(TYPES[fmt])
     codes = rng.integers(0, 256, shape).astype(np.uint8)
     finite = np.isfinite(fp9.format(fp9.format(fmt)).table)
-    return torch.from_numpy(np.where(finite[codes], codes, 0)).view(TYPES[fmt])
+    allowed = finite[codes] | ((rng.random(shape) < 0.05) if kind == "any" else False)
+    return torch.from_numpy(np.where(allowed, codes, 0)).view(TYPES[fmt])
 
 
 def _call(rng: np.random.Generator) -> tuple[dict[str, Any], dict[str, Any]]:

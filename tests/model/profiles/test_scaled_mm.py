@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 
 import fp9
+from fp9.engines.about import about
 from fp9.profiles import PROFILES, epilogues, sums
 from fp9.profiles.catalogue import SPLITS
 
@@ -125,6 +126,15 @@ def test_narrow_results_saturate_and_nan_is_the_gpus() -> None:
     assert fp9.scaled_mm(a, b, 1.0, 1.0, None, 2.0**-10, **call).tolist()[0] == [192.0]
     assert fp9.scaled_mm(a, b, 1.0, 1.0, out_dtype="bf16", **call).codes.tolist()[1] == [0x7FFF]
     assert fp9.scaled_mm(a, b, 1e30, 1e30, out_dtype="fp16", **call).codes.tolist()[0] == [0x7C00]
+
+
+def test_the_nan_code_of_the_devices_is_that_of_the_profiles() -> None:
+    nan = fp9.array([[np.nan]], "e4m3")
+    found = fp9.scaled_mm(nan, nan, 1.0, 1.0, out_dtype="fp32", use_fast_accum=True, profile="h100", split_k=1)
+    hopper = about("hopper")
+    assert (hopper.nan, hopper.nan_on_devices) == ("0x7FC00000", f"0x{found.codes.item():08X}")
+    assert (about("ada_fp16").nan, about("ada_fp16").nan_on_devices) == ("0x7E00", "0x7FFF")
+    assert about("cdna3").nan_on_devices is about("deepseek").nan_on_devices is None
 
 
 REFUSED: dict[str, dict[str, Any]] = {
