@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import fp9_rtl
-from fp9.units import CATALOGUE, Unit
+from fp9.units import CATALOGUE, MultiFpu, Unit
 from fp9_compare.diagnosis import libraries_page
 from fp9_ml.experiments import claims_page, histograms
 from fp9_ml.experiments.catalogue import CLAIMS
@@ -19,12 +19,14 @@ from fp9_rtl.studies.report import INDEX
 from fp9_sim import records
 from fp9_sim.energy import pages as energy_pages
 from fp9_sim.energy import study
-from fp9_sim.evidence import areas, studies
+from fp9_sim.evidence import areas, operations, studies
 from fp9_sim.evidence.page import page
 from fp9_sim.third_party import area as third_party_area
 from fp9_sim.third_party import areas_chart, areas_page
 
 UNITS, STUDY, COVERAGE, REPRODUCED = "units", "study", "verification/coverage.md", "recipes/reproduced.md"
+
+FPUS = "verification/fpu.md"
 
 COMPARED, LIBRARIES = "results/areas", "results/libraries.md"
 
@@ -49,6 +51,7 @@ def names() -> set[str]:
         f"{COMPARED}.svg",
         LIBRARIES,
         COVERAGE,
+        FPUS,
         f"{STUDY}/{INDEX}",
         f"{STUDY}/energy-accuracy.svg",
     }
@@ -70,6 +73,8 @@ def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[s
     for unit in every:
         yield f"{UNITS}/{unit.name}.md", sheet(unit, folder)
     yield COVERAGE, page(folder, every)
+    if fpus := [unit for unit in every if isinstance(unit, MultiFpu)]:
+        yield FPUS, operations.page(folder, fpus)
     training = folder / records.RECIPES / "training.json"
     record = study.read(folder, training if training.is_file() else None)
     if study.UNITS.keys() <= record["units"].keys():
