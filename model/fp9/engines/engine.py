@@ -5,6 +5,7 @@ The section on sums in numerics.md states the numerical rules of accumulator mod
 
 from __future__ import annotations
 
+import functools
 from dataclasses import dataclass, replace
 from enum import IntEnum
 from typing import Any
@@ -267,8 +268,7 @@ class Engine:
         """Return the indices of the `depth` products of a dot product, in the order in which they are added."""
         if self.chunk.interleave is None or self.chunk.length is None:
             return list(range(depth))
-        chunk, run, steps = self.chunk.length, self.chunk.interleave, self.steps_of_chunk
-        return sorted(range(depth), key=lambda k: (k // chunk, k % chunk // run % steps, k))
+        return list(_interleaved(depth, self.chunk.length, self.chunk.interleave, self.steps_of_chunk))
 
     @property
     def joining(self) -> Engine:
@@ -335,3 +335,8 @@ NO_EXPONENT = -128
 """Byte that stands for the alignment exponent of zero. All numbers of 8-bit formats have larger exponents."""
 
 _INTEGER_FRACTION_BITS = 6
+
+
+@functools.lru_cache(maxsize=64)
+def _interleaved(depth: int, chunk: int, run: int, steps: int) -> tuple[int, ...]:
+    return tuple(sorted(range(depth), key=lambda k: (k // chunk, k % chunk // run % steps, k)))

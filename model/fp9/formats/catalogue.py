@@ -125,9 +125,11 @@ def format(name: str | Format | object) -> Format:
 
     Raises ValueError for an unknown name or parameter, and TypeError for an object that is not a name.
     """
+    if isinstance(name, str):
+        return _parse(name)
     if isinstance(name, Format):
         return name
-    text = name if isinstance(name, str) else dtype_name(name)
+    text = dtype_name(name)
     if text is None:
         raise TypeError(f"a format is named by a string, a Format or a dtype; {type(name).__name__} given")
     return _parse(text)

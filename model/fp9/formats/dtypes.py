@@ -33,7 +33,7 @@ def tensor_numbers(x: Any) -> NDArray[Any]:
 def carried(codes: Any) -> Format | None:
     """Return the format that an array states by its attribute `format` or by its dtype, or None."""
     fmt = getattr(codes, "format", None)
-    if isinstance(fmt, Format):
+    if fmt is not None and isinstance(fmt, Format):
         return fmt
     name = dtype_name(getattr(codes, "dtype", None))
     return format(name) if name in ALIASES else None
@@ -50,7 +50,7 @@ def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") ->
 def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
     """Return codes as an array of integers, also from an array of another package's 8-bit floats."""
     array, name = codes, None
-    if isinstance(getattr(codes, "format", None), Format):
+    if not isinstance(codes, np.ndarray) and isinstance(getattr(codes, "format", None), Format):
         if codes.format != fmt:
             raise ValueError(
                 f"an array of {codes.format.name} given as codes of {fmt.name}; name its own format, or cast it first"

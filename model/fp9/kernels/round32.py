@@ -203,9 +203,17 @@ def look_up(codes, table, numbers):
 
 
 @kernel
-def note(codes, met):
+def survey(codes, finite, lowest, highest):
+    """Return whether all codes are finite, the lowest entry in the table `lowest` and the highest in `highest`."""
+    met = np.zeros(finite.size, dtype=np.bool_)
     for i in range(codes.size):
         met[codes[i]] = True
+    is_finite, low, high = True, np.int64(lowest.max()), np.int64(highest.min())
+    for code in range(met.size):
+        if met[code]:
+            is_finite &= finite[code]
+            low, high = min(low, np.int64(lowest[code])), max(high, np.int64(highest[code]))
+    return is_finite, low, high
 
 
 @inlined

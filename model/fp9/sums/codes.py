@@ -25,7 +25,9 @@ def codes_of(values: NDArray[Any], fmt: Format) -> NDArray[Any]:
         for start in range(0, source.size, plan.part):
             part = slice(start, start + plan.part)
             plan.encode(NOTHING, part, source[part], flat[part], _NO_FLAGS)
-    codes[np.isnan(values)] = _canonical_nan(fmt)
+    nan = np.isnan(values)
+    if np.count_nonzero(nan):
+        codes[nan] = _canonical_nan(fmt)
     return codes
 
 

@@ -19,7 +19,7 @@ from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.kernels import engine_steps as sum_kernels
 from fp9.kernels.fused import Result
 from fp9.kernels.limbs import LIMB_BITS
-from fp9.sums.operands import bit_range
+from fp9.sums.operands import Span, bit_range
 from fp9.sums.sides import NO_POWERS, Places, Side, some_rows
 
 if TYPE_CHECKING:
@@ -108,6 +108,17 @@ def _floor(engine: Engine, addend: Format) -> float:
     return 2.0**addend.min_normal_exponent if engine.result.flush_addend else 0.0
 
 
+@functools.lru_cache(maxsize=256)
+def _numbers(engine: Engine, a: Span, b: Span, depth: int, joins: bool) -> tuple[sum_kernels.Sums, int]:
+    sums, limbs = engine_numbers(engine, range(a.lowest + b.lowest, a.highest + b.highest + 2))
+    return sums._replace(
+        chunk=engine.chunk.length or max(depth, 1),
+        joins=joins,
+        bypass_a=engine.nan.zero_bypass and a.format.nan_is_inf,
+        bypass_b=engine.nan.zero_bypass and b.format.nan_is_inf,
+    ), limbs
+
+
 NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
 
 
@@ -117,14 +128,7 @@ class GeneralSums:
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self._a, self._b = a, b
         self.result, self._output = step_rounding(engine), output_rounding(engine)
-        bits = range(a.span.lowest + b.span.lowest, a.span.highest + b.span.highest + 2)
-        self.sums, self._limb_count = engine_numbers(engine, bits)
-        self.sums = self.sums._replace(
-            chunk=engine.chunk.length or max(a.depth, 1),
-            joins=joins,
-            bypass_a=engine.nan.zero_bypass and a.span.format.nan_is_inf,
-            bypass_b=engine.nan.zero_bypass and b.span.format.nan_is_inf,
-        )
+        self.sums, self._limb_count = _numbers(engine, a.span, b.span, a.depth, joins)
 
     def limbs(self) -> NDArray[np.int64]:
         return np.zeros(self._limb_count, dtype=np.int64)

@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from fp9.casts.random_bits import RandomBits
     from fp9.sums.general import GeneralSums
     from fp9.sums.groups import GroupedSums
+    from fp9.sums.strategy import FastSums
 
 WORTH_A_THREAD_STEPWISE = 1 << 15
 """Smallest number of products for which a further thread saves time with the general kernel."""
@@ -107,19 +108,19 @@ class Products:
             work(slice(0, self._start.shape[1]))
 
     def _prepared(self, number: int) -> tuple[Callable[[slice], None], int, int]:
-        codes_module, tiles = _slow_to_load()
+        loaded = slow_to_load()
         a, b = self._a.item(number, self._engine), self._b.item(number, self._engine)
-        fast = tiles.fast_sums(self._engine, a, b, self._options.joins, self._options.flags)
+        fast: FastSums | None = loaded.tiles.fast_sums(self._engine, a, b, self._options.joins, self._options.flags)
         if fast is None:
             return self._stepwise(number, a, b), WORTH_A_THREAD_STEPWISE, PRODUCTS
         codes, start, output = self.codes[number], self._start[number], self._engine.output
 
         def work(rows: slice) -> None:
-            codes[rows] = codes_module.codes_of(fast.run(rows, start[rows]), output)
+            codes[rows] = loaded.codes.codes_of(fast.run(rows, start[rows]), output)
 
         def flagged(rows: slice) -> None:
             found = fast.flagged(rows, slice(None), start[rows])
-            codes[rows] = codes_module.codes_of(found.numbers, output)
+            codes[rows] = loaded.codes.codes_of(found.numbers, output)
             self.flags[number, rows] = found.flags
             self._again(number, a, b, rows.start + found.open[0], found.open[1])
 
@@ -157,19 +158,31 @@ class Products:
         return work
 
 
-@functools.cache
-def _slow_to_load() -> tuple[Any, Any]:
-    # Cached, because even a repeated import takes noticeable time in a small product.
-    from fp9.sums import codes, tiles  # slow to load
+class Loaded(NamedTuple):
+    """Modules with kernels."""
 
-    return codes, tiles
+    codes: Any
+    general: Any
+    groups: Any
+    tiles: Any
+
+
+@functools.cache
+def slow_to_load() -> Loaded:
+    # Cached, because even a repeated import takes noticeable time in a small product.
+    from fp9.sums import codes, general, groups, tiles  # slow to load
+
+    return Loaded(codes, general, groups, tiles)
 
 
 def row_sums(engine: Engine, a: Side, b: Side, joins: bool) -> GeneralSums | GroupedSums:
-    from fp9.sums.general import GeneralSums  # slow to load
-    from fp9.sums.groups import GroupedSums  # slow to load
-
-    return GeneralSums(engine, a, b, joins) if engine.step.group is None else GroupedSums(engine, a, b)
+    loaded = slow_to_load()
+    sums: GeneralSums | GroupedSums
+    if engine.step.group is None:
+        sums = loaded.general.GeneralSums(engine, a, b, joins)
+    else:
+        sums = loaded.groups.GroupedSums(engine, a, b)
+    return sums
 
 
 def outputs(

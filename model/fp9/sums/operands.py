@@ -36,40 +36,82 @@ class Span(NamedTuple):
         return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 
 
+_NOWHERE = np.iinfo(np.int16).min
+
+
+class _Seen(NamedTuple):
+    """Properties of the codes that occur in an operand: whether all are finite, and the exponents of their bits."""
+
+    is_finite: bool
+    lowest: int
+    highest: int
+
+
+class _Tables:
+    """Properties of an operand format, and look-up tables by code."""
+
+    def __init__(self, fmt: Format) -> None:
+        check_exponents("", fmt)
+        lowest, highest = bit_range(fmt)
+        self.span = Span(fmt, lowest, highest, fmt.precision)
+        self.finite = finite_table(fmt)
+        self.is_finite = bool(self.finite.all())
+        self.lowest = lowest_bit_table(fmt).astype(np.int16)
+        self.highest = np.where(power_table(fmt) > 0, np.frexp(fmt.table)[1] - 1, _NOWHERE).astype(np.int16)
+        self._format = fmt
+        self._arrays: dict[str, NDArray[Any]] = {}
+
+    def look_up(self, what: str, flat: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
+        """Return a read-only array of numbers or exponents, in the given shape."""
+        if (table := self._arrays.get(what)) is None:
+            table = self._arrays[what] = _TABLES[what](self._format)
+        found = scratch(flat.shape, table.dtype)
+        _look_ups().look_up(flat, table, found)
+        found.flags.writeable = False
+        return found.reshape(shape)
+
+    def seen(self, flat: NDArray[Any]) -> _Seen:
+        is_finite, lowest, highest = _look_ups().survey(flat, self.finite, self.lowest, self.highest)
+        some = highest > _NOWHERE
+        return _Seen(is_finite, lowest if some else self.span.lowest, highest if some else self.span.lowest)
+
+
 @functools.lru_cache(maxsize=64)
-def _span(fmt: Format) -> Span:
-    return Span(fmt, *bit_range(fmt), fmt.precision)
+def _tables(fmt: Format) -> _Tables:
+    return _Tables(fmt)
 
 
 class _Kept:
     """Codes, and cached arrays that are computed from the codes."""
 
     def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
-        self.codes, self.format = codes, fmt
-        self.span = _span(fmt)
+        self.codes, self.format, self.tables = codes, fmt, _tables(fmt)
+        self._flat: dict[bool, NDArray[Any]] = {}
         self._made: dict[tuple[str, bool], NDArray[Any]] = {}
         self._making = threading.Lock()
 
+    def _in_order(self, swapped: bool) -> NDArray[Any]:
+        if (found := self._flat.get(swapped)) is None:
+            codes = self.codes.swapaxes(-1, -2) if swapped else self.codes
+            (found,) = read_only(np.ascontiguousarray(codes).reshape(-1))
+            self._flat[swapped] = found
+        return found
+
     @functools.cached_property
-    def met(self) -> NDArray[np.bool_]:
-        met = np.zeros(self.format.table.size, dtype=np.bool_)
-        _look_ups().note(*read_only(np.ascontiguousarray(self.codes).reshape(-1)), met)
-        return met
+    def seen(self) -> _Seen:
+        return self.tables.seen(self._in_order(False))
 
     @functools.cached_property
     def met_span(self) -> Span:
-        some = self.met & _is_nonzero(self.format)
-        tops, lowest = _top_bit_table(self.format)[some], lowest_bit_table(self.format)[some]
-        if not tops.size:
-            return self.span._replace(highest=self.span.lowest)
-        return Span(self.format, int(lowest.min()), int(tops.max()), self.span.precision)
+        return self.tables.span._replace(lowest=self.seen.lowest, highest=self.seen.highest)
 
     def array(self, what: str, swapped: bool) -> NDArray[Any]:
         with self._making:
-            if (what, swapped) not in self._made:
-                codes = self.codes.swapaxes(-1, -2) if swapped else self.codes
-                self._made[what, swapped] = _MADE[what](np.ascontiguousarray(codes), self.format)
-            return self._made[what, swapped]
+            if (made := self._made.get((what, swapped))) is None:
+                shape = self.codes.shape
+                shape = (*shape[:-2], shape[-1], shape[-2]) if swapped else shape
+                made = self._made[what, swapped] = self.tables.look_up(what, self._in_order(swapped), shape)
+            return made
 
 
 class Operand:
@@ -81,10 +123,12 @@ class Operand:
     and transposed takes twice the memory.
     """
 
-    __slots__ = ("_kept", "_swapped")
+    __slots__ = ("_kept", "_shape", "_swapped")
 
     def __init__(self, kept: _Kept, swapped: bool = False) -> None:
+        shape = kept.codes.shape
         self._kept, self._swapped = kept, swapped
+        self._shape = (*shape[:-2], shape[-1], shape[-2]) if swapped else shape
 
     @property
     def format(self) -> Format:
@@ -94,7 +138,7 @@ class Operand:
     @property
     def span(self) -> Span:
         """Return the exponent range of all numbers in the operand's format."""
-        return self._kept.span
+        return self._kept.tables.span
 
     @property
     def met_span(self) -> Span:
@@ -104,7 +148,7 @@ class Operand:
     @property
     def is_finite(self) -> bool:
         """Return whether no code of the operand is an infinity or NaN."""
-        return is_finite_format(self.format) or bool(finite_table(self.format)[self._kept.met].all())
+        return self._kept.tables.is_finite or self._kept.seen.is_finite
 
     @property
     def codes(self) -> NDArray[Any]:
@@ -116,13 +160,12 @@ class Operand:
     @property
     def shape(self) -> tuple[int, ...]:
         """Return the shape of the operand's codes."""
-        shape = self._kept.codes.shape
-        return (*shape[:-2], shape[-1], shape[-2]) if self._swapped else shape
+        return self._shape
 
     @property
     def ndim(self) -> int:
         """Return the number of axes of the operand's codes."""
-        return self._kept.codes.ndim
+        return len(self._shape)
 
     @property
     def mT(self) -> Operand:
@@ -130,7 +173,7 @@ class Operand:
 
         Raises ValueError for a vector.
         """
-        if self.ndim < 2:
+        if len(self._shape) < 2:
             raise ValueError(f"an operand of shape {self.shape} has no transposed one; give a matrix")
         return Operand(self._kept, not self._swapped)
 
@@ -229,7 +272,6 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
     """Return codes as an array of integers. Raises ValueError for formats that cannot be operands."""
     if fmt.bits > TABLE_BITS:
         raise ValueError(f"{fmt.name} given as operand; give a format of at most {TABLE_BITS} bits")
-    check_exponents("", fmt)
     return as_codes(codes, fmt)
 
 
@@ -277,27 +319,9 @@ def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
 
 
 @functools.lru_cache(maxsize=64)
-def _is_nonzero(fmt: Format) -> NDArray[np.bool_]:
-    found: NDArray[np.bool_] = power_table(fmt) > 0
-    return found
-
-
-@functools.lru_cache(maxsize=64)
-def _top_bit_table(fmt: Format) -> NDArray[np.int16]:
-    # The entries for zeros, infinities and NaN are arbitrary.
-    values = np.where(_is_nonzero(fmt), np.abs(fmt.table), 1.0)
-    return (np.frexp(values)[1] - 1).astype(np.int16)
-
-
-@functools.lru_cache(maxsize=64)
 def finite_table(fmt: Format) -> NDArray[np.bool_]:
     finite: NDArray[np.bool_] = np.isfinite(fmt.table)
     return finite
-
-
-@functools.lru_cache(maxsize=64)
-def is_finite_format(fmt: Format) -> bool:
-    return bool(finite_table(fmt).all())
 
 
 @functools.lru_cache(maxsize=64)
@@ -325,19 +349,13 @@ def _look_ups() -> Any:
     return round32
 
 
-def _looked_up(codes: NDArray[Any], table: NDArray[Any]) -> NDArray[Any]:
-    found = scratch(codes.shape, table.dtype)
-    _look_ups().look_up(*read_only(codes.reshape(-1)), table, found.reshape(-1))
-    return found
-
-
 _FLOAT32 = np.dtype(np.float32)
-_MADE: dict[str, Callable[[NDArray[Any], Format], NDArray[Any]]] = {
-    "float32": lambda codes, fmt: _looked_up(codes, decode_table(fmt, _FLOAT32)),
-    "float64": lambda codes, fmt: _looked_up(codes, decode_table(fmt)),
-    "integers": lambda codes, fmt: _looked_up(codes, integer_table(fmt)),
-    "exponents": lambda codes, fmt: _looked_up(codes, exponent_table(fmt)),
-    "lowest bits": lambda codes, fmt: _looked_up(codes, lowest_bit_table(fmt)),
-    "powers": lambda codes, fmt: _looked_up(codes, power_table(fmt)),
-    "finite": lambda codes, fmt: _looked_up(codes, finite_table(fmt)),
+_TABLES: dict[str, Callable[[Format], NDArray[Any]]] = {
+    "float32": lambda fmt: decode_table(fmt, _FLOAT32),
+    "float64": decode_table,
+    "integers": integer_table,
+    "exponents": exponent_table,
+    "lowest bits": lowest_bit_table,
+    "powers": power_table,
+    "finite": finite_table,
 }

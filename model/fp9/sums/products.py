@@ -17,7 +17,16 @@ from fp9.engines import Engine, Scaling, format_of_scales
 from fp9.engines import engine as find_engine
 from fp9.formats import Format, format
 from fp9.formats.dtypes import carried
-from fp9.sums.matrices import WORTH_A_THREAD_STEPWISE, Factor, Options, Products, is_one_product, outputs, row_sums
+from fp9.sums.matrices import (
+    WORTH_A_THREAD_STEPWISE,
+    Factor,
+    Options,
+    Products,
+    is_one_product,
+    outputs,
+    row_sums,
+    slow_to_load,
+)
 from fp9.sums.operands import Operand, as_operand, check_filled, interleaved
 from fp9.sums.scales import Scales, broadcasts, scale_rows
 from fp9.sums.sides import side, some_rows
@@ -131,7 +140,7 @@ def dot(
         raise ValueError(f"shapes {x.shape} and {y.shape} given; the last axes must be equal")
     check_filled(x.format, y.format, x.shape[-1], chosen)
     x, y = interleaved(x, chosen), interleaved(y, chosen)
-    depth, shape = x.shape[-1], np.broadcast_shapes(x.shape, y.shape)[:-1]
+    depth, shape = x.shape[-1], (x.shape if x.shape == y.shape else np.broadcast_shapes(x.shape, y.shape))[:-1]
     scales = (
         scale_rows("scale_a", scale_a, fmt, x.shape[:-1], depth, block),
         scale_rows("scale_b", scale_b, fmt, y.shape[:-1], depth, block),
@@ -236,6 +245,8 @@ def _broadcast(array: NDArray[Any], shape: tuple[int, ...], rows: int) -> NDArra
     depth = array.shape[-1]
     if array.size == depth:
         return array.reshape(1, depth)
+    if array.shape[:-1] == shape:
+        return array.reshape(rows, depth)
     return np.broadcast_to(array, (*shape, depth)).reshape(rows, depth)
 
 
@@ -299,8 +310,7 @@ def _random(
     depth: int,
     scaled: bool,
 ) -> RandomBits:
-    from fp9.sums.general import NO_RANDOM, stochastic_bits  # slow to load
-
+    general = slow_to_load().general
     if not engine.result.rounding.needs_bits:
         bits, _, rng = given
         if bits is not None or rng is not None:
@@ -308,9 +318,11 @@ def _random(
             raise ValueError(
                 f"{name} given, and engine {engine.name} rounds by {engine.result.rounding.value}; give sr"
             )
-        return NO_RANDOM
+        no_random: RandomBits = general.NO_RANDOM
+        return no_random
     roundings = engine.steps(depth) + _joins_once(engine, scaled)
-    return stochastic_bits(engine, given, (*shape, roundings))
+    bits_of_all: RandomBits = general.stochastic_bits(engine, given, (*shape, roundings))
+    return bits_of_all
 
 
 def _joins_once(engine: Engine, scaled: bool) -> bool:

@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode_to
+from fp9.casts.sources import read_only
 from fp9.engines import Engine
 from fp9.formats import FixedFormat, floor_log2, pow2
 from fp9.formats.host import BINARY32
@@ -46,6 +47,10 @@ def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
     return magnitudes
 
 
+Marked = NDArray[np.bool_] | None
+"""Mask of the rows or columns that another strategy computes, or None if there are none."""
+
+
 class Tiled(FastSums):
     """Strategy that computes finite sums in register tiles, and leaves all other sums to another strategy."""
 
@@ -54,12 +59,20 @@ class Tiled(FastSums):
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         self._given = a, b
-        self._tops = _magnitudes(self.a).max(axis=1)
-        self._special_rows = ~np.isfinite(self._tops)
-        self._special_columns = np.zeros(self.b.shape[1], dtype=np.bool_)
+        self._special_rows: Marked = None
+        self._special_columns: Marked = None
+        if not a.is_finite:
+            self._special_rows = ~np.isfinite(_magnitudes(self.a).max(axis=1))
+            self.a = _cleared(self.a)
         if not b.is_finite:
             self._special_columns = ~np.isfinite(_magnitudes(self.b).max(axis=0))
-        self.a, self.b = (_cleared(x, y) for x, y in ((self.a, self._special_rows), (self.b, self._special_columns)))
+            self.b = _cleared(self.b)
+
+    def _mark_special(self, rows: NDArray[np.bool_], columns: NDArray[np.bool_]) -> None:
+        if rows.any():
+            self._special_rows = rows if self._special_rows is None else rows | self._special_rows
+        if columns.any():
+            self._special_columns = columns if self._special_columns is None else columns | self._special_columns
 
     @classmethod
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
@@ -130,7 +143,9 @@ class Tiled(FastSums):
         else:
             chunks, acc = Chunks(self.depth), scratch_copy(start, self.carrier)
         sums = self.tiles(rows, acc, 0, self.depth, redo, chunks, lost)
-        unsure = np.repeat(redo, self._panel, axis=1)[:, : start.shape[1]] | self._special_columns
+        unsure = np.repeat(redo, self._panel, axis=1)[:, : start.shape[1]]
+        if self._special_columns is not None:
+            unsure |= self._special_columns
         sums[unsure] = 0
         unsure |= lost < 0
         return Flagged(sums, (lost != 0) * INEXACT, unsure)
@@ -152,11 +167,12 @@ class Tiled(FastSums):
 
     @property
     def _panel(self) -> int:
-        return int(tile_columns.py_func(self.b.itemsize))
+        return _panel_of(self.b.itemsize)
 
     def _no_redo(self, rows: Places, acc: NDArray[Any]) -> NDArray[np.bool_]:
         redo = np.zeros((acc.shape[0], -(-acc.shape[1] // self._panel)), dtype=np.bool_)
-        redo |= self._special_rows[rows, None]
+        if self._special_rows is not None:
+            redo |= self._special_rows[rows, None]
         return redo
 
     def _mended(
@@ -169,7 +185,10 @@ class Tiled(FastSums):
         again: Callable[[NDArray[np.intp], NDArray[np.intp], NDArray[Any]], NDArray[Any]],
     ) -> NDArray[Any]:
         redo = self._no_redo(rows, acc)
-        sums, own = self.tiles(rows, acc, begin, end, redo, chunks, None), np.arange(self.a.shape[0])[rows]
+        sums = self.tiles(rows, acc, begin, end, redo, chunks, None)
+        if self._special_columns is None and not np.count_nonzero(redo):
+            return sums
+        own = np.arange(self.a.shape[0])[rows]
         for some, columns in self._cells(redo):
             sums[np.ix_(some, columns)] = again(own[some], columns, acc[np.ix_(some, columns)])
         return sums
@@ -183,12 +202,17 @@ class Tiled(FastSums):
             yield np.flatnonzero(everywhere), np.arange(columns)
         for panel in np.flatnonzero(redo.any(axis=0)):
             yield np.flatnonzero(redo[:, panel]), np.arange(panel * width, min((panel + 1) * width, columns))
-        if self._special_columns.any():
+        if self._special_columns is not None:
             yield np.arange(redo.shape[0]), np.flatnonzero(self._special_columns)
 
 
-def _cleared(x: NDArray[Any], special: NDArray[np.bool_]) -> NDArray[Any]:
-    return np.where(np.isfinite(x), x, x.dtype.type(0)) if special.any() else x
+@functools.cache
+def _panel_of(itemsize: int) -> int:
+    return int(tile_columns.py_func(itemsize))
+
+
+def _cleared(x: NDArray[Any]) -> NDArray[Any]:
+    return read_only(np.where(np.isfinite(x), x, x.dtype.type(0)))[0]
 
 
 class Stepwise(FastSums):
@@ -220,6 +244,7 @@ class Stepwise(FastSums):
 _ONE = np.ones((1, 1))
 
 
+@functools.lru_cache(maxsize=128)
 def lowest_step(result: FixedFormat) -> int:
     """Return the exponent of the last bit of the numbers in a format's lowest binade."""
     if result.subnormals:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import math
 from typing import Any
 
@@ -35,22 +36,9 @@ class Rounded(Tiled):
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        result = engine.result.format
-        assert isinstance(result, FixedFormat)
-        length = chain_kernels.block_of.py_func(engine.step.products)
         coarse, fine = self._steps(a, b)
-        self._rounder = rounder(result, engine.result.rounding, self.carrier)  # type: ignore[arg-type]
-        self._numbers = chain_kernels.Rounded(
-            engine.step.products,
-            _MODES[engine.result.rounding],
-            self.carrier(2.0**self._drop),
-            self._step(coarse),
-            self._step(fine),
-            self.carrier((1 + 2.0**-result.precision) ** (BLOCK + 1)),
-            self.carrier(tiny_below(result)),
-            self._rounder.mask.dtype.type(self._doubts_tiny(a, b)),
-        )
-        self._bounds = np.where(self._special_rows, self.carrier(0), self._tops) * self.carrier(length)
+        self._rounder = rounder(engine.result.format, engine.result.rounding, self.carrier)  # type: ignore[arg-type]
+        self._numbers = _numbers(engine, self.carrier, coarse, fine, self._doubts_tiny(a, b))  # type: ignore[arg-type]
         self._lowest_bits = self._lowest_bits_below(coarse)
 
     def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
@@ -64,16 +52,6 @@ class Rounded(Tiled):
     def _doubts_tiny(self, _a: Side, _b: Side) -> bool:
         return False
 
-    @property
-    def _drop(self) -> int:
-        return int(np.finfo(self.carrier).nmant) - self.engine.result.format.fraction_bits
-
-    def _step(self, exponent: int) -> chain_kernels.Step:
-        # A magnitude below the ceiling, times 2^drop, must be exact in the wider float type.
-        largest = min(float(self.engine.result.format.max), 2.0 ** (np.finfo(self.carrier).maxexp - 1 - self._drop))
-        exact = 2.0 ** (exponent + BINARY64.precision) if self.carrier is np.float64 else np.inf
-        return chain_kernels.Step(exponent, self.carrier(2.0**exponent), self.carrier(min(largest, exact)))
-
     def _steps(self, a: Side, b: Side) -> tuple[int, int]:
         # A nonzero sum of multiples of the coarse step is never in the lowest binades of the result format. All numbers
         # are multiples of the fine step, except in the rows and columns marked as special. The coarse step must be so
@@ -82,8 +60,7 @@ class Rounded(Tiled):
         met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
         finer = finer_rows(a, b, fine)
         assert finer is not None, "`takes` has checked the number of masked rows"
-        self._special_rows |= finer[0]
-        self._special_columns |= finer[1]
+        self._mark_special(*finer)
         return max(lowest_step(result), fine, min(met, wanted)), fine
 
     @staticmethod
@@ -103,7 +80,7 @@ class Rounded(Tiled):
         sums, (low_a, low_b) = scratch(acc.shape, acc.dtype), self._lowest_bits
         a, low_a, b = read_only(self.a[rows], low_a[rows], self.b)
         numbers, marks = (self._numbers, self._rounder), None if lost is None else (lost,)
-        sides, products = ((a, low_a, self._bounds[rows]), (b, low_b)), (begin, end, chunks.length)
+        sides, products = ((a, low_a), (b, low_b)), (begin, end, chunks.length)
         self._kernel(*numbers, sides, (acc, sums), products, redo, chunks.join, marks)
         return sums
 
@@ -150,6 +127,32 @@ class RoundedNarrow(Rounded):
     _kernel = staticmethod(chain_kernels.rounded)
 
 
+@functools.lru_cache(maxsize=256)
+def _numbers(
+    engine: Engine, carrier: type[np.floating[Any]], coarse: int, fine: int, doubts_tiny: bool
+) -> chain_kernels.Rounded:
+    result, numbers = engine.result.format, np.finfo(carrier)
+    assert isinstance(result, FixedFormat)
+    drop = int(numbers.nmant) - result.fraction_bits
+    # A magnitude below the ceiling, times 2^drop, must be exact in the wider float type.
+    largest = min(float(result.max), 2.0 ** (numbers.maxexp - 1 - drop))
+
+    def step(exponent: int) -> chain_kernels.Step:
+        exact = 2.0 ** (exponent + BINARY64.precision) if carrier is np.float64 else np.inf
+        return chain_kernels.Step(exponent, carrier(2.0**exponent), carrier(min(largest, exact)))
+
+    return chain_kernels.Rounded(
+        engine.step.products,
+        _MODES[engine.result.rounding],
+        carrier(2.0**drop),
+        step(coarse),
+        step(fine),
+        carrier((1 + 2.0**-result.precision) ** (BLOCK + 1)),
+        carrier(tiny_below(result)),
+        rounder(result, engine.result.rounding, carrier).mask.dtype.type(doubts_tiny),  # type: ignore[arg-type]
+    )
+
+
 def _met_step(a: Side, b: Side) -> int:
     return a.met_span.lowest + b.met_span.lowest
 
@@ -181,6 +184,9 @@ TILED: tuple[type[FastSums], ...] = (
 """Strategies with register tiles, in the order in which `fast_sums` tries them."""
 
 
+_ALL = (*STRATEGIES[:1], *TILED, *STRATEGIES[1:])
+
+
 def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
     """Return the first vectorised strategy that is bit-exact for an accumulator model and two operands, or None."""
-    return first_fitting((*STRATEGIES[:1], *TILED, *STRATEGIES[1:]), engine, a, b, joins, flags)
+    return first_fitting(_ALL, engine, a, b, joins, flags)

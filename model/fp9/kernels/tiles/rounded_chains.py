@@ -205,9 +205,19 @@ def _least_of_columns(low_b, left, width):
 
 
 @inlined
+def _bounds(a, block):
+    # For a row, the bound is its largest magnitude times the number of products in a block.
+    bounds = np.empty(a.shape[0], a.dtype)
+    for i in range(bounds.size):
+        bounds[i] = largest(a[i]) * a.dtype.type(block)
+    return bounds
+
+
+@inlined
 def _blocks(tile, edge, s, t, sides, sums, products, redo, join, lost):
-    ((a, low_a, bounds), (b, low_b)), (acc, out), (begin, end, length) = sides, sums, products
+    ((a, low_a), (b, low_b)), (acc, out), (begin, end, length) = sides, sums, products
     m, width, block = acc.shape[0], tile_columns(b.itemsize), block_of(s.products)
+    bounds = _bounds(a[:, begin:end], block)
     panel, values = np.zeros((m, width), b.dtype), np.zeros((block, width), b.dtype)
     totals, fine, least_a = np.empty((m, width), acc.dtype), np.zeros(m, np.bool_), _least_of_rows(low_a)
     for number in range(redo.shape[1]):
@@ -243,10 +253,9 @@ def rounded(s, t, sides, sums, products, redo, join, lost):
     """For each k in order, add a[:, k] * b[k] to the accumulators, and round the accumulators. All numbers are finite.
 
     The function has the arguments of `aligned.aligned`, but `sides` holds a tuple for each factor. `sides[0]` holds `a`
-    (m, k), the exponents of the lowest 1 bits in `a` (bytes), and bounds (m,). For a row of `a`, the bound is its
-    largest magnitude times the number of products in a block (see `block_of`). `sides[1]` holds `b` (k, n), and the
-    exponents of the lowest 1 bits in `b`. If every product is a multiple of `s.coarse.unit`, the exponent arrays are
-    empty: (m, 0) and (0, n). Only inexact roundings by `t` set marks.
+    (m, k) and the exponents of the lowest 1 bits in `a` (bytes). `sides[1]` holds `b` (k, n) and the exponents of the
+    lowest 1 bits in `b`. If every product is a multiple of `s.coarse.unit`, the exponent arrays are empty: (m, 0) and
+    (0, n). Only inexact roundings by `t` set marks.
     """
     _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 
