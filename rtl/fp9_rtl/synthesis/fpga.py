@@ -1,6 +1,6 @@
 """Measure a unit's LUTs, flip-flops and clock frequency on an FPGA.
 
-A wrapper adds a register to every input and output, so that every path through the unit limits the clock frequency.
+A wrapper registers all inputs and outputs of the unit, so that timing analysis includes every path of the unit.
 """
 
 from __future__ import annotations

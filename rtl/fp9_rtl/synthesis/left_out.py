@@ -1,7 +1,7 @@
 """Measure how much area each value of a specification field adds to a unit.
 
-The unit is synthesised with and without each value, for example a rounding mode. Several values can share logic, so the
-added areas do not sum to the area of the full unit.
+The unit is synthesised with and without each value, for example a rounding mode. Values of the field can share logic,
+so the areas that they add do not sum to the area of the full unit.
 """
 
 from __future__ import annotations
@@ -24,7 +24,8 @@ from fp9_rtl.synthesis.run import Progress, synthesise_unit
 class LeftOut(NamedTuple):
     """One value of a specification field, with synthesis results for the unit with and without the value.
 
-    `whole` is the synthesis result of the full unit, and `rest` is the result of the unit without `value`.
+    `whole` is the synthesis result of the unit with all values, and `rest` is the result after `value` is removed from
+    the field `field`.
     """
 
     field: str

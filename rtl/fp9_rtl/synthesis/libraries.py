@@ -196,8 +196,9 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
 
     The library takes its name from the first Liberty file. The smallest two-input NAND is the unit of NAND2
     equivalents. The inputs of a unit are driven by an inverter with about four times the input capacitance of the
-    smallest inverter. Each output of a unit drives two inverters of the smallest size. Synthesis uses neither the cells
-    in `leave_out`, which may have the wildcards `*` and `?`, nor cells marked as `dont_use`.
+    smallest inverter. Each output of a unit drives two inverters of the smallest size. Synthesis does not use cells
+    with the Liberty attribute `dont_use`, or cells whose name matches a pattern in `leave_out`. A pattern may contain
+    the wildcards `*` and `?`.
 
     Raises ValueError for a file that is not Liberty, for a library without a two-input NAND or an inverter, and for a
     `leave_out` pattern that matches no cell. Raises OSError for an unreadable file.

@@ -62,7 +62,7 @@ _NO_GATES = frozenset({"$scopeinfo"})
 class Mapped:
     """A netlist of library cells, with its cell counts and its worst path delay in ns.
 
-    The file mapped.v in `folder` holds the netlist, until the folder of the prepared netlist is deleted.
+    The file mapped.v in `folder` holds the netlist, until the parent folder with the netlist before mapping is deleted.
     """
 
     script: str

@@ -89,9 +89,9 @@ class Arc:
 class Cell:
     """A combinational cell with one truth table for each output, or a one-bit register.
 
-    A combinational cell's truth tables are indexed by `inputs`, and the last input changes fastest. A register's truth
-    tables of outputs are indexed by the stored bit. `next_bit` is the truth table of the value that a register stores
-    at the rising edge of `clock`. `capacitance` maps each pin to its capacitance in fF.
+    A combinational cell's truth tables are indexed by `inputs`, and the last input changes fastest. For a register, the
+    truth table of each output has two entries, indexed by the stored bit. `next_bit` is the truth table of the value
+    that a register stores at the rising edge of `clock`. `capacitance` maps each pin to its capacitance in fF.
     """
 
     name: str

@@ -144,7 +144,7 @@ class RepeatedRatio:
 
     @classmethod
     def of(cls, unit: Repeats, other: Repeats) -> RepeatedRatio:
-        """Return the ratio of the medians of `unit` to the medians of `other`.
+        """Return the median area and median delay of `unit` divided by the median area and median delay of `other`.
 
         Raises ValueError if the two units differ in library or mapping, or if an area of `other` is 0.
         """

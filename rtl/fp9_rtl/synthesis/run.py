@@ -166,10 +166,10 @@ def repeated_side_by_side(
     libraries: Sequence[str | Library],
     progress: Progress | None = None,
 ) -> tuple[list[Repeats], list[RepeatedRatio]]:
-    """Measure units in each library with several orders of the cells, and compare medians with a reference unit.
+    """Measure units in each library, for `times` different orders of the netlist's cells.
 
-    Return the results of all units and their ratios to the reference unit. Without a reference unit, there are no
-    ratios.
+    Return the results of all units, and the ratios of their median areas and delays to the medians of the reference
+    unit. Without a reference unit, there are no ratios.
     """
     measured: list[Repeats] = []
     medians: list[RepeatedRatio] = []

@@ -9,10 +9,10 @@ _Node = TypeVar("_Node")
 
 
 def dependencies_first(roots: Iterable[_Node], needs: Callable[[_Node], Iterable[_Node]]) -> Iterator[_Node]:
-    """Yield the root objects and all objects that they need. Each object follows the objects that it needs.
+    """Yield the root objects and all objects that they depend on, in topological order (dependencies first).
 
-    The order is that of a depth-first search from the roots. Objects are compared by identity, so the caller must hold
-    them. The dependencies must have no cycle.
+    The order is that of a depth-first search from the roots. Objects are compared by `id`, so the caller must keep a
+    reference to every object that `needs` returns. The dependencies must have no cycle.
     """
     done: set[int] = set()
     pending = [(root, False) for root in reversed([*roots])]

@@ -52,7 +52,10 @@ def _reap(wait: bool) -> None:
 
 
 def prepare() -> Path:
-    """Return the path of Yosys' machine code for this processor, and compile Yosys if the file is missing."""
+    """Return the file path of the WebAssembly program Yosys, compiled to machine code for this processor.
+
+    If the file cannot be loaded, Yosys is compiled first.
+    """
     # The yowasp programs use the same path, so Yosys is compiled only once per machine.
     binary = (importlib.resources.files(PACKAGE) / PROGRAM).read_bytes()
     place = Path(os.environ.get("YOWASP_CACHE_DIR", platformdirs.user_cache_dir("YoWASP", appauthor=False)))

@@ -100,8 +100,8 @@ _KINDS = ("inputs", "expected", "care")
 class Outcome:
     """Outputs of the DUT, number of checked operations, and interface violations of a test bench run.
 
-    A pass of the test bench is a reset or flush, followed by operations. `broken` is the plan of the pass in which the
-    DUT violated its interface.
+    A pass of the test bench is a reset or flush, followed by operations. If the DUT violated its interface in a pass,
+    `broken` describes this pass, otherwise `broken` is None.
     """
 
     answers: Answers

@@ -33,8 +33,8 @@ class Golden:
     def step(self, **operands: int) -> dict[str, int]:
         """Return the outputs of the next operation.
 
-        For a unit with state, a step takes longer with every operation since the last LOAD or reset. Raises ValueError
-        for missing or unknown ports, and for values that do not fit a port.
+        For a unit with state, each call recomputes all operations since the last LOAD, CLEAR or reset, so later calls
+        take longer. Raises ValueError for missing or unknown ports, and for values that do not fit a port.
         """
         made = results_of(self.unit, [*self._history, operands])
         self._history.append(operands)

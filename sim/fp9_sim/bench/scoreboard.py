@@ -27,7 +27,7 @@ KEPT = 100
 class Answers:
     """Outputs of a DUT: an array of codes (n,) for each output port.
 
-    For outputs with x or z, `unknown` maps the port to {index: bits}, with the most significant bit first.
+    `unknown[port][index]` is the bit string of an output with x or z at operation `index`, most significant bit first.
     """
 
     values: Mapping[str, NDArray[Any]]
@@ -120,7 +120,7 @@ def mismatch(vectors: VectorSet, answers: Answers, index: int) -> Mismatch:
 
 
 class Scoreboard:
-    """Compare a stream of results with the golden model, in a test bench of any simulator.
+    """Collect a unit's operations and results in any test bench, and compare the results with the golden model.
 
     Call `take` for each operation that the unit takes, `give` for each result, and `reset` for each reset. Results are
     compared in order, and operations that a reset interrupts need no result.

@@ -56,8 +56,8 @@ def prove(
 
     The solvers are Yosys' SAT solver, CaDiCaL for sums, and ABC if ABC is installed. Each case of a proof is proven,
     refuted with a counterexample, or undecided at the time limit. Verdicts are cached, so a stopped command continues
-    when you run the same command again. A longer time limit tries undecided cases again. The exit code is 1 unless all
-    cases are proven.
+    when you run the same command again. With a longer --timeout, the command tries undecided cases again. The exit code
+    is 1 unless all cases are proven.
 
     
       fp9 prove cast_fp32_ocp_rne decoder_all

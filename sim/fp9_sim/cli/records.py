@@ -127,9 +127,9 @@ def update(
 
     Without UNIT, the command updates all units of the catalogue. If a unit's circuit has changed, a solver compares it
     with the circuit that the records certify. If the two circuits are equivalent, records about the unit's function are
-    valid again. With --hours, the command then makes missing records and repeats stale measurements. Missing records
-    come first, and short measurements come before long measurements. To continue a stopped update, run the same command
-    again. The exit code is 1 if a record could not be made.
+    valid again. With --hours, the command compares circuits first, and then makes missing records and repeats stale
+    measurements. Missing records come first, and short measurements come before long measurements. To continue a
+    stopped update, run the same command again. The exit code is 1 if a record could not be made.
 
     
       fp9 records update --claims function

@@ -56,11 +56,11 @@ def check_rtl(
 ) -> None:
     """Check third-party RTL against a unit's specification.
 
-    MAPPING is a TOML file with the keys files, top and unit. The key unit holds the name of a catalogue unit, or a
-    table with the fields of a unit specification. Tables such as ports (fp9's name = the design's name), constants,
-    clock and reset say how the design differs from the specification. The page docs/reference/mapping.md explains every
-    key. The exit code is 0 only if all requested checks passed. With --area, the command measures areas in osu018 and
-    nangate45, or in the given libraries.
+    MAPPING is a TOML file with the keys files, top and unit. The value of "unit" is the name of a catalogue unit, or a
+    TOML table with the fields of a unit specification. Further TOML tables describe how the design differs from the
+    specification: "ports" (fp9's name = the design's name), "constants", "clock", "reset" and others. The page
+    docs/reference/mapping.md explains every key. The exit code is 0 only if all requested checks passed. With --area,
+    the command measures areas in osu018 and nangate45, or in the given libraries.
 
     
       fp9 check-rtl --init rtl/ --include rtl/include --define FAST=1 > acme_cast.toml

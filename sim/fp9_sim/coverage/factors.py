@@ -16,9 +16,10 @@ from fp9_sim.coverage.values import Code, Codes, lowest_place
 
 
 class Scaled(NamedTuple):
-    """Classes of the two scales of a block, their product, and the sum of their exponents.
+    """Two scales of a block, as their classes (`sizes`), their product (`factor`) and their exponent sum (`exponent`).
 
-    `factor` is in units of the squared ulp of the scale format, or None if a scale is NaN.
+    `factor` is an integer multiple of the squared smallest ulp of the scale format. If a scale is NaN, `factor` is
+    None.
     """
 
     sizes: tuple[str, ...]
@@ -76,7 +77,7 @@ def _scaled(x: Code, y: Code, one: int) -> Scaled:
 def operations(sum_: Sum, inputs: Columns, lanes: Sequence[tuple[str, str]]) -> Iterator[Operation]:
     """Yield the operands of each operation. `lanes` names the two operand ports of each lane.
 
-    Each exact sum is an integer, in units of the ulp of the smallest possible product, including its scales.
+    Each exact sum is an integer multiple of the smallest ulp that a scaled product can have.
     """
     bias_port = any(f"{operand}_bias" in inputs for operand in "ab")
     place_a = min(lowest_place(fmt) for fmt in with_every_bias(sum_.a, bias_port))

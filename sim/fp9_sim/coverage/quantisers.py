@@ -58,7 +58,7 @@ def _impossible_side(rule: ScaleRule, side: str) -> str | None:
 
 
 def binades(element: Format) -> tuple[int, int]:
-    """Return the lowest and the highest exponent for which the coverage of elements has bins."""
+    """Return the lowest and the highest exponent with a bin in the cover point `binade` of a quantised element."""
     return lowest_place(element) - _BEYOND, floor_log2(element.max_magnitude)
 
 

@@ -72,12 +72,12 @@ class FunctionalCoverage:
 
     @property
     def met(self) -> int:
-        """Return the number of bins of all cover points and crosses that were hit."""
+        """Return the number of bins that were hit, over all cover points and crosses."""
         return sum(item.met for item in self.items)
 
     @property
     def excluded(self) -> int:
-        """Return the number of bins of crosses that are excluded as impossible."""
+        """Return the number of cross bins that are excluded as impossible."""
         return sum(item.excluded for item in self.items)
 
     @property

@@ -1,4 +1,4 @@
-"""Exact values of codes as integers, and rounding positions between a format's numbers."""
+"""Exact values of codes as integers, and positions of values between a format's numbers."""
 
 from __future__ import annotations
 
@@ -55,7 +55,7 @@ def lowest_place(fmt: Format) -> int:
 
 
 class Grid:
-    """Finds the two numbers of a format that are next to an exact magnitude in units of 2^`ulp`."""
+    """Locate an exact magnitude, an integer multiple of 2^`ulp`, between two neighbouring numbers of a format."""
 
     def __init__(self, fmt: Format, ulp: int) -> None:
         self._format, self._ulp = fmt, ulp

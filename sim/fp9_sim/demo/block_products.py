@@ -22,7 +22,10 @@ ACCUMULATOR = "fma_fp32"
 
 @dataclass(frozen=True)
 class BlockProduct:
-    """Matrix product of a network layer in a block format, with errors as in `layer.Product`."""
+    """Matrix product of a network layer in a block format.
+
+    The three relative errors have the same definitions as in the class `layer.Product`.
+    """
 
     direction: str
     block: BlockFormat

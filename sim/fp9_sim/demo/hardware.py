@@ -50,7 +50,7 @@ WORKERS = 2
 
 @dataclass
 class Hardware:
-    """Results of the hardware tasks: units, area ratios, and the area and energy of recipes.
+    """Results of the hardware tasks: units, area ratios, and area and energy of the units that training recipes use.
 
     `broken` holds the simulation outcomes of deliberately wrong vectors. `skipped` holds a reason for each skipped
     task.

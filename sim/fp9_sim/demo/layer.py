@@ -83,8 +83,8 @@ class Product:
 def finest_exponent(fmt: Format) -> int:
     """Return the highest exponent at which a format still has all its fraction bits.
 
-    For HiFloat8 (`hif8`), the result is 3. For most other formats, the result is the exponent of the format's largest
-    number.
+    For HiFloat8 (`hif8`), the result is 3. For a format with a fixed number of fraction bits, the result is the
+    exponent of the format's largest number.
     """
     binades = range(floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code)) + 1)
     return max(binades, key=lambda exponent: (exponent - fmt.quantum(exponent), exponent))

@@ -57,7 +57,7 @@ def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
 
 
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
-    """Return at least `count` operations of a network layer, as input columns in the unit's formats.
+    """Return at least `count` operations of a network layer, as an array of codes (n,) for each input port.
 
     The operations cover every pair of operand formats in `SCHEMES` that the unit supports, or else the unit's first
     formats. A unit with scale inputs gets operands in block formats. Raises ValueError for a unit that neither
@@ -83,7 +83,10 @@ def _recorded(product: Product) -> Recorded:
 
 
 def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count: int = CASTS) -> Columns:
-    """Return values of each tensor as input columns of a cast unit, scaled for each target format."""
+    """Return cast operations on values of the layer's tensors, as an array of codes (n,) for each input port.
+
+    The values are scaled for each target format.
+    """
     # Different rounding modes use different overflow policies. The scale input is 0, because the values are already
     # scaled.
     parts = []

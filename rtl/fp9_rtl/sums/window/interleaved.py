@@ -45,10 +45,10 @@ def sum_bits(unit: Dot) -> int:
 
 
 class AlignHalves(Step):
-    """Align and truncate the products toward zero, separately for even and for odd product numbers.
+    """Align the products in two windows, one for even and one for odd product indices, and truncate them toward zero.
 
-    The output `even_top` is the largest exponent of the even-numbered products, and `odd_top` of the odd-numbered
-    products. The products keep a fixed number of fraction bits below these exponents.
+    The outputs `even_top` and `odd_top` are the largest exponents of the products with even and with odd indices. A
+    product keeps a fixed number of fraction bits below the largest exponent of its window.
     """
 
     name = "align"
@@ -80,7 +80,7 @@ class AlignHalves(Step):
 
 
 class AddHalves(Step):
-    """Add the products with even numbers, add the products with odd numbers, then add the two sums.
+    """Add the products with even indices, add the products with odd indices, then add the two sums.
 
     The output `top` is the larger of the exponents `even_top` and `odd_top`.
     """

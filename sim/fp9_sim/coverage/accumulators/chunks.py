@@ -1,4 +1,4 @@
-"""Coverage model of accumulators with chunks: steps in a chunk, and additions to the total."""
+"""Coverage model of accumulators that sum in chunks and add each chunk's sum to a total."""
 
 from __future__ import annotations
 
@@ -63,10 +63,11 @@ def _chunk_group(unit: Mac) -> Group:
 
 @dataclass(frozen=True)
 class Chunks:
-    """State of an accumulator's open chunk at each operation of a sequence.
+    """State of an accumulator's unfinished chunk, with one list entry for each operation of a sequence.
 
-    `before` and `after` are the codes of the chunk's sum before and after the operation. If an operation ends the
-    chunk, its entry in `ends` is "full" for the chunk's last step and "fold" for the operation FOLD.
+    `steps` counts the chunk's steps before the operation. `before` and `after` are the codes of the chunk's sum before
+    and after the operation. An entry of `ends` is "full" if the operation is a chunk's last step, "fold" if the
+    operation FOLD ends the chunk, or None otherwise.
     """
 
     steps: list[int]

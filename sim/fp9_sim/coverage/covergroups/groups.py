@@ -40,7 +40,10 @@ class CoverGroup:
         return bins.index(bin_) if bin_ in bins else -1
 
     def set(self, point: str, expression: str, vocabulary: Sequence[Bin] | None = None) -> list[str]:
-        """Return the statement that sets the bin of a cover point, if the group has the point."""
+        """Return the SystemVerilog statement that assigns a cover point's bin index.
+
+        The list is empty if this group does not have the cover point.
+        """
         # `expression` is the index of a bin in `vocabulary`, or the value of a numeric bin without `vocabulary`.
         if not self.has(point):
             return []

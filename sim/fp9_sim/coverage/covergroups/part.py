@@ -1,4 +1,4 @@
-"""Units, or single operations of an FPU, that SystemVerilog coverage samples."""
+"""Parts that SystemVerilog coverage samples: a whole unit, or one operation of an FPU."""
 
 from __future__ import annotations
 
