@@ -1,4 +1,4 @@
-"""Select a cell's internal energies from the cell library for changes at the cell's pins."""
+"""Select the library's internal energies that a change at a cell's pins dissipates."""
 
 # A changed output dissipates the energy in the library's entry for the input that caused the change. If several inputs
 # changed at once, each input accounts for an equal share. A changed input also dissipates the energy in the library's
@@ -39,7 +39,8 @@ class _Event:
 def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
     """Return the state changes of a cell from clock cycle `first` on, and their counts.
 
-    A state change is coded as one integer for the function `shares`.
+    Each returned integer encodes the cell's inputs in two consecutive clock cycles and, for a register, the stored bit.
+    The function `shares` decodes the integer.
     """
     cell = placed.cell
     index = _state(history, [placed.nets[pin] for pin in cell.inputs], first)
@@ -61,7 +62,7 @@ def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int6
 
 @lru_cache(maxsize=1 << 17)
 def shares(cell: Cell, step: int) -> tuple[Share, ...]:
-    """Return the energy tables that a cell's state change uses, with the dissipated fraction of each table's energy."""
+    """Return the energy tables for a state change of a cell, with the fraction of each energy that is dissipated."""
     events = _of_register(cell, step) if cell.clock else _of_logic(cell, step)
     return tuple(share for event in events for share in _taken(cell, event))
 

@@ -37,7 +37,7 @@ _ATTO = 1e-3
 
 @dataclass(frozen=True)
 class Energy:
-    """Mean energy of one operation of a unit in fJ, split by cause.
+    """Mean energy of one operation of a unit in fJ, split into internal, net, input, clock, glitch and leakage energy.
 
     `nets_fj`, `inputs_fj` and `clock_fj` are the energies to charge cell outputs, unit inputs and the clock.
     `glitches_fj` is the energy of signal changes that are reversed within the same clock cycle. `products` is the
@@ -70,11 +70,11 @@ class Energy:
 
     @property
     def product_fj(self) -> float:
-        """Return the energy of one product or value in fJ."""
+        """Return the energy of one operation in fJ, divided by its number of products, casts or quantised values."""
         return self.total_fj / self.products
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the energy record as plain values for JSON, with a note about the conditions."""
+        """Return the energy record as plain values for JSON, with a note about the measurement conditions."""
         totals = {"total_fj": self.total_fj, "product_fj": self.product_fj}
         return {"note": NOTE, **asdict(self), "by_step": dict(self.by_step), **totals}
 

@@ -43,9 +43,9 @@ class Dynamic:
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
     """Split a list of operations into 64 sequences of consecutive operations for parallel simulation.
 
-    Return input columns (clocks, 64), and the index of the first clock cycle to count. The clock cycles before this
-    index reset the unit and fill the pipeline. Consecutive operations that produce one common result stay in the same
-    sequence.
+    Return input columns (clocks, 64), and the index of the first clock cycle to count. The clock cycles before the
+    returned index reset the unit and fill the pipeline. Consecutive operations that produce one common result stay in
+    the same sequence.
     """
     count = len(next(iter(operations.values())))
     if not count:

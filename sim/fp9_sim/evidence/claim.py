@@ -49,10 +49,10 @@ def in_catalogue(unit: Unit) -> bool:
 class Claim:
     """Kind of evidence about hardware units, such as sweeps, proofs or areas.
 
-    `judge` returns None if a unit's record supports the claim, otherwise a finding. `make` measures the evidence and
-    can run in any process. The second argument of `make` is the time limit of one proof case in seconds. Sweeps start
-    their own processes, so `make` and `keep` are None for sweeps. `left` returns the seconds that an interrupted
-    measurement still needs.
+    `judge` returns None if a unit's record supports the claim, otherwise a finding. `make(unit, limit)` measures a
+    unit, for example its area, and can run in any process. `limit` is the time limit of one proof case in seconds.
+    Sweeps start their own processes, so `make` and `keep` are None for sweeps. `left` returns the seconds that an
+    interrupted measurement still needs.
     """
 
     name: str

@@ -27,7 +27,7 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Item:
-    """State of the record for a claim about a unit.
+    """Claim about a unit, and whether the record of this claim is valid, stale, missing or failed.
 
     `seconds` is the estimated measuring time of a missing or stale record, or None.
     """

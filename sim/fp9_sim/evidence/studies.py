@@ -31,8 +31,8 @@ FIGURES = ("area_um2", "nand2", "flip_flops", "delay_ns")
 class Kind:
     """Functions that measure and show one kind of cost study.
 
-    `units` returns the units of a study by label. `measure` returns the fields of the record that only this kind of
-    study has. `texts` returns the page and the chart of a record, by file suffix.
+    `units` returns the units of a study by label. `measure` returns the record fields that are specific to this kind of
+    study. `texts` returns the page and the chart of a record, by file suffix.
     """
 
     units: Callable[[str], Mapping[str, Unit]]

@@ -166,7 +166,7 @@ def _swept(item: Item, folder: Path, deadline: float, workers: int, scheduler: s
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Lock a records' folder, so that only one update at a time writes records.
+    """Lock a folder of records, so that only one update at a time writes into the folder.
 
     Raises ValueError if the folder is locked.
     """

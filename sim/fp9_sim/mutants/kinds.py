@@ -16,8 +16,8 @@ from fp9_sim.records import MUTATION
 class Kind:
     """A kind of mutants.
 
-    `claim` names the kind of record that holds the mutation scores. `draw` yields one set of mutants for each seed.
-    `tools` returns the versions of the tools that determine the mutants of a seed.
+    `claim` names the kind of record that holds the mutation scores. `draw` yields one set of mutants for each seed. A
+    seed gives the same mutants only with the same tool versions, which `tools` returns.
     """
 
     name: str

@@ -59,7 +59,7 @@ def cells() -> Library:
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Yield up to `count` random mutants of the mapped circuit for each seed, as one set for each seed.
+    """Yield one set of up to `count` random mutants of the mapped circuit for each seed.
 
     The Verilog `text` contains the circuit. `level` is "stuck" for stuck nets, or "swapped" for exchanged nets.
     """

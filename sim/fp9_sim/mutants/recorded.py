@@ -45,7 +45,7 @@ def read(folder: Path, unit: str, kind: Kind = NETLIST) -> dict[str, Any] | None
 def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
     """Return the mutants that a record proves equivalent for the unit's current Verilog and tool versions.
 
-    Equivalence does not depend on the suites, so the proofs stay valid when a suite changes.
+    A proof that a mutant is equivalent to the unit stays valid when a vector suite changes.
     """
     try:
         record = read(folder or SOURCE, unit.name, kind)

@@ -114,9 +114,10 @@ class GateNetlist:
         care: Mapping[str, NDArray[np.bool_]],
         latency: int,
     ) -> NDArray[np.bool_]:
-        """Return a Boolean array that marks the circuits with a wrong output after reset.
+        """Return a mask (n,) of the circuit variants that have a wrong output after reset.
 
-        One operation enters in each clock cycle. Each bit position in `circuits` selects one variant of the circuit.
+        One operation enters in each clock cycle. `circuits` maps each select input to bit planes, in which bit position
+        i holds the input's value in circuit variant i.
         """
         words = next(iter(circuits.values())).shape[1]
         values = np.zeros((self.nets, words), dtype=np.uint64)

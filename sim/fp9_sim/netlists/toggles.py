@@ -135,6 +135,9 @@ def _netlist(unit: Dot) -> CellNetlist:
 
 
 def submodule(cell: str) -> str:
-    """Return the submodule of a cell in a flattened netlist, as a path of at most two levels."""
+    """Return the path of the submodule that contains a cell of a flattened netlist, with at most two levels.
+
+    A cell outside all submodules counts as "handshake".
+    """
     path = cell.removeprefix("$flatten").replace("\\", "").split(".$")[0]
     return ".".join(path.split(".")[:2]) if not path.startswith("$") else "handshake"

@@ -1,4 +1,4 @@
-"""Write functions that print codes as decimal numbers in a package's test benches."""
+"""Write Verilog and C++ functions that decode codes, so that test benches print numbers."""
 
 from __future__ import annotations
 

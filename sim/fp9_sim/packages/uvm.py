@@ -144,7 +144,10 @@ def _lines(indent: int, lines: Iterator[str]) -> str:
 
 
 def _constraints(unit: Unit) -> Iterator[str]:
-    """Yield constraints on input ports: selects take only valid choices, and special codes have extra weight."""
+    """Yield SystemVerilog constraints on random inputs.
+
+    A select port gets only valid values. Special codes of a format, such as NaN, get extra weight.
+    """
     for port in unit.inputs:
         if port.choices and len(port.choices) < 1 << port.width:
             yield f"constraint offered_{port.name} {{ {port.name} < {len(port.choices)}; }}"

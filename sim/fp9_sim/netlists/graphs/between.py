@@ -15,7 +15,11 @@ _Cells = Mapping[str, dict[str, Any]]
 
 
 def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
-    """Move the gates of module `name` in a Yosys JSON design into the modules ENTER and LEAVE."""
+    """Move gates that drive step modules in `name` into a new module ENTER, and gates that drive outputs into LEAVE.
+
+    `modules` maps the module names of a Yosys JSON netlist to modules, and is changed in place. Raises ValueError if
+    gates drive only a part of a step module's input.
+    """
     top = modules[name]
     gates = {key: cell for key, cell in top["cells"].items() if cell["type"] not in modules}
     steps = {key: cell for key, cell in top["cells"].items() if key not in gates}

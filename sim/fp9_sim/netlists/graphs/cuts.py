@@ -1,4 +1,4 @@
-"""Minimum cuts of a circuit: smallest sets of nodes that lie on all paths to a node.
+"""Minimum cuts: the smallest sets of nodes that block every path from inputs to a node.
 
 A claim that holds for arbitrary values at a cut also holds for the circuit.
 """
@@ -39,7 +39,7 @@ def narrowest(operands: Operands, root: int, part: float, most: int) -> set[int]
 
 
 def narrowest_near(operands: Operands, ends: Set[int]) -> set[int]:
-    """Return a minimum cut in the half of the logic that is nearest to `ends`."""
+    """Return a minimum cut among the nodes whose distance to `ends` is at most half of the largest distance."""
     distance = dict.fromkeys(ends, 0)
     waiting = deque(ends)
     while waiting:

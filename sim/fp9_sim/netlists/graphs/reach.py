@@ -1,7 +1,7 @@
-"""Search for inputs with which a difference between two circuits propagates far.
+"""Find inputs for which two circuits still differ at a net of high logic depth.
 
-A difference often reaches the last gates only for special operands, such as infinities. A proof can treat these
-operands separately.
+Two circuits often differ at nets of high logic depth only for special operands, such as infinities. A proof can treat
+special operands separately.
 """
 
 from __future__ import annotations
@@ -20,7 +20,7 @@ _FAR = 0.5
 
 @dataclass(frozen=True)
 class Far:
-    """The simulated input pattern for which a difference between two circuits reaches the highest logic level."""
+    """The simulated input pattern for which two circuits differ at the net of highest logic depth."""
 
     word: int
     place: int
@@ -28,7 +28,7 @@ class Far:
     patterns: NDArray[np.uint64]
 
     def flipped(self, patterns: Planes) -> Planes:
-        """Return copies of the input pattern as bit planes, each with another input bit inverted."""
+        """Return bit planes of copies of the input pattern, where copy i has input bit i inverted."""
         bits = patterns[:, self.word] >> np.uint64(self.place) & np.uint64(1)
         planes = np.repeat(~np.uint64(0) * bits[:, None], -(-len(bits) // WORD), axis=1)
         places = np.arange(len(bits))

@@ -75,7 +75,7 @@ def keepers(gates: list[Row], state: list[Register], inputs: Iterable[int]) -> l
 
 
 def as_wires(gates: list[Row], registers: list[Register], nets: int) -> Kept:
-    """Replace registers by wires, and their old values by free inputs."""
+    """Replace each register by a wire from D to Q, and the register's stored value by a free input."""
     count = len(registers)
     first, second, either = (tuple(range(nets + i * count, nets + (i + 1) * count)) for i in range(3))
     is_second = nets + 3 * count

@@ -1,6 +1,6 @@
 """Proofs about two circuits with similar structure, by merging equal internal nodes in ABC.
 
-SAT solvers do not finish on two whole circuits that both multiply and add in the same way.
+Without merged nodes, SAT solvers do not finish for two circuits that contain the same multiplier and adder structure.
 """
 
 from __future__ import annotations

@@ -36,8 +36,8 @@ def never(
 ) -> Verdict:
     """Decide by case split whether a literal of an AND graph is 0 for all inputs.
 
-    The proof first treats the nodes in `free` as inputs that can have any value. If the literal can then be 1 in a
-    case, the case is decided again with the logic that drives the nodes in `free`.
+    The proof first treats the nodes in `free` as inputs that can have any value. If arbitrary values of the `free`
+    nodes can set the literal to 1, the proof case is decided again with the logic that drives the `free` nodes.
     """
     started = time.perf_counter()
     implied = Implied(graph, literal, free)

@@ -1,10 +1,11 @@
 """Equivalence checking of a mutant and the original circuit, by several methods.
 
-These methods run in turn until one method decides:
+The following methods run in turn, until one method proves or refutes the equivalence:
 
 1. A SAT solver decides most mutants within a short time.
 2. ABC tries SAT for all inputs together, SAT for two sets of inputs, and merging of equal nodes.
-3. Simulation finds the nets at which the effect of the mutation ends. SAT proves each net equal in both circuits.
+3. Simulation finds nets whose values stay equal although the mutation changes an operand of their gate. SAT proves each
+   net equal in both circuits.
 4. The proof is repeated on a smaller circuit, in which the nodes of a minimum cut become free inputs.
 5. The module `cases` splits the proof into cases, each with fixed values of some nodes.
 

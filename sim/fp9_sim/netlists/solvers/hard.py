@@ -71,7 +71,7 @@ class _Perhaps(_Hard):
 
 
 def perhaps_hard(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation that Yosys' SAT solver tries first, because it is faster for simple proofs."""
+    """Return a proof obligation for Yosys' SAT solver, which is fast for simple proofs, and then for CaDiCaL."""
     return _Perhaps(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 

@@ -30,7 +30,7 @@ class Comparison:
 
     @property
     def proven(self) -> bool:
-        """Return whether the solver proved the equivalence and refuted the deliberately changed circuit."""
+        """Return whether the solver proved the circuits equivalent, and found a difference after a deliberate error."""
         return self.state is State.PROVEN and self.control is State.REFUTED
 
 

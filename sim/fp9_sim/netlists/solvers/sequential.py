@@ -1,7 +1,8 @@
 """Equivalence checking of two circuits with state, for all input sequences from reset.
 
-Simulation finds the nets at which the effect of the mutation ends. ABC proves with inductive invariants that the nets
-found by simulation are equal in every clock cycle. A counterexample extends the stimulus of the simulation.
+Simulation finds the nets whose values stay equal although the mutation changes an operand of their gate. ABC proves
+with inductive invariants that the nets found by simulation are equal in every clock cycle. A counterexample extends the
+stimulus of the simulation.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |
@@ -32,7 +33,8 @@ _Sequences = dict[str, NDArray[Any]]
 class Sequences:
     """Equivalence checks of mutants for sequences of operations. All registers start at 0.
 
-    The second operation can be CLEAR, which restores the state after reset, so the proof covers all sequences.
+    A sequence may begin with CLEAR, which restores the state after reset, so the proof also covers all sequences from
+    reset.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
