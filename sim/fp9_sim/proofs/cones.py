@@ -73,7 +73,8 @@ def cone(lemma: Lemma, **changed: Any) -> ConeLemma:
 def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Case, specification: str) -> Obligation:
     """Return the proof obligation that a lemma holds for a circuit.
 
-    Raises ValueError if the lemmas do not determine the circuit's outputs.
+    Raises ValueError if no lemma in `lemmas` determines an output, or if a lemma uses a statement that no earlier lemma
+    proves.
     """
     assert isinstance(case, PartCase)
     assert isinstance(case.lemma, ConeLemma)

@@ -30,7 +30,10 @@ _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nop
 
 
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
-    """Return the proof case of the handshake. Its deliberately wrong control claims that the pipeline is never full."""
+    """Return the proof case of the handshake.
+
+    As a control, the solver must refute the false claim that the pipeline is never full.
+    """
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 

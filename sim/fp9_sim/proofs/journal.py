@@ -29,7 +29,10 @@ class Part:
 
 @dataclass(frozen=True)
 class Kept:
-    """A verdict in the journal, with the seconds of all attempts and the longest time limit."""
+    """A verdict in the journal.
+
+    `verdict.seconds` is the total time of all attempts in seconds. `limit` is the longest time limit in seconds.
+    """
 
     part: Part
     verdict: Verdict

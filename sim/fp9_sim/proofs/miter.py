@@ -15,8 +15,9 @@ from fp9_sim.netlists.solvers.solver import TOP
 class Case:
     """A proof case: a specification that must hold for all values of the free input ports.
 
-    `specification` is Verilog code that sets the wire `ok` to 1 if the ports are right. `fixed` holds constant input
-    ports. `control` is the specification with one deliberate error, which the solver must refute.
+    `specification` is Verilog code that sets the wire `ok` to 1 if the outputs are correct for the inputs. `fixed` maps
+    input ports to constant values. `control` is a copy of the specification with one deliberate error, or None. The
+    solver must refute the erroneous copy.
     """
 
     name: str
@@ -62,7 +63,7 @@ def _range(port: Port) -> str:
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
     """Return fixed port values and a Verilog condition, which make a select port choose the value `index`.
 
-    Port codes above the last value also choose the last value.
+    On a select port with `count` choices, a value of `count` or more selects the last choice.
     """
     if not width:
         return {}, "1'b1"

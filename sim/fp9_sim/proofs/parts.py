@@ -42,9 +42,9 @@ class Lemma:
     """A statement about some computation steps that must hold for all inputs that satisfy `assumes`.
 
     The keys of `says` are the nets that the lemma determines, and the values are Verilog conditions on these nets.
-    `gives` holds further conditions that later lemmas may assume. `control` is a pair: a part of the specification, and
-    the erroneous text that replaces this part in the control. For decision diagrams, `adds` maps each term of a long
-    sum to the net of the term's sign.
+    `gives` holds further conditions that later lemmas may assume. `control` is a pair of texts. With the first text
+    replaced by the second text, the specification has a deliberate error, and the solver must refute it. For decision
+    diagrams, `adds` maps each term of a long sum to the net of the term's sign.
     """
 
     name: str

@@ -1,7 +1,7 @@
 """Run all proofs about a unit's Verilog and return their record.
 
-A control is a proof case whose specification contains one deliberate error. If the solver fails to refute such a wrong
-specification, the claim about the unit is void.
+A control is a proof case whose specification contains one deliberate error. If the solver fails to refute a control,
+the proof of the claim about the unit is void.
 """
 
 from __future__ import annotations
@@ -147,7 +147,7 @@ def decided(
 ) -> CaseRecord:
     """Try to prove one case of a claim and to refute the case's control, each within `timeout` seconds.
 
-    The control is the specification of the case with one deliberate error.
+    `case.control` is a copy of the specification `case.specification` with one deliberate error.
     """
 
     def ended(specification: str, *, control: bool) -> Verdict:

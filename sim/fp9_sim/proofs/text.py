@@ -53,7 +53,7 @@ class TextRecord:
 
     @property
     def proven(self) -> bool:
-        """Return whether ABC proved the Verilog equivalent and refuted the deliberately changed Verilog."""
+        """Return whether ABC proved the Verilog equivalent, and found a difference after a deliberate error."""
         return self.state == State.PROVEN.value and self.control == State.REFUTED.value
 
     def to_dict(self) -> dict[str, Any]:

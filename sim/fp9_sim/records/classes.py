@@ -1,8 +1,9 @@
 """Store the list of a unit's circuits that are equivalent to the certified circuit.
 
-The file `records/functions/UNIT.json` lists two digests of each equivalent circuit: its form, a digest of the cells,
-and its canonical digest, which ignores operand order. A circuit with a listed digest counts as equivalent. A solver's
-proof of equivalence adds a circuit to the file.
+The file `records/functions/UNIT.json` lists two digests of every circuit that is equivalent to the unit's certified
+circuit. The form is a digest of the circuit's cells. The canonical digest ignores operand order. A circuit with a
+listed digest counts as equivalent. When a solver proves a changed circuit equivalent, `join` adds the circuit's digests
+to `UNIT.json`.
 """
 
 from __future__ import annotations
@@ -93,8 +94,8 @@ def certify(unit: Unit, folder: Path) -> Path | None:
 def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
     """Check a unit's present circuit for equivalence with the certified circuit, and record a proven equivalence.
 
-    Return None if no certified circuit exists, or if the circuit is already known to be equivalent. Raises ValueError
-    for files that are not valid records.
+    Return None without a stored circuit to compare with, or if the present circuit is already listed as equivalent.
+    Raises ValueError for files that are not valid records.
     """
     circuit, known = circuit_of(unit, folder), _read(folder, unit.name)
     if known is None or known["spec"] != unit.describe() or circuit.joined in (Join.MEMBER, Join.PROOF):

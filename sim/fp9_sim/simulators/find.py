@@ -1,4 +1,4 @@
-"""Find Icarus Verilog and Verilator, their versions, and the arguments of every build.
+"""Find Icarus Verilog and Verilator, and define their command-line arguments.
 
 Verilator's folder is first on the PATH of child processes, because an older system version can give wrong values.
 """

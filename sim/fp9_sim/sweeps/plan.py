@@ -45,7 +45,8 @@ class Plan:
     the format accepts, and any other port takes all bit patterns.
 
     A sweep is stratified if the input space exceeds `EXHAUSTIVE_LIMIT` or if the unit has state. Shard 0 of a
-    stratified sweep is the unit's corner suite. The other shards are random operations, seeded with the shard's index.
+    stratified sweep is the unit's corner suite. Every shard after shard 0 holds random operations, with the shard's
+    index as the seed.
     """
 
     unit: Unit

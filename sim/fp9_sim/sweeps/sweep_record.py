@@ -28,7 +28,7 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 
 
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
-    """Return the record of a unit's sweep runs. The last run gives the record's circuit and provenance."""
+    """Return the record of a unit's sweep runs. The circuit digest and the provenance come from the last run."""
     last = runs[-1]
     return {
         "unit": unit,
@@ -68,7 +68,10 @@ class Swept:
 
 
 def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
-    """Return the recorded sweep runs of a unit. `forms` selects circuits by their hash, None selects all.
+    """Return the recorded sweep runs of a unit.
+
+    Only runs of the unit's present specification, with a circuit digest in `forms`, are returned. If `forms` is None,
+    all recorded runs are returned.
 
     Raises ValueError if the record file is invalid.
     """

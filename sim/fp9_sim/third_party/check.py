@@ -75,11 +75,12 @@ def check_rtl(
 ) -> Verdict:
     """Simulate the operations of a third-party DUT and return the verdict.
 
-    If the unit has no state and few possible operations, the simulator runs all of them. A unit with state or with many
-    possible operations runs `count` random operations and a test suite. The suite is the corner suite in Verilator, and
-    the smaller smoke suite in the slower Icarus. A clocked DUT is also simulated with stalls and resets. Messages that
-    the DUT prints go to standard error. Raises SimulatorError if the simulator rejects the DUT, and MissingTool if the
-    simulator is not installed. Raises ValueError for an unknown simulator, and for ports that differ from the mapping.
+    For a stateless unit with few possible operations, the simulator runs every operation. A unit with state or with
+    many possible operations runs `count` random operations and a test suite. The suite is the corner suite in
+    Verilator, and the smaller smoke suite in the slower Icarus. A clocked DUT is also simulated with stalls and resets.
+    Messages that the DUT prints go to standard error. Raises SimulatorError if the simulator rejects the DUT, and
+    MissingTool if the simulator is not installed. Raises ValueError for an unknown simulator, and for ports that differ
+    from the mapping.
     """
     started = time.perf_counter()
     found = tools.find(simulator)

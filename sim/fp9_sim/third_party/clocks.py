@@ -1,4 +1,4 @@
-"""Read a third-party unit's latency from a mapping, and check its handshake keys."""
+"""Read a third-party unit's latency from a mapping file, and check the handshake keys."""
 
 from __future__ import annotations
 
@@ -15,8 +15,9 @@ HELD = ("start", "done")
 def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
     """Return the latency of the DUT in clock cycles, or None if the latency is unknown.
 
-    The result is 0 for a DUT without clock. The result is `MOST_CLOCKS` if the mapping gives no latency, but a
-    handshake output that signals each result.
+    The result is 0 for a DUT without clock. The result is `MOST_CLOCKS` if the mapping has no key `latency` and a
+    handshake output such as `out_valid` signals each result. Raises ValueError for a latency outside 0..64, and for a
+    latency, handshake or enable without a clock.
     """
     latency = said.get("latency")
     handshake = said.get("handshake", {})
@@ -34,7 +35,7 @@ def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
 
 
 def check_handshake(path: Path, handshake: Mapping[str, Any], latency: int | None, enabled: bool) -> None:
-    """Raise ValueError if a mapping's handshake keys contradict each other, the latency or the enable."""
+    """Raise ValueError if handshake keys of a mapping contradict each other, or the keys `latency` or `enable`."""
     if handshake and latency == 0:
         raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
     if held := [name for name in HELD if name in handshake]:

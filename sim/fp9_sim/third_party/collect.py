@@ -113,7 +113,7 @@ def _after(path: Path, word: str, words: Iterator[str]) -> str:
 
 
 def defined(text: str) -> tuple[str, int | str | bool]:
-    """Return the name and the value of a macro. A text without a value, such as NAME, gives the value True."""
+    """Return the name and the value of a macro. For a macro without a value (`NAME`), the value is True."""
     name, equals, value = text.partition("=")
     if not equals:
         return name, True

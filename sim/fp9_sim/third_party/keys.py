@@ -76,7 +76,10 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """Return the port name in a mapping table such as `[reset]`, and True for an active-low or falling-edge port."""
+    """Return a port name and a flag from a mapping table such as `[reset]`, or None without the table.
+
+    The flag is True for an active-low port or a falling clock edge.
+    """
     if said is None:
         return None
     check_known(path, field, said, ("port", word))

@@ -106,7 +106,10 @@ class Design:
 
     @property
     def operands(self) -> Unit:
-        """Return the specification that provides the test suites. A second rounding of results is left out."""
+        """Return the specification that provides the test suites.
+
+        If the mapping specifies a second rounding (`[result]`), this is the unit without the second rounding.
+        """
         return _operands(self.spec)
 
     @property
@@ -259,7 +262,10 @@ def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
 
 
 def _code(path: Path, spec: Unit, name: str, value: object) -> int:
-    """Return the code to which a mapping file fixes an input. A float is encoded in the format of the port."""
+    """Return the constant code that the table `[held]` of a mapping file gives to an input port.
+
+    A float is encoded in the format of the port.
+    """
     ports = {port.name: port for port in spec.inputs}
     keys.check_known(path, "held", [name], ports)
     port = ports[name]

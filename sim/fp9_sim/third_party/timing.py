@@ -1,8 +1,9 @@
 """Add back-pressure to a third-party unit.
 
 A pipeline of fixed latency without an enable cannot stall, so the wrapper stores results in a queue. A DUT with an
-enable input is stopped while a result waits. A DUT with a ready input for results is connected directly. If the DUT
-runs one operation at a time, the wrapper holds the operands until the result comes.
+enable input is stopped while a result waits. If the DUT itself has a ready input for results, the wrapper connects this
+input to `out_ready` without further logic. If the DUT runs one operation at a time, the wrapper holds the operands
+until the result comes.
 """
 
 from __future__ import annotations

@@ -1,4 +1,4 @@
-"""Write a Verilog wrapper that gives a third-party unit the ports of its specification."""
+"""Write a Verilog wrapper that has the ports of a unit specification and contains the DUT."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""List the intermediate fields of an operation in datapath order, for up to two circuits."""
+"""List an operation's internal signals in datapath order, for fp9's and the user's circuit."""
 
 from __future__ import annotations
 

@@ -1,7 +1,7 @@
 """Run one operation on Icarus and read every signal of the circuit.
 
-The inputs keep the traced operation while it moves through the pipeline. One clock cycle before the result, every
-pipeline stage shows the traced operation.
+The inputs keep the traced operands until the result comes. When the operation reaches the last pipeline stage, earlier
+stages still show its values, because the inputs do not change.
 """
 
 from __future__ import annotations
@@ -22,7 +22,11 @@ PATIENCE = 500
 
 @dataclass(frozen=True)
 class Signals:
-    """Bits of every signal by its path, such as `u_add.sum`, and bits of the outputs after the last clock cycle."""
+    """Values of a circuit's signals as bit strings.
+
+    `inside` maps the path of a signal, such as `u_add.sum`, to its bits. `outputs` maps each output port to the bits of
+    the result.
+    """
 
     inside: Mapping[str, str]
     outputs: Mapping[str, str]
@@ -136,7 +140,7 @@ _VAR = re.compile(r"\$var \w+ (\d+) (\S+) (\S+)")
 
 
 def _dumped(vcd: str) -> dict[str, str]:
-    """Return the bit string of every variable in a VCD dump. Keys are the variables' paths below the unit."""
+    """Return the bit string of every variable in a VCD dump, by the variable's path inside the unit (`u_add.sum`)."""
     head, _, values = vcd.partition("$dumpall")
     scopes: list[str] = []
     names: dict[str, list[tuple[str, int]]] = {}

@@ -9,7 +9,10 @@ from fp9_sim.proofs.miter import Case
 
 
 def amax_case(unit: Cast) -> Case:
-    """Return the case that proves the running maximum. The deliberately wrong control ignores the last lane."""
+    """Return the proof case of the running maximum.
+
+    As a control, the solver must refute a specification that ignores the last lane.
+    """
     return Case("amax", {}, _largest(unit, unit.lane_names("x")), _largest(unit, unit.lane_names("x")[:-1]))
 
 

@@ -1,4 +1,4 @@
-"""Specification of quantisers with a tensor scale: comparisons of products, no quotients.
+"""Specification of quantisers with a tensor scale, written with products and no division.
 
 The block scale is at least S if the block's largest magnitude (amax) reaches the product of three factors: smallest
 quotient that rounds to S, divisor of the rule, tensor scale. An element is at least E if the input number reaches the
@@ -70,7 +70,10 @@ def _element(unit: Quantiser, condition: str, significand: int, field: str, late
 
 
 def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[str]:
-    """Return Verilog for two integers to compare: `left` from a source magnitude, and `right` from the tensor scale."""
+    """Return Verilog for two aligned significands: `left` of a source magnitude, and `right` of the tensor scale.
+
+    A specification compares `left` with multiples of `right`.
+    """
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()
     total = above + below + source.precision

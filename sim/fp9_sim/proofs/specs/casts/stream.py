@@ -51,7 +51,7 @@ def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
 
 
 def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield the proof cases of the maximum in the block register, and of the scale under each scale rule."""
+    """Yield a proof case for the running maximum in the block register, then proof cases for each scale rule."""
     yield Case("amax", {}, _kept(unit, ""), _kept(unit, " ^ 1'b1"))
     widths = {port.name: port.width for port in unit.inputs}
     for index, rule in enumerate(unit.rules):

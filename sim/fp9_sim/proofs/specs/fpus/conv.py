@@ -1,7 +1,8 @@
-"""Specification of the conversions of a multi-format FPU, without a scale and with roundings that need no further bits.
+"""Specification of a multi-format FPU's conversions, except stochastic and hybrid rounding.
 
 A table holds the oracle's result for every code of a narrow operand. Wide operands are compared with the oracle's
-thresholds, as in the specification of casts. Conversions between two wide formats have no table and are not specified.
+thresholds, as in the specification of casts. Conversions between two wide formats, and FPUs with a scale, have no
+specification.
 """
 
 from __future__ import annotations
@@ -35,14 +36,14 @@ ASSUMES = (
 
 
 def is_offered(unit: MultiFpu) -> bool:
-    """Return whether fp9 has proof cases for an FPU: no scale, tininess after rounding."""
+    """Return whether proof cases exist: the FPU has conversions, no scale, and tininess detection after rounding."""
     return GROUP in unit.groups and not (unit.scale or unit.tiny_before_rounding)
 
 
 def cases(unit: MultiFpu) -> Iterator[Case]:
-    """Yield a proof case for each pair of formats, rounding mode and overflow policy that the result format offers.
+    """Yield a proof case for each source format, result format, rounding mode and overflow policy.
 
-    In the control, which the solver must refute, the result of the smallest positive number is wrong.
+    As a control, the solver must refute a specification with a wrong result for the smallest positive number.
     """
     roundings = [mode for mode in unit.roundings if not (mode.needs_bits or mode.reads_source)]
     for split in splits(unit):

@@ -2,8 +2,8 @@
 
 Each operand becomes a key, an unsigned integer that orders all magnitudes of all formats of the unit. A key consists of
 the exponent and the normalised fraction of a number. A zero has the key 0, and the key of an infinity has only ones.
-Keys of narrow operands come from a table, which the oracle fills. The circuit under proof has no keys, because it
-compares operands by the sign of their exact difference.
+For operands of at most 8 bits, a table computed by the oracle gives the key. The circuit under proof compares two
+operands by the sign of their exact difference.
 """
 
 from __future__ import annotations
@@ -46,7 +46,8 @@ def is_offered(unit: MultiFpu) -> bool:
 def cases(unit: MultiFpu) -> Iterator[Case]:
     """Yield a proof case for each operation of the group and each format of its operands.
 
-    In the control, which the solver must refute, the result is wrong if operand a is the smallest positive number.
+    As a control, the solver must refute a specification with a wrong result if operand a is the smallest positive
+    number.
     """
     for split in splits(unit):
         offered = split.lane.formats
@@ -115,8 +116,8 @@ def _result(op: MultiFpuOp, fmt: Format) -> tuple[str, str]:
 def _operand(lane: MultiFpu, name: str, fmt: Format, low: int) -> Iterator[str]:
     """Yield Verilog wires for the class and the key of an operand, and for its code as `operand.code`.
 
-    `_plain` is the code with canonical zeros and NaN values. `_away` is 0 for zero, 1 for subnormal numbers, 2 for
-    normal numbers, and 3 for infinities.
+    The wire `NAME_plain` is the operand's code, but zeros and NaNs without a sign have the format's canonical code. The
+    wire `NAME_away` is 0 for zero, 1 for subnormal numbers, 2 for normal numbers, and 3 for infinities.
     """
     yield code(lane, name, fmt, low)
     keys = _Keys(lane)
@@ -141,7 +142,7 @@ def _plain(name: str, fmt: Format) -> str:
 
 
 class _Keys:
-    """The keys of all magnitudes of a unit's formats."""
+    """Keys of operands: unsigned integers in the order of the operands' magnitudes, over all formats of a unit."""
 
     def __init__(self, unit: MultiFpu) -> None:
         self._lowest = min(floor_log2(fmt.value_of(fmt.smallest_code)) for fmt in unit.formats) - 1
@@ -168,7 +169,7 @@ class _Keys:
         yield f"  wire [{self.width - 1}:0] {name}_key = {name}_row[{self.width - 1}:0];"
 
     def fields(self, name: str, fmt: FixedFormat) -> Iterator[str]:
-        """Yield Verilog that computes the key of a wide operand from its fields."""
+        """Yield Verilog that computes an operand's key (an integer ordered like the magnitude) from its fields."""
         p, width, infinity = fmt.fraction_bits, self.width, fmt.inf_code(False)
         yield f"  wire [{fmt.bits - 2}:0] {name}_ordinal = {name}_code[{fmt.bits - 2}:0];"
         yield f"  wire [{p - 1}:0] {name}_fraction = {name}_code[{p - 1}:0];"

@@ -68,11 +68,11 @@ def code(lane: MultiFpu, name: str, fmt: Format, low: int) -> str:
 
 
 def specification(split: Split, fmt: Format, condition: str, lane: Callable[[int], Sequence[str]], broken: bool) -> str:
-    """Return Verilog for the wire `ok`: all lanes have the right result, and the flags are those of all lanes.
+    """Return Verilog for the wire `ok`: each lane's result is right, and the flags are the OR of the lanes' flags.
 
-    `lane` returns Verilog for the wires `a_code`, `code` and `raised` of the lane at the given bit. If `broken` is
-    true, the last bit of the expected result is inverted where the lowest operand a is the smallest positive number of
-    the format `fmt`. Every solver can refute this control, because the circuit can read that number.
+    `lane` returns Verilog for the wires `a_code`, `code` and `raised` of the lane at the given bit. With `broken`, the
+    lowest bit of the expected result is inverted if lane 0 of operand a holds the smallest positive number of `fmt`. A
+    solver can refute the wrong specification, because operand a can be the smallest positive number.
     """
     names = [f"lane{low}" for low in split.lows]
     lines = [
@@ -98,5 +98,5 @@ def signals(name: str, fmt: Format) -> str:
 
 
 def boxes(lane: MultiFpu, fmt: Format) -> int:
-    """Return the ones above a result's code, or 0 without NaN boxing."""
+    """Return the bit mask that NaN boxing sets above a result's code, or 0 without NaN boxing."""
     return (1 << lane.word) - (1 << fmt.bits) if lane.nan_boxing else 0

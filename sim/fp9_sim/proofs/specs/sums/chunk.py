@@ -1,4 +1,4 @@
-"""Lemmas that specify an accumulator with chunks: products, open chunk and total.
+"""Lemmas that specify an accumulator that sums in chunks and adds each chunk to a total.
 
 The proof is by induction over operations.
 """

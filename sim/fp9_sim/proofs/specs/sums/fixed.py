@@ -49,15 +49,16 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 
 
 def _rounds_as_exact(unit: Dot) -> bool:
-    """Return whether the sum of the kept bits always rounds like the exact sum.
+    """Return whether the sum of the bits inside the window always rounds like the exact sum.
 
-    The kept bits are the window of the sum. An addend above the window is moved down to the highest addend position in
-    the window. After this move, the sum of the products (below 2^`window.top`) is at most a quarter of the addend's
-    ulp. The products therefore cannot move the sum across a rounding boundary.
+    The window is the range of bit positions that the circuit adds. The circuit moves an addend above the window down to
+    the highest addend position in the window. The sum of the products, which is below 2^`window.top`, must be at most a
+    quarter of the moved addend's ulp. Products with a sum of at most a quarter of the addend's ulp cannot move the
+    total across a rounding boundary.
 
-    The last bit of the products is worth 2^`window.ulp`. An addend loses less than half of this weight in the bits
-    below the window. If the sum is not the addend alone, the leading bit of the sum is worth at least half of
-    2^`window.ulp`.
+    Every product is a multiple of 2^`window.ulp`. An addend that loses bits below the window is smaller than half of
+    2^`window.ulp`. A nonzero sum of products plus an addend that loses bits has a magnitude of at least half of
+    2^`window.ulp`. The guard bit of a total of this magnitude must lie inside the window.
     """
     window, fmt = window_of(unit), unit.engine.result.format
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2

@@ -51,7 +51,10 @@ def oblige_fpu(unit: Fpu, verilog: str, case: Case, specification: str) -> Oblig
 
 
 def _others(unit: Fpu) -> dict[FpuOp, tuple[Unit, dict[str, str]]]:
-    """Return a single-purpose unit for each FPU operation except FMA, and the FPU bits that drive its input ports."""
+    """Return a single-purpose unit for each FPU operation except FMA, and a dictionary for the unit's input ports.
+
+    The dictionary maps each input port of the single-purpose unit to the FPU bits that drive the port.
+    """
     wide, rounding = unit.engine.result.format, unit.engine.result.rounding
     halves = {f"{side}{lane}": f"{side}[{8 * lane + 7}:{8 * lane}]" for side in "ab" for lane in range(2)}
     selects = {

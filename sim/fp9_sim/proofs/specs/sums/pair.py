@@ -1,7 +1,7 @@
 """Lemmas that specify the exact sum of two products and an addend.
 
-`fp9_rtl.sums.pair` generates the circuit. Further lemmas are about integers instead of the circuit. These lemmas show
-that the circuit's truncated sum rounds like the exact sum.
+`fp9_rtl.sums.pair` generates the circuit. Lemmas about integers, without the circuit, show that the circuit's truncated
+sum rounds like the exact sum.
 """
 
 from __future__ import annotations
@@ -51,8 +51,8 @@ def _is_nan(unit: Dot) -> str:
 def _terms(unit: Dot) -> Iterator[str]:
     """Yield Verilog that orders the two products and the addend by exponent.
 
-    `first` is the term with the largest exponent. `low` is the product with the smaller exponent, and `second` is the
-    third term.
+    `low` is the product with the smaller exponent. Of the addend and the product with the larger exponent, `first` has
+    the larger exponent, and `second` has the smaller exponent.
     """
     fmt = unit.engine.result.format
     for name in products_of(unit).names:

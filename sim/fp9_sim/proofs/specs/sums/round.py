@@ -23,10 +23,11 @@ Sources: IEEE 754-2019, 4.3; for rounding to odd, Boldo and Melquiond 2008.
 
 
 def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: str) -> tuple[str, ...]:
-    """Return Verilog for the wires `finite` (the code of a finite sum), `inexact`, `tiny` and `over`.
+    """Return Verilog that rounds a finite sum to the code `finite`, and detects inexact, tiny and overflowing results.
 
-    The exact sum is the integer `magnitude` times 2^`place`. The wire `tiny` is 1 if the sum, rounded with unbounded
-    exponent, is below the normal range. The result format must have subnormal numbers.
+    The exact sum is the integer `magnitude` times 2^`place`. The wire `inexact` is 1 if rounding changes the sum. The
+    wire `tiny` is 1 if the nonzero sum, rounded with unbounded exponent, is below the normal range. The wire `over` is
+    1 if the rounded sum exceeds the format's largest number. The result format must have subnormal numbers.
     """
     fmt, policy = engine.result.format, CastPolicy(engine.result.rounding, engine.result.overflow)
     f, up = fmt.fraction_bits, ROUNDS_UP[engine.result.rounding]
