@@ -33,8 +33,8 @@ _Sequences = dict[str, NDArray[Any]]
 class Sequences:
     """Equivalence checks of mutants for sequences of operations. All registers start at 0.
 
-    A sequence may begin with CLEAR, which restores the state after reset, so the proof also covers all sequences from
-    reset.
+    The proof also covers sequences from reset, because its second operation can be CLEAR, which restores the state
+    after reset.
     """
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
