@@ -140,13 +140,14 @@ class Array(Held):
     # --- parts -----------------------------------------------------------------------------------------------------
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Move codes and scales by a NumPy method such as `reshape`, and return an `Array` of the same format."""
+        """Apply a NumPy method that only moves elements, such as `reshape`, to codes and scales, and return an `Array`.
+        """
         return self.moved(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Move codes and scales by the function `change`, and return an `Array` of the same format.
+        """Apply `change`, a function that only moves elements, to codes and scales, and return an `Array`.
 
-        If `change` returns several arrays, the method returns a list of arrays.
+        If `change` splits an array into several arrays, as `np.split` does, return a list of `Array` objects.
         """
         codes, scales = change(self.codes), self.scales
         if scales is not None and scales.ndim:
@@ -174,9 +175,9 @@ class Array(Held):
         return self.moved(lambda array: np.asarray(array[_plain_index(where)]))
 
     def __setitem__(self, where: Any, numbers: ArrayLike) -> None:
-        """Convert numbers to codes, and assign the codes. The scales stay unchanged.
+        """Round numbers to the format, and store their codes in the indexed elements. The scales stay unchanged.
 
-        The conversion uses the default rounding mode of the format, and saturates.
+        Numbers are rounded by the default rounding mode of the format, and saturate.
         """
         place = _plain_index(where)
         scale: Any = 0 if self.scales is None else np.broadcast_to(self.scales, self.shape)[place]
@@ -253,7 +254,8 @@ class Array(Held):
         """Return the codes, without scales, as an array of ml_dtypes or en_dtypes, or as a torch tensor.
 
         `package` is the name of the package, or one of its dtypes. The returned array or tensor shares its memory with
-        `codes`. Raises ValueError if the package has no dtype for the format, and for the dtype of another format.
+        `codes`. Raises ValueError if the package has no dtype for the array's format, or if `package` is a dtype of
+        another format.
         """
         return as_dtype(self.codes, self.format, package)
 

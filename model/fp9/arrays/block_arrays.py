@@ -82,8 +82,8 @@ class BlockArray(Array):
     def reshape(self, *shape: Any) -> BlockArray:
         """Return the array in another shape.
 
-        Blocks must lie along the last axis. The last axis must keep its length, or both lengths must be multiples of
-        the block length.
+        Blocks must lie along the last axis. The last axis must keep its length, unless its old and new lengths are
+        multiples of the block length.
         """
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         codes, length = self.codes.reshape(given), self.format.length
@@ -97,7 +97,10 @@ class BlockArray(Array):
         return self._at(codes, self.scales.reshape(*codes.shape[:-1], -(-last // length)), codes.ndim - 1)
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Call a NumPy method that moves whole blocks. Raises TypeError for methods that could split blocks."""
+        """Apply a NumPy method that keeps the elements of a block together, such as `transpose`, to codes and scales.
+
+        Raises TypeError for NumPy methods that could separate elements of the same block, such as `repeat`.
+        """
         if method in ("reshape", "ravel"):
             return self.reshape(*arguments or (-1,))
         if method == "flatten":
@@ -107,7 +110,7 @@ class BlockArray(Array):
         return self._permuted(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:
-        """Call a NumPy function that exchanges axes, for the elements and for the scales."""
+        """Apply a function that exchanges axes, such as `np.transpose`, to the element codes and to the scales."""
         return self._permuted(change)
 
     def _permuted(self, change: Callable[[NDArray[Any]], Any]) -> BlockArray:
@@ -168,7 +171,7 @@ class BlockArray(Array):
     def joined(self, called: Any, arrays: list[Any], arguments: tuple[Any, ...], options: dict[str, Any]) -> BlockArray:
         """Concatenate or stack arrays of one block format.
 
-        Along the axis of the blocks, every array except the last must end with a full block.
+        If the joined axis is divided into blocks, every array except the last must consist of complete blocks.
         """
         known = called in (np.concatenate, np.stack)
         axis = options.get("axis", arguments[0] if arguments else 0) if known else None

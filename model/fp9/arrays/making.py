@@ -60,7 +60,9 @@ def quantise(
     threads: int | None = None,
     accumulator: Engine | str | None = None,
 ) -> Array:
-    """Convert numbers to an array in the shape of `x`. The scales are computed from the largest magnitudes.
+    """Convert numbers to an array in the shape of `x`, and compute the scales.
+
+    Each scale is computed from the largest magnitude of the numbers that share the scale.
 
     - `x`: float64, float32, float16, bfloat16 or integers. Each number is divided by its scale, and the quotient is
       rounded once.
@@ -152,8 +154,9 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
     """Round numbers to a format or block format. The numbers keep the dtype of `x`, and integers become float32.
 
-    If `fmt` is a block format, or if `per` is given, the options are the options of `quantise`. Otherwise, the options
-    are the options of `encode`. A number that the dtype of `x` cannot represent is rounded to this dtype.
+    If `fmt` is a block format, or if `per` is given, `options` are keyword arguments of `quantise`. For any other
+    format without `per`, `options` are keyword arguments of `encode`, except `out`. A number that the dtype of `x`
+    cannot represent is rounded to this dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

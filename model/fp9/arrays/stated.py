@@ -24,7 +24,7 @@ def accumulator(name: Engine | str) -> AbstractContextManager[Engine]:
     ...     a @ fp9.array([[1.0], [1.0]], "e4m3")
     Array([[448.0]], e8m13)
 
-    Raises ValueError for an unknown or ambiguous name. Raises TypeError for an object that is not a name.
+    Raises ValueError for an unknown or ambiguous name. Raises TypeError if `name` is neither a string nor an `Engine`.
     """
     return _stating(find_engine(name))
 

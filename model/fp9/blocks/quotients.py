@@ -1,4 +1,4 @@
-"""Block quantisation for every format and scale rule, by casts of float64 quotients."""
+"""Block quantisation for all formats and scale rules: float64 division, then a cast."""
 
 from __future__ import annotations
 
@@ -44,7 +44,11 @@ def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[
 
 
 class _Try(NamedTuple):
-    """Result of quantising with one divisor: element codes, scale codes, and two sums that give the squared error."""
+    """Result of quantising blocks with one divisor: element codes, scale codes, and the sums for `error`.
+
+    `squares` is sum y^2 and `products` is sum x * y, for numbers x and their quantised numbers y without the tensor
+    scale.
+    """
 
     elements: NDArray[Any]
     scales: NDArray[Any]
@@ -87,7 +91,8 @@ def errors_of_tries(
 ) -> list[NDArray[np.float64]]:
     """For every divisor that a scale rule tries, return the squared quantisation errors of all blocks, shape (blocks,).
 
-    The errors are divided by the tensor scale, and omit a term that is equal for all divisors.
+    For numbers x, tensor scale t and quantised numbers t * y, the result is t * sum y^2 - 2 * sum x * y. This result is
+    the squared error divided by t, minus sum x^2 / t, which is equal for all divisors.
     """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 
@@ -95,7 +100,11 @@ def errors_of_tries(
 def balancing_scales(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the tensor scales (blocks,) at which the two divisors that a scale rule tries give equal squared errors.
+    """Return the tensor scale of each block, shape (blocks,), at which two divisors give the block equal squared
+    errors.
+
+    `rule` is a scale rule that tries two divisors, such as 4over6. The codes are computed with the tensor scales
+    `scale` (blocks,).
 
     The block scale is the largest magnitude of the block, divided by the divisor and the tensor scale.
     """

@@ -50,12 +50,14 @@ class Finfo:
 
 
 def finfo(fmt: Format | str | object) -> Finfo:
-    """Return the limits of a format, given by a name, a dtype, or an array that states a format.
+    """Return the limits of a number format.
+
+    `fmt` is a format, the name of a format, a dtype, or an array whose dtype or attribute `format` tells the format.
 
     >>> finfo("e4m3").max, finfo("hif8").eps, finfo("e5m2").maxexp
     (448.0, 0.125, 16)
 
-    Raises ValueError for an unknown name, and TypeError for an object that states no format.
+    Raises ValueError for an unknown name, and TypeError for an object without a format.
     """
     found = carried(fmt) or format(fmt)
     normal = found.smallest_normal
@@ -107,7 +109,7 @@ def amax_scale(x: ArrayLike, fmt: Format | str, axis: int | tuple[int, ...] | No
 
     Pass the exponents to `encode` as `scale`. Without `axis`, the function returns one exponent for the whole array.
     With `axis`, the function returns an int32 array that broadcasts to the shape of `x`. Zeros, infinities and NaN are
-    ignored. The exponent of a slice without finite nonzero numbers is 0.
+    ignored. If an array or slice has no finite nonzero number, its scale exponent is 0.
 
     >>> x = np.float32([[1.0, 3.0], [1000.0, -4000.0]])
     >>> amax_scale(x, "e4m3", axis=1).tolist()

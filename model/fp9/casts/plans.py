@@ -136,8 +136,8 @@ def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
 def grid_of(request: Request, scale: int, top: int) -> Grid | None:
     """Return the target format's constants for the float32 kernels, or None if its exponents do not fit.
 
-    The kernels detect overflow by an exponent field above the field of the format's largest number. Float32 must have
-    such an exponent field.
+    A float32 exponent field that is greater than the field of the target format's largest number means overflow.
+    Float32 must have such a greater exponent field.
     """
     from fp9.kernels.round32 import Grid  # slow to load
 

@@ -61,14 +61,15 @@ def random_bits_of(
 ) -> RandomBits | None:
     """Return the random bits for a source of the given shape, or None if the rounding mode needs no random bits.
 
-    The random bits come from the array `given` or from the random generator `rng`. `stochastic` selects the rule of
-    an instruction:
+    The random bits come from the array `given` or from the random generator `rng`. `stochastic` selects the rule of an
+    instruction:
 
     - `nvidia_rs`: four source elements use the same 32-bit random word. The last axis of `given` is a quarter as long
-      as the source's last axis. In memory order, the elements use word[15:0], word[15:0] reversed, word[31:16] and
-      word[31:16] reversed. PTX calls the four elements f, e, b and a.
-    - `amd_sr`: every element has a 32-bit seed. The cast uses the top 23 - p seed bits for a target with p fraction
-      bits.
+      as the source's last axis. The random bits of the four elements are, in memory order, word[15:0], bit-reversed
+      word[15:0], word[31:16], and bit-reversed word[31:16]. PTX calls the four source operands f, e, b and a, in memory
+      order.
+    - `amd_sr`: every element has a 32-bit seed. If the target format has p fraction bits, the cast uses the upper 23 -
+      p bits of the seed.
     - `intel_bias`: every element has 8 random bits.
 
     Raises ValueError for missing bits, wrong shapes, and integers that are too wide. Raises TypeError if `given` are

@@ -86,9 +86,7 @@ def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: sl
 
 
 def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
-    """Return a plan whose function encodes every source type to every format, and computes exception flags.
-
-    The function supports every rounding mode.
+    """Return the encoding plan that supports every source type, target format and rounding mode, and exception flags.
     """
     from fp9.kernels import round64 as kernels  # slow to load
 

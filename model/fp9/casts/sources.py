@@ -125,9 +125,10 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
 
 
 def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
-    """Return a function and a number of bits. The function computes hybrid rounding's thresholds from source elements.
+    """Return a function that computes hybrid-rounding thresholds from source elements, and the bit width of a
+    threshold.
 
-    Every threshold has the returned number of bits.
+    Raises TypeError for a source dtype without threshold bits, such as float64.
     """
     if dtype.name == "bfloat16" and hybrid.bf16_via_fp32:
         return (lambda part: np.zeros(part.size, dtype=np.int64)), _threshold_width("float32")

@@ -100,8 +100,8 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
 def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
     """Return the codes that vector kernels write for zero, overflow, infinity and NaN, for both signs.
 
-    If the sign of the source selects the sign bit of a code, the returned code has the extra bit `takes_sign` set.
-    Return None if the codes for positive and negative sources differ in other bits.
+    If a negative source number gives the negated code, the returned code has the extra bit `takes_sign` set. Return
+    None if a code for negative sources is neither equal to the code for positive sources nor its negation.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)

@@ -15,9 +15,10 @@ from fp9.system import cache as library
 def cache(kinds: tuple[str, ...], clear: bool, as_json: bool) -> None:
     """Show or clear the cache.
 
-    The cache is the folder ~/.cache/fp9, or $FP9_CACHE. For example, the KIND verilog is generated Verilog, the KIND
-    synth is measured circuits, and the KIND verilated is compiled units. The cache holds at most $FP9_CACHE_MB
-    megabytes, by default 1024. When the cache is full, fp9 removes the entries that were not used for the longest time.
+    The cache is the folder ~/.cache/fp9, or $FP9_CACHE. KIND limits the command to one kind of results, such as
+    generated Verilog (verilog), circuit measurements (synth) or compiled units (verilated). The cache holds at most
+    $FP9_CACHE_MB megabytes, by default 1024. When the cache is full, fp9 removes the entries that were not used for the
+    longest time.
 
     \b
       fp9 cache

@@ -27,7 +27,8 @@ class BlockText(NamedTuple):
 def block_text(block: BlockFormat, rules: Sequence[ScaleRule], name: str, source: Format) -> BlockText:
     """Return the C function `NAME_block`, which computes the scale code and the element codes of a block.
 
-    A number selects one of the scale rules `rules`. The numbers of the block come from the format `source`.
+    The argument `rule` of the C function is an index into `rules`, and selects the scale rule. The numbers of the block
+    come from the format `source`.
     """
     words = {
         "name": name,

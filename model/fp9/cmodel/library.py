@@ -18,8 +18,8 @@ _FP32 = fixed_format("fp32")
 def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), name: str = "formats") -> str:
     """Return the text of `fp9_NAME.h`, a C header for formats and accumulator models (engines).
 
-    The dot products accept operands in the given formats. Raises ValueError without formats, and for unsupported
-    parameters of an accumulator model.
+    The dot products accept operands in the given formats. Raises ValueError if `formats` is empty, or if an accumulator
+    model has unsupported parameters.
     """
     if not formats:
         raise ValueError("no formats given; give those of the operands, such as e4m3")

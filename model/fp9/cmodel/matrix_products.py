@@ -1,7 +1,8 @@
 """Generator of CUDA kernels that multiply matrices with an accumulator model's roundings.
 
-`fp9_tiles` computes tiles of sums with integers, and marks sums that overflow or have special operands. `fp9_sums`
-computes the sums that `fp9_tiles` marks, and supports every accumulator model. Both kernels return the same bits.
+The kernel `fp9_tiles` computes tiles of sums with integers, except sums that overflow or have special operands. The
+kernel `fp9_sums` supports every accumulator model, and computes the sums that `fp9_tiles` leaves out. `fp9_tiles` and
+`fp9_sums` return the same bits.
 """
 
 from __future__ import annotations

@@ -97,7 +97,8 @@ def digest(text: str) -> str:
 def module(text: str) -> bytes:
     """Return the WebAssembly module that Clang or Zig compiles from C source.
 
-    A custom section holds the digest of the C source. Raises FileNotFoundError if no compiler is installed.
+    A custom section of the module, named `fp9`, holds the SHA-256 digest of the C source. Raises FileNotFoundError if
+    no compiler is installed.
     """
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, "module.wasm")

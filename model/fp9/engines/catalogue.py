@@ -1,4 +1,4 @@
-"""Catalogue of accumulator presets, whose parameters a name can change, as in `chunked(L=32)`."""
+"""Catalogue of accumulator presets. A name can set parameters, as in `chunked(L=32)`."""
 
 from __future__ import annotations
 

@@ -235,7 +235,7 @@ def operands_of(engine: str) -> list[str]:
 
 
 def nan_of(engine: str) -> int | None:
-    """Return the NaN code of the devices that an accumulator preset models, or None if the code is unknown."""
+    """Return the code of NaN results on the devices of the preset `engine`, or None if no single code is known."""
     found = {dict(device.nans).get(instruction.result) for device, instruction in _instructions_of(engine)}
     return found.pop() if len(found) == 1 else None
 

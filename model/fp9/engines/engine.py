@@ -49,10 +49,10 @@ _FP32 = fixed_format("fp32")
 @found_by("fp9.engines", "engine")
 @dataclass(frozen=True)
 class Engine:
-    """Accumulator model that adds K products to an addend C in steps: R = round(C + sum of G products).
+    """Accumulator model. Each step adds G products to an addend C, and rounds: R = round(C + p[0] + ... + p[G-1]).
 
-    The fields form five groups: `result`, `step`, `window`, `chunk` and `nan`. The formulas are in the docstrings of
-    the field groups' classes. The method `changed` returns a copy with other field values.
+    The fields form five groups: `result`, `step`, `window`, `chunk` and `nan`. Each group is a class, such as `Window`,
+    whose docstring defines the fields by formulas. The method `changed` returns a copy with other field values.
 
     Formats and enumeration members may be given as objects or by name. Raises ValueError if two fields contradict each
     other.
@@ -254,8 +254,8 @@ class Engine:
     def nans_of_steps(self) -> tuple[int | None, int | None]:
         """Return the two NaN codes of a step's result: the code for NaN operands, and the code for invalid operations.
 
-        In an engine with chunks, the result is (None, None), because only the total of all chunks uses the engine's NaN
-        codes.
+        For an engine with chunks, return (None, None), which means the canonical NaN: the engine's NaN codes apply only
+        to the total.
         """
         return (self.nan.code, self.nan.invalid_code) if self.chunk.length is None else (None, None)
 

@@ -1,7 +1,7 @@
 """Field groups of an accumulator model (engine): step, window, chunk, result and NaN policy.
 
-In the formulas, a[k] and b[k] are operands, p[k] = a[k] * b[k] is a product, and C is the addend. A step aligns its
-terms to their largest exponent e. The function floor_n(x) drops the bits of x below 2^(e - n).
+In the formulas, a[k] and b[k] are operands, p[k] = a[k] * b[k] is a product, and C is the addend. The function
+floor_n(x) drops the bits of x below 2^(E - n), where E is the largest exponent of a step's terms.
 """
 
 from __future__ import annotations

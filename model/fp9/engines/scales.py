@@ -18,8 +18,8 @@ def format_of_scales(
 ) -> Format | None:
     """Return the scale format with the given name, after checking that the accumulator model accepts it.
 
-    Without a name, return None: scales are then integer exponents instead of codes. Raises ValueError if the
-    accumulator model does not accept the scale format or the block length. Scale formats with infinities are not
+    If `name` is None, return None, which means that scales are integer exponents instead of codes. Raises ValueError if
+    the accumulator model does not accept the scale format or the block length. Scale formats with infinities are not
     accepted, because no source defines an infinite scale. Error messages call the argument `field`.
     """
     if block is not None:
