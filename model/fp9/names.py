@@ -29,9 +29,9 @@ def plain(name: str) -> str:
 class Synonyms:
     """Synonyms of a catalogue's entries, independent of letter case, blanks and punctuation.
 
-    `by_source` maps names to catalogue entries, for each source, such as a package. `ambiguous` maps a name to all
-    entries that it may mean, with their sources. The constructor raises ValueError if two sources use one name for
-    different entries.
+    `by_source` maps each source of names, such as a package, to a dictionary from names to catalogue entries.
+    `ambiguous` maps a name to all catalogue entries that the name may mean, each with its source. The constructor
+    raises ValueError if two sources use one name for different entries.
     """
 
     def __init__(
@@ -49,7 +49,7 @@ class Synonyms:
     def find(self, name: str) -> str | None:
         """Return the name of the catalogue entry that has the given synonym, or None if it is unknown.
 
-        Raises ValueError for an ambiguous name, with the possible entries.
+        Raises ValueError for an ambiguous name. The error message lists the possible entries.
         """
         key = plain(name)
         if key in self.ambiguous:

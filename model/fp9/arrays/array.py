@@ -140,8 +140,7 @@ class Array(Held):
     # --- parts -----------------------------------------------------------------------------------------------------
 
     def of_codes(self, method: str, *arguments: Any, **options: Any) -> Any:
-        """Apply a NumPy method that only moves elements, such as `reshape`, to codes and scales, and return an `Array`.
-        """
+        """Apply a NumPy method that only moves elements, such as `reshape`, to codes and scales. Return an `Array`."""
         return self.moved(lambda array: getattr(array, method)(*arguments, **options))
 
     def moved(self, change: Callable[[NDArray[Any]], Any]) -> Any:

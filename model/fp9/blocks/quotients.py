@@ -89,10 +89,10 @@ def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotien
 def errors_of_tries(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """For every divisor that a scale rule tries, return the squared quantisation errors of all blocks, shape (blocks,).
+    """For every divisor that a scale rule tries, return a measure of the squared error of each block, shape (blocks,).
 
-    For numbers x, tensor scale t and quantised numbers t * y, the result is t * sum y^2 - 2 * sum x * y. This result is
-    the squared error divided by t, minus sum x^2 / t, which is equal for all divisors.
+    For numbers x that are quantised to t * y, where t is the tensor scale, the measure is m = t * sum y^2 - 2 * sum x *
+    y. The sum of squared errors is t * m + sum x^2, where sum x^2 is equal for all divisors.
     """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 
@@ -100,8 +100,7 @@ def errors_of_tries(
 def balancing_scales(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the tensor scale of each block, shape (blocks,), at which two divisors give the block equal squared
-    errors.
+    """Return the tensor scale of each block, shape (blocks,), at which two divisors give equal squared errors.
 
     `rule` is a scale rule that tries two divisors, such as 4over6. The codes are computed with the tensor scales
     `scale` (blocks,).

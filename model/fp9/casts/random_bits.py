@@ -68,8 +68,8 @@ def random_bits_of(
       as the source's last axis. The random bits of the four elements are, in memory order, word[15:0], bit-reversed
       word[15:0], word[31:16], and bit-reversed word[31:16]. PTX calls the four source operands f, e, b and a, in memory
       order.
-    - `amd_sr`: every element has a 32-bit seed. If the target format has p fraction bits, the cast uses the upper 23 -
-      p bits of the seed.
+    - `amd_sr`: every element has a 32-bit seed. The cast uses the upper 23 - p bits of the seed, where p is the number
+      of fraction bits of the target format.
     - `intel_bias`: every element has 8 random bits.
 
     Raises ValueError for missing bits, wrong shapes, and integers that are too wide. Raises TypeError if `given` are

@@ -86,8 +86,7 @@ def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: sl
 
 
 def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
-    """Return the encoding plan that supports every source type, target format and rounding mode, and exception flags.
-    """
+    """Return the encoding plan that supports every source type, target format, rounding mode and exception flag."""
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(request.fmt), rounding_target(request.fmt, request.policy)

@@ -125,8 +125,7 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
 
 
 def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
-    """Return a function that computes hybrid-rounding thresholds from source elements, and the bit width of a
-    threshold.
+    """Return a function that computes hybrid-rounding thresholds from source elements, and a threshold's width in bits.
 
     Raises TypeError for a source dtype without threshold bits, such as float64.
     """

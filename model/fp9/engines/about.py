@@ -61,8 +61,7 @@ class Accumulator:
     """Accumulator preset, with a description of the hardware that it models.
 
     `stands_for` names the instruction or design. `source` names the publication or measurement of the parameters.
-    `devices` lists device names that `fp9.engine` accepts: a GPU product and a matrix instruction, such as "h100
-    wgmma".
+    `devices` lists device names that `fp9.engine` accepts: a GPU and a matrix instruction, such as "h100 wgmma".
     """
 
     engine: Engine
@@ -82,8 +81,7 @@ class Accumulator:
 
     @property
     def aligned_bits(self) -> int | None:
-        """Return the width of the alignment window: the number of fraction bits below the largest exponent of a step's
-        terms.
+        """Return the width of the alignment window: the fraction bits below the largest exponent of a step's terms.
 
         Return None if alignment drops no bits.
         """

@@ -55,7 +55,7 @@ def every_format() -> tuple[Format, ...]:
 
 
 class CallableModule(ModuleType):
-    """Module `fp9.formats`, which lists all formats when called."""
+    """Type of the module `fp9.formats`, so that the call `fp9.formats()` returns all formats."""
 
     def __call__(self) -> tuple[Format, ...]:
         """Return all named formats, and all families of formats with their default parameters."""

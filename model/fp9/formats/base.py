@@ -58,7 +58,10 @@ class Format(abc.ABC):
 
     @abc.abstractmethod
     def is_negative(self, code: int) -> bool:
-        """Return whether a code is negative. An unsigned zero or NaN is not negative."""
+        """Return whether a code is negative.
+
+        In a format without a signed zero, zero and NaN are not negative.
+        """
 
     # --- how the numbers are spaced ------------------------------------------------------------------------------
 
@@ -166,7 +169,7 @@ class Format(abc.ABC):
 
     @property
     def smallest_subnormal(self) -> float:
-        """Return the smallest positive number, under the name that NumPy's `finfo` uses."""
+        """Return the smallest positive number, like `smallest_subnormal` of NumPy's `finfo`."""
         return self.smallest
 
     @property

@@ -64,10 +64,11 @@ class HiFloat8(Format):
 
     @staticmethod
     def threshold_bits(source: Format) -> tuple[int, int]:
-        """Return how many source bits form the threshold of hybrid rounding, and how many 1 bits follow them.
+        """Return (n, m): the threshold of hybrid rounding consists of the n lowest source bits, followed by m ones.
 
-        The threshold of an FP32 source is its 14 lowest bits (HiF8 section 3.2). The threshold of an FP16 or BF16
-        source is its lowest bit followed by a 1 (CANN `Cast`). Raises ValueError for other sources.
+        For an FP32 source, the threshold is the 14 lowest bits of the source (HiF8 section 3.2). For an FP16 or BF16
+        source, the threshold is the lowest bit of the source, followed by a 1 bit (CANN `Cast`). Raises ValueError for
+        other sources.
         """
         match source.native_dtype:
             case "float32":

@@ -1,4 +1,4 @@
-"""Unsigned floating-point formats: UE4M3 and UE5M3 (NVIDIA), E6M2 (HiF4), and P3109's."""
+"""Unsigned floating-point formats: UE4M3 and UE5M3 (NVIDIA), E6M2 (HiF4), P3109 formats."""
 
 from __future__ import annotations
 

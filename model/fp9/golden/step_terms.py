@@ -31,8 +31,7 @@ class Terms(NamedTuple):
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
     """Return two factors for each term that the accumulator adds.
 
-    If products are scaled in groups, each term is the scaled sum of a group. The factors of this term are the scaled
-    sum and 1.
+    If groups of products share scales, the two factors of a term are the scaled sum of a group and 1.
     """
     numbers = factor_values(unit, inputs)
     aligned = unit.engine.window.width is not None

@@ -19,9 +19,11 @@ _LIFT = 24
 
 
 class Steps(NamedTuple):
-    """Constants for computing the scale code of a block with amax = 2^e (1 + f / 2^23).
+    """Constants for computing the scale code of a block from its largest magnitude, amax = 2^e (1 + f / 2^23).
 
-    The scale code is e + 127 + `offset`, plus 1 if f is large enough, and is clamped to 0..`largest`.
+    For amax = 2^e (1 + f / 2^23) and c = e + 127 + `offset`, the scale code is c, or c + 1 if f reaches a threshold.
+    The threshold for f is `from_even` if c = e + 127 + `offset` is even, and `from_odd` if c is odd. Scale codes are
+    clamped to 0..`largest`. A block with an infinity or NaN has the scale code `nan`.
     """
 
     offset: int
@@ -298,11 +300,21 @@ def _counted_groups(blocks, factors, limits, scales, out):
 
 @kernel
 def levelled(patterns, lengths, starts, limits, place, nan, scales, words, codes):
-    """Cast blocks of 2^n >= 16 numbers to FP4 elements with level bits.
+    """Cast blocks of 2^n >= 16 numbers to FP4 elements. Level bits double groups of elements, as in HiF4.
 
-    For each scale code, `limits` (scales, 7), int32, holds the lowest patterns of the magnitude codes 1 to 7, and
-    `starts` (levels, scales), int32, holds the lowest patterns that set a level bit. `lengths` holds the lengths of
-    the groups of each level. `words` receives the scales and, from bit `place` on, the level bits.
+    - `lengths` (levels,): the number of elements in a group, for each level. A level divides every block into such
+      groups.
+
+    - `starts` (levels, scales), int32: the lowest float32 pattern at which a group's largest magnitude sets the level
+      bit of the group.
+
+    - `limits` (scales, 7), int32: the lowest float32 patterns that round to the magnitude codes 1 to 7, for each scale
+      code.
+
+    - `words` (blocks,): the output. A word holds the scale code of a block, and the level bits from bit `place` on.
+
+    If a level bit is 1, the magnitudes in its group are halved before they are compared with patterns of later levels
+    or with `limits`. If the scale code of a block is `nan`, all element codes and level bits of the block are 0.
     """
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)

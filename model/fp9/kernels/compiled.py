@@ -1,7 +1,7 @@
 """Compilation of kernels and their cache on disk.
 
-A kernel contains functions of several source files. If a file in `kernels`, `formats` or `engines` changes, fp9
-recompiles all kernels.
+Kernels call functions from several source files, so fp9 recompiles all kernels if a file in `kernels`, `formats` or
+`engines` changes.
 """
 
 from __future__ import annotations

@@ -28,7 +28,7 @@ TRUNCATIONS = {Truncation.ZERO: _ZERO, Truncation.FLOOR: _FLOOR, Truncation.JAM:
 
 
 class Sums(NamedTuple):
-    """Parameters of an accumulator model for two operand formats, as numbers."""
+    """Parameters of an accumulator model, encoded as numbers for Numba kernels, for one pair of operand formats."""
 
     products: int
     chunk: int  # products between two roundings into the total; joins says whether there are such
@@ -202,9 +202,10 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
 
 @called
 def join_halves(s, top_even, top_odd, even, odd, c):
-    """Add `even`, `odd` and `c`. Return the float64 pattern of the sum, and whether bits were dropped.
+    """Add `even`, `odd` and the addend `c`. Return the float64 pattern of the sum, and whether bits were dropped.
 
-    `even` counts units of `top_even` * 2^-window, and `odd` counts units of `top_odd` * 2^-window.
+    `even` and `odd` are integers: the truncated sums of the products with even and with odd indices. A 1 in `even`
+    stands for `top_even` * 2^-`s.window`, and a 1 in `odd` stands for `top_odd` * 2^-`s.window`.
     """
     unit, wide = math.ldexp(1.0, s.window), math.ldexp(1.0, s.interleaved + 1)
     power_c = power(c, s.lowest_power) if c != 0.0 else s.lowest_power

@@ -1,7 +1,8 @@
 """Numba kernels for fused multiply-adds: an exact sum is rounded once.
 
-The exact sum is first rounded to odd in float64: the last bit of an inexact sum is set. A second rounding, to at most
-24 bits, is then correct (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
+The exact sum is first rounded to odd in float64: the last bit of an inexact sum is set. After rounding to odd, a second
+rounding to at most 24 bits gives the correctly rounded sum (Boldo and Melquiond, "Emulation of a FMA and correctly
+rounded sums", IEEE ToC 2008).
 """
 
 from __future__ import annotations

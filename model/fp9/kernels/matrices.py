@@ -1,7 +1,7 @@
 """Numba kernels for matrix products, vectorised over columns.
 
-All kernels take factors a (m, k) and b (k, n), in the type of the accumulators `acc` (m, n). LLVM vectorises loops over
-slices of rows, which are plain pointers.
+All kernels take factors a (m, k) and b (k, n), in the type of the accumulators `acc` (m, n). The inner loops run over
+slices of single rows, because LLVM vectorises such loops.
 """
 
 from __future__ import annotations

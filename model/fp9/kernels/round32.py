@@ -28,7 +28,7 @@ _ZERO, _ONE, _WORD, _WIDEST = U(0), U(1), U(32), U(31)
 
 
 class Grid(NamedTuple):
-    """Constants of a target format with fixed fields, given as values of float32 fields."""
+    """Constants of a target format with fixed fields, for kernels on float32 patterns."""
 
     fraction_bits: np.uint32
     lowest: np.uint32  # exponent field of the lowest binade with full precision
@@ -39,7 +39,8 @@ class Grid(NamedTuple):
 class Edges(NamedTuple):
     """Codes that a cast writes for zero, overflow, infinity and NaN.
 
-    Bit 31 is not part of the written code. If bit 31 is set, the written code gets the sign of the source number.
+    Bit 31 of `zero`, `overflow`, `infinite` and `nan` is a flag: if bit 31 is 1, the code gets the sign of the source
+    number.
     """
 
     max_ordinal: np.uint32
@@ -164,7 +165,8 @@ complement.
 def encode_upper(patterns, table, codes):
     """Look up codes in a table, indexed by the upper 16 bits of float32 patterns. Return whether a number was NaN.
 
-    The lower 16 bits must not change any rounded result. Discard the codes if the function returns True.
+    The lower 16 bits of a float32 pattern must not change the rounded result. If `encode_upper` returns True, the
+    caller must discard `codes`: the upper 16 bits of a NaN can equal infinity's.
     """
     largest = _ZERO
     for i in range(patterns.size):
@@ -176,7 +178,10 @@ def encode_upper(patterns, table, codes):
 
 @kernel
 def encode_upper_sticky(patterns, table, codes):
-    """Look up codes in a table. The index is the upper half of the float32 pattern, rounded to odd."""
+    """Look up codes in a table, indexed by the upper 16 bits of float32 patterns.
+
+    Bit 0 of the table index is set if any of the lower 16 bits is 1 (rounding to odd).
+    """
     for i in range(patterns.size):
         pattern = patterns[i]
         codes[i] = table[(pattern >> U(16)) | (_ONE if pattern & U(0xFFFF) else _ZERO)]

@@ -25,8 +25,8 @@ _OVERFLOW = U(Flags.INEXACT | Flags.OVERFLOW)
 class WideTarget(NamedTuple):
     """Constants of a target format and an overflow policy.
 
-    Bit 63 of `zero`, `overflow`, `infinite` and `nan` is not part of the written code. If bit 63 is set, the written
-    code gets the sign of the source number.
+    Bit 63 of `zero`, `overflow`, `infinite` and `nan` is a flag: if bit 63 is 1, the code gets the sign of the source
+    number.
     """
 
     fraction_bits: np.uint64
@@ -53,7 +53,9 @@ class WideTarget(NamedTuple):
 
 
 class WideRounding(NamedTuple):
-    """Constants of a rounding mode: masks of all ones or 0, and the integers `to_even` and `to_odd`, 1 or 0."""
+    """Constants of a rounding mode. `to_even` and `to_odd` are 1 or 0, and all other fields are masks: all bits 1, or
+    0.
+    """
 
     nearest: np.uint64
     to_even: np.uint64  # 1 or 0, as `to_odd`

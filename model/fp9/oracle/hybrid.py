@@ -1,7 +1,8 @@
 """Tables that define HiFloat8's hybrid rounding by comparing bit fields (HiF8 section 3.2).
 
-In some binades, a magnitude is rounded up if the number F in its dropped bits is at least a threshold T, made from the
-lowest bits of the source. In all other binades, hybrid rounding is to nearest, ties away from zero.
+If a magnitude has an exponent of -23 to -4 or 4 to 15, hybrid rounding compares its dropped bits with a threshold. The
+threshold T consists of the lowest bits of the source. The magnitude is rounded up if the dropped bits, read as a number
+F, are at least T. If a magnitude has an exponent of -3 to 3, hybrid rounding is to nearest, ties away from zero.
 """
 
 from __future__ import annotations
@@ -41,15 +42,17 @@ class Binade:
 
 @dataclass(frozen=True, slots=True)
 class HybridTable:
-    """Table of a cast with hybrid rounding, for sources of one sign. A pattern is the code of a source number without
-    the sign bit.
+    """Table of a cast with hybrid rounding, for source numbers of a single sign, positive or negative.
 
-    - `nearest`: the threshold table of rounding to nearest, for patterns outside the ranges in `binades`.
+    A pattern is the code of a source number without the sign bit.
+
+    - `nearest`: the threshold table for source patterns that are in no range of `binades`, where rounding is to
+      nearest.
     - `numbers`: source patterns and target codes of zero, of each positive target number, and of overflow.
     - `threshold_bits` and `threshold_ones`: the threshold T consists of `threshold_bits` low source bits, followed by
       `threshold_ones` ones.
-    - `near_normal`: the binade below the smallest normal number. A magnitude in the binade `near_normal` rounds to a
-      normal number only if all bits `near_normal_ones` are 1, and the number F is at least the threshold T.
+    - `near_normal`: the binade below the smallest normal number. A magnitude in the binade `near_normal` is tiny,
+      unless all bits `near_normal_ones` are 1 and the dropped bits F reach the threshold T.
     """
 
     nearest: ThresholdTable
@@ -105,7 +108,7 @@ class HybridTable:
 
 
 def hybrid_table(source: FixedFormat, target: HiFloat8, policy: CastPolicy, negative: bool) -> HybridTable:
-    """Return the table of a cast with hybrid rounding from fp32, fp16 or bf16, for sources of one sign."""
+    """Return the table of a cast with hybrid rounding from fp32, fp16 or bf16, for source numbers of a single sign."""
     nearest = threshold_table(source, target, replace(policy, rounding=Rounding.RNA), negative)
     bits, ones = target.threshold_bits(source)
     width = bits + ones

@@ -20,9 +20,7 @@ from fp9.oracle.casts import decode, encode, read
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Row of a threshold table, with the code that a cast gives for source patterns from `first` on.
-
-    The row ends before the `first` pattern of the next row.
+    """Row of a threshold table: a cast gives `code` for all source patterns from `first` to the start of the next row.
     """
 
     first: int
@@ -31,14 +29,15 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdTable:
-    """Threshold table of a cast, for sources of one sign. A pattern is the code of a source number without the sign
-    bit.
+    """Threshold table of a cast, for source numbers of a single sign, positive or negative.
+
+    A pattern is the code of a source number without the sign bit.
 
     - `steps`: the rows of the table in rising order of source patterns. The first row starts at pattern 0.
     - `exact`: the finite source patterns that the target format represents exactly.
     - `tiny_below`: a cast of a source pattern below `tiny_below` raises underflow if the cast is inexact.
     - `overflow_from`: the smallest pattern that overflows.
-    - `nan_from`: the lowest pattern of a NaN source.
+    - `nan_from`: the smallest source pattern that is a NaN.
     """
 
     source: FixedFormat

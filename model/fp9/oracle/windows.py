@@ -1,4 +1,4 @@
-"""Slow exact reference for accumulation steps with an addition window (arXiv 2511.10909).
+"""Slow exact reference for accumulation steps that truncate terms (arXiv 2511.10909).
 
 A step aligns all terms to the largest exponent, truncates them to the window, adds them, and rounds once.
 """
@@ -72,7 +72,8 @@ def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
 def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
     """Return the exponent to which a step aligns all its terms: the largest exponent of a term.
 
-    The addend `c` counts only if the engine has `Addend.INSIDE`. Return None if no term that counts has an exponent.
+    The addend `c` is included only for `Addend.INSIDE`. Return None if all included terms are zero, and the engine has
+    no `zero_exponent`.
     """
     return _largest([*products, c] if engine.window.addend is Addend.INSIDE else products, engine.window.zero_exponent)
 

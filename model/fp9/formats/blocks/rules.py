@@ -24,8 +24,8 @@ class ScaleRule:
     - `tries`: divisors that the scale rule tries, instead of the largest number of the element format. The scale rule
       selects the first divisor with the smallest sum of squared errors.
     - `reciprocals`: whether scales and elements are computed by multiplication with a reciprocal in bfloat16.
-    - `largest_scale`: the block scale that the largest magnitude of a whole tensor gets from `tensor_scale`. None
-      means the largest number of the scale format.
+    - `largest_scale`: the block scale of the block with a tensor's largest magnitude, if `fp9.blocks.tensor_scale`
+      computes the tensor scale. None means the largest number of the scale format.
     """
 
     name: str

@@ -51,7 +51,7 @@ class Aligned(NamedTuple):
 
 
 class TileStep(NamedTuple):
-    """Arguments of one step on rows of a register tile: operands, accumulators, rows and window parameters."""
+    """Arguments of the vector function that performs one accumulation step on a tile of accumulators in registers."""
 
     a: Any
     power_a: Any
@@ -154,13 +154,13 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     `sides` holds `a` (m, k), the alignment exponents of `a` (bytes), `b` (k, n), and the alignment exponents of `b`.
     All numbers must be finite. `sums` holds two arrays (m, n): the initial accumulators, and the output. `products`
     holds three numbers: the first product index, the end of the index range, and the chunk length in products. `redo`
-    (m, panels) is set where a number left the exponent range of the kernels.
+    (m, panels) is set for a row of a panel (a range of result columns) that contains wrong sums or unknown flags.
 
-    `lowest_bits`, `join` and `lost` may be None. The first two items of `lowest_bits` and of `lost` hold the exponents
-    of the lowest 1 bits in `a` and in `b`. The last item of `lost` is an integer array of marks (m, n). If a result is
-    inexact, its mark is set to a nonzero integer. If an inexact total may also be tiny (IEEE 754), its mark is
-    negative. `join` holds the constants for rounding the total of all chunks, and the largest magnitude at which this
-    total may be tiny.
+    `lowest_bits`, `join` and `lost` may be None. `lowest_bits[0]` and `lost[0]` hold the exponent of the lowest nonzero
+    bit of each number in `a`. `lowest_bits[1]` and `lost[1]` hold the exponent of the lowest nonzero bit of each number
+    in `b`. The array `lost[2]` (m, n) receives a nonzero integer for every inexact result. A negative integer in
+    `lost[2]` means that the total may be tiny (IEEE 754), so that the underflow flag is unknown. `join` holds the
+    constants for rounding the total of all chunks, and the largest magnitude at which this total may be tiny.
     """
     (a, power_a, b, power_b), (acc, out), (begin, end, length) = sides, sums, products
     m, width = acc.shape[0], tile_columns(b.itemsize)

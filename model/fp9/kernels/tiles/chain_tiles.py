@@ -95,8 +95,8 @@ def _cells(code: Code, rows: int, row: Any) -> list[Any]:
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
     """Return a vector function that adds products to the accumulators of a register tile, and rounds after each step.
 
-    The last arguments of the vector function are scalars for the function `rounding`, and optionally an array of marks.
-    `facts` is the number of these scalars. If a sum is inexact, its mark is set to a nonzero integer.
+    The last arguments of the vector function are `facts` scalars, which the vector function passes on to `rounding`. An
+    optional integer array after these scalars receives a nonzero integer for each inexact sum.
     """
 
     def tile(

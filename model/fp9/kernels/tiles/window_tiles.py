@@ -1,9 +1,9 @@
 """Vector code for one accumulation step with an alignment window.
 
-The running sum of magnitudes starts at a power of two whose last significand bit is the lowest bit of the window. A
-float addition to this sum therefore aligns the other term to the window. With rounding toward zero, a single fused
-multiply-add multiplies, aligns, truncates and adds. The power of two is subtracted at the end. The result is the sum of
-all magnitudes, minus twice the sum of the negative terms' magnitudes.
+A running sum of magnitudes starts at a large power of two, so that the sum's last float bit is the lowest bit of the
+window. A float addition of a term to the running sum drops the term's bits below the window. With rounding toward zero,
+a single fused multiply-add multiplies, aligns, truncates and adds. At the end, the initial power of two is subtracted
+from the running sum. The result is the sum of all magnitudes, minus twice the sum of the negative terms' magnitudes.
 """
 
 from __future__ import annotations
@@ -51,9 +51,10 @@ class Ends(NamedTuple):
 
 
 class Losses(NamedTuple):
-    """Arrays that record truncation: exponents of the lowest 1 bits in `a` and `b`, and an integer mark for each sum.
+    """Arrays for detecting truncation: exponents of the lowest nonzero bits in `a` and `b`, and integers `marks`.
 
-    If a step truncates a 1 bit of a sum, the mark of the sum is set to a nonzero integer.
+    `marks` holds an integer for each sum, which a step sets to a nonzero value if the step drops a nonzero bit of the
+    sum.
     """
 
     low_a: Any
