@@ -46,8 +46,7 @@ def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[
 class _Try(NamedTuple):
     """Result of quantising blocks with one divisor: element codes, scale codes, and the sums for `error`.
 
-    `squares` is sum y^2 and `products` is sum x * y, for numbers x and their quantised numbers y without the tensor
-    scale.
+    `squares` is sum y^2 and `products` is sum xy, for numbers x and their quantised numbers y without the tensor scale.
     """
 
     elements: NDArray[Any]
@@ -91,8 +90,8 @@ def errors_of_tries(
 ) -> list[NDArray[np.float64]]:
     """For every divisor that a scale rule tries, return a measure of the squared error of each block, shape (blocks,).
 
-    For numbers x that are quantised to t * y, where t is the tensor scale, the measure is m = t * sum y^2 - 2 * sum x *
-    y. The sum of squared errors is t * m + sum x^2, where sum x^2 is equal for all divisors.
+    Numbers x are quantised to t * y, where t is the tensor scale, and the measure is m = t * sum y^2 - 2 * sum xy. The
+    sum of squared errors is t * m + sum x^2, where sum x^2 is equal for all divisors.
     """
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 

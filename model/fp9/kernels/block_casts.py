@@ -304,13 +304,10 @@ def levelled(patterns, lengths, starts, limits, place, nan, scales, words, codes
 
     - `lengths` (levels,): the number of elements in a group, for each level. A level divides every block into such
       groups.
-
     - `starts` (levels, scales), int32: the lowest float32 pattern at which a group's largest magnitude sets the level
       bit of the group.
-
     - `limits` (scales, 7), int32: the lowest float32 patterns that round to the magnitude codes 1 to 7, for each scale
       code.
-
     - `words` (blocks,): the output. A word holds the scale code of a block, and the level bits from bit `place` on.
 
     If a level bit is 1, the magnitudes in its group are halved before they are compared with patterns of later levels

@@ -53,8 +53,9 @@ class WideTarget(NamedTuple):
 
 
 class WideRounding(NamedTuple):
-    """Constants of a rounding mode. `to_even` and `to_odd` are 1 or 0, and all other fields are masks: all bits 1, or
-    0.
+    """Constants of a rounding mode.
+
+    The fields `to_even` and `to_odd` are 1 or 0. All other fields are masks: all bits 1, or all bits 0.
     """
 
     nearest: np.uint64

@@ -1,8 +1,9 @@
 """Tables that define HiFloat8's hybrid rounding by comparing bit fields (HiF8 section 3.2).
 
-If a magnitude has an exponent of -23 to -4 or 4 to 15, hybrid rounding compares its dropped bits with a threshold. The
-threshold T consists of the lowest bits of the source. The magnitude is rounded up if the dropped bits, read as a number
-F, are at least T. If a magnitude has an exponent of -3 to 3, hybrid rounding is to nearest, ties away from zero.
+If a magnitude has an exponent of -23 to -4 or 4 to 15, hybrid rounding compares the dropped bits with a threshold T.
+The threshold T consists of the lowest bits of the source. The magnitude is rounded up if the dropped bits, read as a
+number F, are at least the threshold T. If a magnitude has an exponent of -3 to 3, hybrid rounding is to nearest, ties
+away from zero.
 """
 
 from __future__ import annotations

@@ -20,8 +20,7 @@ from fp9.oracle.casts import decode, encode, read
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """Row of a threshold table: a cast gives `code` for all source patterns from `first` to the start of the next row.
-    """
+    """Row of a threshold table: a cast gives `code` for source patterns from `first` to the start of the next row."""
 
     first: int
     code: int

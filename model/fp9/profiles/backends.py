@@ -1,4 +1,4 @@
-"""Array operations of scaled matrix products, for NumPy arrays. Another backend has the same methods for tensors."""
+"""Array operations of scaled matrix products, with an implementation for NumPy arrays."""
 
 from __future__ import annotations
 

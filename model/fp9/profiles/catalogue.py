@@ -48,8 +48,8 @@ def _serial(parts: list[Any]) -> Any:
 def _pairwise(parts: list[Any]) -> Any:
     """Add partial sums over parts of K in FP32, in the pairwise order of cuBLASLt, and return the total.
 
-    First, partial sum i is added to partial sum i + h, where h is half the number of partial sums, rounded up. The
-    results are then added to the last partial sum, one after another.
+    First, partial sum i is added to partial sum i + h, where h is half the number of partial sums, rounded up. Then the
+    sums of pairs, and any unpaired partial sum, are added one after another to the last partial sum.
     """
     half = -(-len(parts) // 2)
     paired = range(len(parts) - 1 - half)
@@ -170,7 +170,7 @@ _NAMES = {plain(way): p for p in PROFILES.values() for way in (p.name, *p.names)
 def profile(name: str | Profile) -> Profile:
     """Return the profile (a GPU and a library) with the given name.
 
-    Raises ValueError for an unknown name, and TypeError for an object that is not a name.
+    Raises ValueError for an unknown name, and TypeError if `name` is neither a string nor a `Profile`.
     """
     if isinstance(name, Profile):
         return name

@@ -1,4 +1,4 @@
-"""FP32 operations that a GPU library applies to a product's sums: scales and bias.
+"""FP32 operations of a GPU library on the sums of a matrix product: scales and bias.
 
 The functions take NumPy arrays or torch tensors of FP32 numbers.
 """

@@ -35,8 +35,8 @@ class Scaling:
 class Split:
     """Way to split the K products of a sum into parts (split-K).
 
-    The K products are divided into tiles of `tile` consecutive products. All products of a tile belong to the same part
-    of the sum. `join` adds the sums of the parts in FP32.
+    The K products are divided into tiles of `tile` consecutive products, and each tile belongs to one part. `join` adds
+    the sums of the parts in FP32.
     """
 
     name: str
@@ -93,7 +93,7 @@ class Call:
 class Profile:
     """GPU and library with their versions, and the matrix products whose arithmetic is known.
 
-    `source` names the measurements and publications of the arithmetic.
+    `source` names the measurements and publications that show how the library computes matrix products.
     """
 
     name: str

@@ -62,9 +62,9 @@ def sum_errors(
 ) -> list[Errors]:
     """Return the rounding errors of each accumulator model, for each number K of products.
 
-    The arrays `a` and `b` hold codes of shape (n, k). Each sum adds the products of the first K codes in a row of `a`
-    and of `b`. Sums whose exact value is 0, infinite or NaN are excluded. Raises ValueError for a K outside 1..k, and
-    for unsupported formats.
+    The arrays `a` and `b` hold codes of shape (n, k). Sum i adds the products a[i, j] * b[i, j] for all j < K. Sums
+    whose exact value is 0, infinite or NaN are excluded. Raises ValueError for a K outside 1..k, and for unsupported
+    formats.
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:

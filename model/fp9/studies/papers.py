@@ -1,4 +1,4 @@
-"""Figures (numbers) about formats that papers print, beside the figures that fp9 computes.
+"""Figures (numbers) from papers about formats, compared with figures that fp9 computes.
 
 Sources: Graphcore, Table 1 (Noune et al., arXiv 2206.02915), the ranges of HFP8 (Sun et al., NeurIPS 2019), and
 HiFloat8, Tables 2 to 4 (Luo et al., arXiv 2409.16626).
@@ -51,7 +51,7 @@ def dynamic_range(fmt: FixedFormat) -> float:
 
 
 def signal_to_noise(fmt: FixedFormat) -> float:
-    """Return the signal-to-noise ratio in dB, by Graphcore's formula 7.44 + 6.02 p', with the hidden bit in p'."""
+    """Return the signal-to-noise ratio in dB: 7.44 + 6.02 p for p significand bits, hidden bit included (Graphcore)."""
     return 7.44 + 6.02 * (fmt.fraction_bits + 1)
 
 

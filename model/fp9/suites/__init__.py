@@ -5,8 +5,8 @@ Every suite is derived from the unit's specification alone.
 * The suite `corner` is systematic: it follows the coverage models of floating-point verification (IBM FPgen).
 * The suite `smoke` selects a few hundred operations of the corner suite, from every class of operation.
 * The suite `random` holds random operations. In half of the random operations, product and addend have close exponents.
-* For a unit with few inputs, the suite `full` holds every input. For other units, the suite `full` holds the corner
-  suite and the random suite.
+* For a stateless unit with at most 20 input bits, the suite `full` holds every input combination. For a unit with state
+  or more input bits, the suite `full` holds the corner suite and random operations.
 """
 
 from __future__ import annotations
@@ -111,7 +111,7 @@ random: Hook[[int, np.random.Generator], Inputs] = Hook(
 def full(unit: Unit, count: int, rng: np.random.Generator) -> Inputs:
     """Return all input combinations of a stateless unit with few input bits.
 
-    For any other unit, return the corner suite and `count` random operations.
+    For a unit with state or with many input bits, return the corner suite and `count` random operations.
     """
     bits = sum(port.width for port in unit.inputs)
     if unit.has_state or 1 << bits > FULL_LIMIT:

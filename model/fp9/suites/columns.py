@@ -81,7 +81,10 @@ def walking_fractions(fmt: FixedFormat) -> NDArray[np.int64]:
 
 
 def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Return codes of both signs with walking fractions at every exponent, including infinities and NaN."""
+    """Return codes of both signs that combine every exponent field with every fraction of `walking_fractions`.
+
+    The codes include infinities and NaN.
+    """
     exponents = np.arange(1 << fmt.exponent_bits) << fmt.fraction_bits
     magnitudes = (exponents[:, None] | walking_fractions(fmt)).reshape(-1) << fmt.padding
     return np.concatenate([magnitudes, magnitudes | fmt.sign_mask])

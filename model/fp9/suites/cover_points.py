@@ -1,7 +1,7 @@
 """Rare cover points that the smoke suite of a unit must hit.
 
-For each family of cover points, an array (n,) holds one number for each operation. Two operations with the same number
-hit the same cover point. An operation with the number 0 hits no cover point of the family.
+For each family of cover points, an array (n,) holds the number of the cover point that each of the n operations hits.
+The number 0 means that an operation hits no cover point of the family of cover points.
 """
 
 from __future__ import annotations

@@ -20,9 +20,9 @@ _EACH = 4
 def product_corner(unit: Mul, rng: np.random.Generator) -> Inputs:
     """Return stimulus for multipliers, for all pairs of operand formats.
 
-    Each operand code is multiplied by numbers of every operand class. The products also cover all occurring
-    combinations of sign, exponent, last result bit and position between neighbouring results. A product is exact, or it
-    lies below, at or above the midpoint of two neighbouring results.
+    Each operand code is multiplied by numbers of every operand class. The products also cover all combinations of sign,
+    exponent, last result bit and rounding position that the formats allow. The rounding position of a product is exact,
+    or below, at or above the midpoint of two neighbouring results.
     """
     return concatenated(
         [columns for pair in np.ndindex(len(unit.a), len(unit.b)) for columns in _pair(unit, pair, rng)]

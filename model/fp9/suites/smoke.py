@@ -1,9 +1,9 @@
 """Selection of a smoke suite: a few hundred operations from the corner suite.
 
-One operation is selected for each rare cover point. All further operations are sampled evenly from classes of
-operations. The operations of a class have the same select values, flags and upper result bits. From some random
-candidates, the operation with the rarest pairs of bit values is selected (pairwise coverage). Every second selection
-ignores input bits whose inversion changes no result. No circuit is simulated.
+One operation is selected for each rare cover point. Operations of the corner suite with the same select values, flags
+and upper result bits form a class. After the cover points, candidates are sampled from random classes, each class with
+the same probability. Among some candidates, the operation with the rarest pairs of bit values is selected (pairwise
+coverage). Every second selection step ignores input bits whose inversion changes no result. No circuit is simulated.
 """
 
 from __future__ import annotations

@@ -95,7 +95,7 @@ class AlignedNarrow(Aligned):
 
 
 class Joined(Aligned):
-    """Strategy for accumulators that add even and odd products separately."""
+    """Strategy for accumulators that sum products with even indices and products with odd indices separately."""
 
     _is_often_whole = False
 

@@ -17,8 +17,7 @@ class BlockFormat:
     """Block format: `length` elements share one scale.
 
     - `levels`: the lengths of the groups into which HiF4 divides a block, from the longest to the shortest. If the
-    level
-      bit of a group is 1, all elements of the group are doubled.
+      level bit of a group is 1, all elements of the group are doubled.
     - `rules`: names of the supported scale rules, with the default first.
     - `rounding`: rounding mode of the elements.
     - `tensor`: whether the format allows an FP32 scale for the whole tensor (NVFP4).

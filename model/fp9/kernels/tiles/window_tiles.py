@@ -1,8 +1,8 @@
 """Vector code for one accumulation step with an alignment window.
 
-A running sum of magnitudes starts at a large power of two, so that the sum's last float bit is the lowest bit of the
-window. A float addition of a term to the running sum drops the term's bits below the window. With rounding toward zero,
-a single fused multiply-add multiplies, aligns, truncates and adds. At the end, the initial power of two is subtracted
+A running sum of magnitudes starts at a power of two, so large that the sum's last float bit is the window's lowest bit.
+A float addition of a term to the running sum drops the term's bits below the window. With rounding toward zero, a
+single fused multiply-add multiplies, aligns, truncates and adds. At the end, the initial power of two is subtracted
 from the running sum. The result is the sum of all magnitudes, minus twice the sum of the negative terms' magnitudes.
 """
 

@@ -19,9 +19,8 @@ _TOP = 8
 def full_chunks(unit: Mac, group: int) -> Inputs:
     """Return operation sequences in which the first lane sums powers of two.
 
-    In some chunks, the partial sum reaches a significand of all ones, and then the next larger power of two is
-    subtracted. Only the last bit remains. In the remaining chunks, the partial sum reaches the largest number, and then
-    a product of factors of any class is added.
+    Some chunks first reach a significand of all ones, and then subtract the next larger power of two, so that only the
+    last bit remains. Some chunks first reach the largest number, and then add a product of factors of any class.
     """
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)

@@ -65,8 +65,9 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
     """Return operation sequences that add a chunk of two products to a total, and the number of sequences.
 
-    The total has an exponent near the exponent of the partial sum of the chunk, or nearly cancels the partial sum.
-    Otherwise, the sum of total and partial sum is near a rounding boundary.
+    A third of the totals have exponents near the exponent of the chunk's partial sum. A third of the totals nearly
+    cancel the chunk's partial sum. A third of the totals, added to the chunk's partial sum, give a sum near a rounding
+    boundary.
     """
     total = fixed(unit.engine.output)
     p = total.fraction_bits

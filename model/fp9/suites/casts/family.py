@@ -1,4 +1,4 @@
-"""Groups of cast operations: source codes, select values, random bits and scales."""
+"""Record that holds the inputs of a group of cast operations, such as codes and scales."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ Choices = Mapping[str, ArrayLike]
 
 @dataclass(frozen=True)
 class Family:
-    """Operations of one lane of a cast, with the values of all select ports in each row of `choices`.
+    """Operations of one lane of a cast. Row i of `choices` holds the values of all select ports for operation i.
 
     If `random` is None, the suite later chooses random bits. If `scale` is None, the suite later chooses scales.
     """

@@ -1,4 +1,4 @@
-"""Corner-case operations of HiFloat8's hybrid rounding, with nearly equal fields F and T."""
+"""Corner-case operations of HiFloat8's hybrid rounding: dropped bits near the threshold."""
 
 from __future__ import annotations
 
@@ -21,10 +21,10 @@ _OVERFLOWING = 128
 
 
 def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return stimulus whose bit fields F and T are equal or nearly equal, and random stimulus.
+    """Return cast operations whose dropped bits F are equal or close to the threshold T, and random operations.
 
-    F and T are bit fields of the source's fraction (HiF8 section 3.2). Hybrid rounding rounds up if the bit field F is
-    at least the bit field T.
+    Hybrid rounding rounds a magnitude up if the dropped bits F are at least a threshold T from the lowest source bits
+    (HiF8 section 3.2).
     """
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)

@@ -1,7 +1,8 @@
 """Corner-case operations of quantisers, near rounding thresholds of scales and elements.
 
-The largest magnitude of a block (amax) is at or next to a threshold of the scale rule. All smaller numbers of the block
-are near scaled elements and midpoints, or differ from amax in a single bit.
+In many blocks, the largest magnitude (amax) is at or next to a threshold of the scale rule. In many blocks, the smaller
+numbers divided by the scale are near an element, or near the midpoint of two elements. In other blocks, the smaller
+numbers differ from the largest magnitude in a single bit.
 """
 
 from __future__ import annotations

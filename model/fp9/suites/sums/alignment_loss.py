@@ -1,8 +1,8 @@
 """Corner-case operations whose alignment window discards a single bit.
 
 The discarded bit belongs to a product, to the addend, or to the sum of products. Only the flag `inexact` shows that the
-bit was discarded. A second discarded bit would set the same flag and could hide an error. A large term sets the
-window's position.
+alignment window discarded a bit. Each operation discards a single bit, because a second discarded bit would also set
+`inexact` and could hide an error. A large term sets the window's position.
 
     large term   1 0 0 0 0 0 0 0 |
     product                  1 0 | 1        the only discarded bit

@@ -1,8 +1,8 @@
-"""Corner-case operations in which a finite product cancels an infinity's bit pattern.
+"""Corner-case operations in which a circuit could cancel an infinity by a finite product.
 
 A circuit may add an infinity as if it were the power of two above the largest number. If a finite product cancels the
-power of two that stands for infinity, the sum of the circuit is zero. A special case for a zero sum may then give a
-wrong result.
+power of two that stands for infinity, the internal sum of the circuit is zero. If the internal sum is zero, logic for
+zero sums may override the infinity and give a wrong result.
 """
 
 from __future__ import annotations

@@ -31,7 +31,7 @@ COUNT = 4000
 
 
 def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random finite factors, as input columns without the addend and the operation code."""
+    """Return columns with finite random factors and random scales, for all input ports except `c` and `op`."""
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name not in ("c", "op")}
     columns |= drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):

@@ -1,4 +1,4 @@
-"""Corner-case operations whose chunks lose bits before the last step.
+"""Corner-case operations that discard bits before the last accumulation step of a chunk.
 
 The last bits inside the alignment window decide the result, and the discarded bits decide the flags.
 """

@@ -1,8 +1,8 @@
 """Corner-case operations whose products exceed the largest number of the result format.
 
-A narrow result format, such as FP16 for e5m2 factors, cannot represent the largest products. A sum of products above
-the largest result is finite only if the products cancel. Few other tests use the upper bits of the circuit's internal
-sum.
+A narrow result format, such as FP16 for e5m2 factors, cannot represent the largest products. If products exceed the
+largest result, their sum is finite only if large products cancel. The operations use the upper bits of the circuit's
+internal sum, which stay unused in most corner cases.
 """
 
 from __future__ import annotations

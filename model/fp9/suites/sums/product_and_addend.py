@@ -197,8 +197,8 @@ def addends(
     """Return addends at every exponent, and products that are zero, 1, the smallest number, or random.
 
     The fractions of the addends are the bit patterns of `walking_fractions`, such as a walking 1. If a unit has several
-    pairs of operand formats, the addends are divided among the pairs. Pair `number` of `pairs` pairs gets the addends
-    `number`, `number + pairs`, `number + 2 * pairs`, and so on.
+    pairs of operand formats, the addends are divided among the pairs. The format pair with index `number`, out of
+    `pairs` format pairs, gets the addends with indices `number`, `number + pairs`, `number + 2 * pairs`, and so on.
     """
     codes = walking_codes(result)
     codes = codes[number::pairs] if pairs > 1 else codes

@@ -1,7 +1,7 @@
 """Corner-case operations in which large products cancel and a small product remains.
 
 The addend cancels the large products, so that the small product alone decides the result. If the addend is far larger
-than all products, the product that remains decides only the rounding. Scales move the sum to any exponent.
+than all products, the small product affects only the rounding of the sum. Scales move the sum to any exponent.
 
     products     x x x x x
                                x x x
@@ -36,7 +36,7 @@ _NONE, _AROUND, _HIGHEST, _LARGEST = range(4)
 def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
     """Yield operations in which a small product decides the result of an exact sum.
 
-    Scales must be powers of two, because other scales would turn one bit into several bits.
+    Only units with power-of-two scales get operations, because other scales would change the significand of a product.
     """
     scaled = unit.scale is not None and unit.scale.precision == 1
     if scaled and unit.products > 1 and unit.engine.window.width is None:

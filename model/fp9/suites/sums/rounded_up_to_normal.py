@@ -1,8 +1,8 @@
 """Corner-case operations whose subnormal sum rounds up to the smallest normal number.
 
 The scales shift the larger of two products to the smallest normal number. The smaller product has the opposite sign,
-and a random exponent that is lower by at least the precision of the result format. The addend is zero in most
-operations, so the result is the smallest normal number.
+and a random exponent that is lower by at least the precision of the result format. In most operations, the addend is
+zero, and the sum of the two products rounds up to the smallest normal number.
 
     product     1 0 0 0 0 |
     product   -           |   x x

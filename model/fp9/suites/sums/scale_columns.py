@@ -76,7 +76,7 @@ def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> 
 
 
 def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the operations with block scales added, and with addends scaled to match the products."""
+    """Return the operations with additional columns for block scales, and with addends scaled to match the products."""
     if unit.scale is None:
         return columns
     fmt, count = unit.scale, len(columns["c"])

@@ -1,7 +1,7 @@
 """Corner-case operations of scaled dot products.
 
-The operations test every position to which scales can shift the single bit of a product, and combinations of special
-scales, such as NaN.
+Some operations have products that are powers of two, and scales that shift the single 1 bit of a product to any
+position. Other operations combine special scales, such as NaN.
 """
 
 from __future__ import annotations
@@ -162,9 +162,9 @@ def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[
 
 @functools.lru_cache(maxsize=16)
 def powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return the two factors and the exponent of each power of two that is a product of numbers in the two formats.
+    """Return codes of `a`, codes of `b` and exponents, for all products that are powers of two.
 
-    The exponents are in rising order.
+    The exponents are distinct, and in rising order.
     """
     x, y, exponents = by_exponent(a, b)
     of_power = np.flatnonzero(np.abs(product(x, y, a, b)) == np.exp2(exponents.astype(np.float64)))

@@ -158,7 +158,10 @@ def _single_bits(result: FixedFormat) -> Codes:
 
 @functools.lru_cache(maxsize=16)
 def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """Return factors of all nonzero products and the products' exponents, sorted by exponent."""
+    """Return three arrays in rising order of the products' exponents: factors `a`, factors `b`, and the exponents.
+
+    The factors are all pairs of the magnitudes from `crossed_magnitudes`.
+    """
     x, y = (axis.reshape(-1) for axis in np.meshgrid(*(crossed_magnitudes(fmt) for fmt in (a, b))))
     exponents = np.floor(np.log2(product(x, y, a, b))).astype(np.int64)
     order = np.argsort(exponents, kind="stable")

@@ -181,7 +181,7 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
 def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
     """Return the columns of all input ports for factors (n, products) and addends (n,).
 
-    Select ports also get unassigned values, which select the last choice.
+    The columns of format-select ports also contain values beyond the last choice, which select the last choice.
     """
     count = len(c)
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
