@@ -50,7 +50,9 @@ class Rows:
     d: NDArray[np.uint32]
 
     def start(self, with_c: bool) -> NDArray[Any]:
-        """Return the codes of the addends in the format of the results, or +0 without C."""
+        """Return the addends `c` as codes in the format of the results. If `with_c` is false, return codes of +0
+        instead.
+        """
         numbers = self.c.view(np.float32) if with_c else np.zeros(len(self.c), dtype=np.float32)
         codes: NDArray[Any] = encode(numbers, self.output, "rne", "inf")
         return codes
@@ -211,7 +213,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Return the accumulation steps of one measured sum, as the first accumulator model of `verdict` rounds them."""
+    """Return the accumulation steps of the measured sum `row`, for the first accumulator preset in `verdict`."""
     rows = verdict.rows
     fmt, c = format(rows.operands), int(rows.start(verdict.with_c)[row])
     return steps_of(ENGINES[verdict.presets[0]], rows.a[row].tolist(), rows.b[row].tolist(), fmt, fmt, c)

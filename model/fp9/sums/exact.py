@@ -23,8 +23,10 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Exact(FastSums):
-    """Strategy for accumulators with exact sums, which splits operands by exponent, so that float64 adds products
-    exactly.
+    """Strategy for accumulators whose sums are exact.
+
+    If necessary, the strategy splits an operand into parts with similar exponents, so that float64 adds the products of
+    two parts exactly.
     """
 
     part = PRODUCTS_OF_TILES

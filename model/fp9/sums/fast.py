@@ -81,7 +81,7 @@ def _is_exact(engine: Engine) -> bool:
 
 
 class _Marked(FastSums):
-    """Base class of strategies whose kernels set exception flags in an array of marks."""
+    """Base class of strategies for matrix products that also compute exception flags."""
 
     @property
     def has_flags(self) -> bool:
@@ -141,7 +141,7 @@ class RoundedChain(_Marked):
 
 
 class RoundedPairs(_Marked):
-    """Compute sums of accumulators with one or two products per step. The kernel uses float64 and rounds to odd."""
+    """Strategy for accumulators that add one or two products per step. The kernel uses float64 and rounds to odd."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -215,7 +215,11 @@ def fitting(
 def first_fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Side, b: Side, joins: bool, flags: bool
 ) -> FastSums | None:
-    """Return the first strategy that is bit-exact for an accumulator model and two operands, or None."""
+    """Return the first of the `strategies` that computes the exact bits of an accumulator model for the operands `a`
+    and `b`.
+
+    Return None if no strategy does.
+    """
     bits = depth_bits(a.depth)
     for strategy in fitting(strategies, engine, a.span, b.span, joins, bits):
         if strategy.takes(engine, a, b, bits):

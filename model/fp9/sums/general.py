@@ -34,7 +34,11 @@ HEADROOM_BITS = 32
 def rounding_of(
     fmt: Format, rounding: Rounding, overflow: Overflow = Overflow.INF
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
-    """Return the arguments with which kernels round to an accumulator format: table arrays, a record and the mode."""
+    """Return the arguments with which kernels round numbers to an accumulator format.
+
+    The arguments are the arrays `binades` and `order` of the rounding table, its scalars, and the number of the
+    rounding mode.
+    """
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows: Rows = rounding_rows(fmt)
@@ -175,7 +179,7 @@ class GeneralSums:
 def rounded_addends(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Return codes and flags (n,) of an exact accumulator for sums without products."""
+    """Round addends (n,) to the output format of an exact accumulator. Return codes (n,) and flags (n,)."""
     sums, limbs = engine_numbers(engine, range(1))
     codes, flags = np.empty(start.shape, dtype=np.uint32), np.empty(start.shape, dtype=np.uint8)
     terms = sum_kernels.Terms(*read_only(np.zeros((1, 0)), np.zeros((start.size, 0)), NO_POWERS, NO_POWERS))

@@ -46,7 +46,7 @@ class NarrowSums:
         self._round = fixed_rounding(request, grid, edges)
 
     def holds(self, factors: Sequence[Format], columns: Sequence[NDArray[Any]]) -> bool:
-        """Return whether the code tables have an entry for every integer of the columns' dtypes."""
+        """Return whether every integer of each code array's dtype is a valid index of the operand's decoding table."""
         return all(np.iinfo(x.dtype).max < t.size for x, t in zip(columns, self._tables(factors), strict=True))
 
     def run(

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """Number format with bounds on the exponents of its (scaled) numbers, and the number of significand bits."""
+    """Range of an operand's numbers after scaling: format, lowest and highest bit exponent, and significand bits."""
 
     format: Format
     lowest: int
@@ -196,7 +196,7 @@ class Operand:
         - "integers": the numbers in units of the lowest bit, for formats without infinities and NaN.
         - "powers": the powers of two that determine alignment, with 0 for zeros, infinities and NaN.
         - "exponents": the exponents for alignment, as bytes.
-        - "lowest bits": the exponents of the lowest bits, as bytes, or as 16-bit integers for formats like BF16.
+        - "lowest bits": the exponent of each number's lowest 1 bit, as int8, or as int16 for formats such as BF16.
         - "finite": which codes are finite.
         """
         return self._kept.array(what, self._swapped)
@@ -280,9 +280,9 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def power_table(fmt: Format) -> NDArray[np.float64]:
-    """Return a table of 2^(alignment exponent) by code, for a format of at most `TABLE_BITS` bits.
+    """Return a table, indexed by code, of the powers of two that determine the alignment of numbers.
 
-    Zeros, infinities and NaN have the table entry 0.
+    The format must have at most `TABLE_BITS` bits. For zeros, infinities and NaN, the table contains 0.
     """
     values = np.abs(fmt.table)
     finite = np.isfinite(values) & (values > 0)
@@ -295,7 +295,10 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def exponent_table(fmt: Format) -> NDArray[np.int8]:
-    """Return a table of the alignment exponent by code. Zeros, infinities and NaN have the entry `NO_EXPONENT`."""
+    """Return a table, indexed by code, of the exponents that determine the alignment of numbers.
+
+    For zeros, infinities and NaN, the table contains `NO_EXPONENT`.
+    """
     powers = power_table(fmt)
     exponents = np.frexp(powers)[1] - 1
     return np.where(powers > 0, exponents, NO_EXPONENT).astype(np.int8)
@@ -310,8 +313,9 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
-    """Return a table, indexed by code, of the exponent of the lowest 1 bit in the number of the code. For zeros,
-    infinities and NaN, the table contains 127.
+    """Return a table, indexed by code, of the exponent of each number's lowest 1 bit.
+
+    For zeros, infinities and NaN, the table contains 127.
     """
     some = power_table(fmt) > 0
     lowest = np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1)

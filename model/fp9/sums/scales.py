@@ -22,7 +22,7 @@ SCALE_LIMIT = 127
 class Scales(NamedTuple):
     """Scales of an operand (`factors`), and for each scale the power of two that determines alignment (`powers`).
 
-    Both arrays have the shape (..., rows, blocks), or (..., rows, 1) for one scale per row.
+    The arrays `factors` and `powers` have the shape (..., rows, blocks), or (..., rows, 1) for one scale per row.
 
     If `format` is None, all factors are powers of two, and `powers` is the array `factors` itself.
     """

@@ -29,7 +29,7 @@ class Side:
     """Rows (rows, k) of one factor of a matrix product, with scales.
 
     `scales` holds scales of single numbers, `at_sums` holds scales of chunk sums, and `groups` holds scales of sums of
-    product groups. The rows of the right factor are the columns of its matrix.
+    product groups. For the right factor B of a product A B, each row of the `Side` is a column of the matrix B.
     """
 
     operand: Operand
@@ -81,7 +81,7 @@ class Side:
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
-    """Return one side of a matrix product with `depth` products per sum."""
+    """Return the left or right factor of a matrix product whose sums have `depth` products."""
     made = Side(operand, view, depth, operand.span, None, _ONE, engine.window.width is not None, None)
     if scales is None:
         return made

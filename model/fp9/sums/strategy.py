@@ -47,7 +47,10 @@ _NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
 
 
 class Flagged(NamedTuple):
-    """Result of a strategy: sums, their flags, and a mask of sums with unknown flags, each of shape (rows, n)."""
+    """Sums of a matrix product, exception flags of the sums, and a mask of the sums whose flags are unknown.
+
+    All three arrays have the shape (rows, n).
+    """
 
     numbers: NDArray[Any]
     flags: NDArray[np.uint8]

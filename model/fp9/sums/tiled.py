@@ -27,7 +27,7 @@ from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Chunks(NamedTuple):
-    """Division of a sum's products into chunks of `length` products, with the constants for rounding totals."""
+    """Number of products in a chunk (`length`), and constants for rounding the total after each chunk."""
 
     length: int
     total: Any = None

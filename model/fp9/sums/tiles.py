@@ -188,5 +188,9 @@ _ALL = (*STRATEGIES[:1], *TILED, *STRATEGIES[1:])
 
 
 def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
-    """Return the first vectorised strategy that is bit-exact for an accumulator model and two operands, or None."""
+    """Return the first vectorised strategy that computes the exact bits of an accumulator model for the operands `a`
+    and `b`.
+
+    Return None if no strategy does.
+    """
     return first_fitting(_ALL, engine, a, b, joins, flags)

@@ -136,8 +136,8 @@ class Rates:
     def measured(self, kind: Hashable, work: Callable[[slice], None], products_per_row: int) -> Callable[[slice], None]:
         """Return a wrapper of the function `work` that measures its processor time.
 
-        The measured rate is the processor time for one product. If a call is faster, its rate replaces the old rate. If
-        a call is slower, the rate rises by at most 20 %.
+        A rate is the processor time in seconds for one product. A measured rate below the stored rate replaces the
+        stored rate. A measured rate above the stored rate raises the stored rate by at most 20 %.
         """
         # The first call may compile or load its kernel. Its rate splits later calls into short parts, which must be
         # able to lower the rate.
@@ -176,9 +176,10 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
 def row_parts(
     rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD, part: int = PRODUCTS
 ) -> list[slice]:
-    """Return slices of rows, each with about `part` products, such that all threads get slices.
+    """Divide the rows of a matrix product between threads, and return the rows as slices.
 
-    Each thread gets at least `worth` products.
+    A slice has at most `part` products, or one row if a row has more products. Each thread gets at least
+    `worth` products.
     """
     products = rows * products_per_row
     count = _count(threads, products // worth)

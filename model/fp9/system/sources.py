@@ -23,7 +23,8 @@ def digest(package: Path, sources: Iterable[Path]) -> str:
 def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
     """Return the files of a module and of all modules that it imports, directly or indirectly, by module name.
 
-    Imports inside functions count. Imports for type checking do not count, nor do imports by a name in a string.
+    The function finds imports inside functions. It ignores imports under `if TYPE_CHECKING`, and imports whose module
+    name is a string, as in `importlib.import_module`.
     """
     folders = {name: Path(spec.origin).parent for name in packages if (spec := find_spec(name)) and spec.origin}
     found: dict[str, Path] = {}

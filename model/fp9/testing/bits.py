@@ -96,7 +96,9 @@ _UNKNOWN = "another accumulator, order of additions, operand or scale; `fp9 iden
 
 
 def assert_equal_bits(actual: ArrayLike, expected: ArrayLike, format: Format | str) -> None:
-    """Raise AssertionError if two arrays of codes differ in any bit. +0 differs from -0, and NaN codes can differ.
+    """Raise AssertionError if two arrays of codes differ in any bit.
+
+    +0 and -0 count as different. Two NaN values with different codes also count as different.
 
     The arrays must contain unsigned integers, or have a dtype with the format's bit layout. For example, float32 is the
     bit layout of `fp32`. The error message shows the first differences as numbers, and names a likely cause.

@@ -33,9 +33,10 @@ _SLACK = 1 + 2.0**-30
 class _Weights:
     """Limits of the rounding errors in a dot product, from which the error bound is computed.
 
-    `path` is the largest sum of relative errors over all roundings that affect one product, and `total` the sum over
-    all roundings. `growth` is the largest factor by which rounding can increase a sum of magnitudes. `tiny` is the
-    total absolute error of roundings of very small numbers.
+    `path` bounds the relative error of a single product: the sum of the relative errors of all roundings that affect
+    the product. `total` is the sum of the relative errors of all roundings in the dot product. `growth` is the largest
+    factor by which rounding can increase a sum of magnitudes. `tiny` is the total absolute error of roundings of very
+    small numbers.
     """
 
     path: float

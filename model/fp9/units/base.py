@@ -164,9 +164,9 @@ def value_words(value: object) -> str:
 
 
 def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple[Format, ...]:
-    """Return the formats that a specification's field lists by name.
+    """Convert a specification's list of formats or format names to a tuple of formats.
 
-    Raises ValueError if the field names no format, or the same format twice.
+    Raises ValueError if the list is empty, or contains the same format twice.
     """
     formats = tuple(format(name) for name in names)
     if not formats:
@@ -204,8 +204,8 @@ def check_name(name: str) -> None:
 def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
     """Check the fields that all units have: the name, the number of stages and the register options.
 
-    The unit needs at least `lowest` stages because of the field `beside`. Raises ValueError for an invalid value, and
-    for a register option of a unit without registers.
+    A unit with the field value `beside`, such as "amax=true", needs at least `lowest` pipeline stages. Raises
+    ValueError for an invalid value, and for a register option of a unit without registers.
     """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:

@@ -20,8 +20,8 @@ class Hook(Generic[P, R]):
     """Table of the functions that perform one task for the different kinds of units.
 
     A call uses the function for the unit's class or its nearest base class, or else the function `otherwise`. Without
-    `otherwise`, the call raises ValueError. If `every_kind` is true, the function `missing` returns the hook's name for
-    each kind of unit that has no function.
+    `otherwise`, the call raises ValueError. If `every_kind` is true, every kind of unit needs a function, and `missing`
+    reports the hook for kinds without a function.
     """
 
     def __init__(

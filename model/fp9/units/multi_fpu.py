@@ -163,9 +163,9 @@ class MultiFpu(Unit):
 
     Every operation rounds once. The ports `a_format`, `b_format`, `c_format` and `result_format` select the formats of
     the operands a, b and c and of the result. Without the field `mixed`, the port `source_format` selects the format of
-    a and b, and the port `result_format` selects the format of c and of the result. In sign injections, minimum and
-    maximum, operand c and the result have the format of operand a. A code occupies the low bits of its port. All bits
-    above a result are 0.
+    a and b, and the port `result_format` selects the format of c and of the result. The operations for sign injection,
+    minimum and maximum use the format of operand a for operand c and for the result. A code occupies the low bits of
+    its port. All bits above a result are 0.
 
     With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An integer
     operand occupies the low bits of port a. An integer result is extended to the word with its sign or with zeros.
@@ -376,9 +376,9 @@ class MultiFpu(Unit):
 
     @cached_property
     def lane_units(self) -> dict[int, MultiFpu]:
-        """Return a dictionary from each lane width in bits to the specification of the lane's unit.
+        """Return a dictionary from each lane width in bits to the specification of the FPU for one lane.
 
-        The unit of a lane has no dot products, and supports only formats that fit in the lane.
+        The FPU for one lane has no dot products, and supports only formats that fit in the lane.
         """
         groups = tuple(group for group in self.groups if group is not FpuGroup.DOT)
         formats = {width: tuple(fmt for fmt in self.formats if fmt.bits <= width) for width in self.lane_widths}

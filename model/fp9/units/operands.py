@@ -69,7 +69,8 @@ def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
 
 
 def significand_bits(formats: Sequence[Format]) -> int:
-    """Return the width in bits of a significand that holds every number of the formats, with the leading 1.
+    """Return a significand width in bits, including the leading 1, that is sufficient for every number of the given
+    formats.
 
     A significand of 7 bits can hold every int8 number, even -128, because 128 is a power of two.
     """

@@ -120,7 +120,7 @@ class Dot(Unit):
     def lane_names(self, operand: str) -> tuple[str, ...]:
         """Return the names of an operand's ports, such as `a0`, `a1` and `a2`.
 
-        A unit with a single product has only the port `a`.
+        If the unit computes a single product, the operand has one port with the operand's name, such as `a`.
         """
         if self.products == 1:
             return (operand,)
@@ -184,8 +184,8 @@ class Mac(Dot):
     accumulator holds the exact sum of the products since the last LOAD or CLEAR, and later pipeline stages round the
     exact sum to the result. A unit with an exact accumulator has no addend c. Each operation gives the same result and
     flags as `fp9.dot` over all products since the last LOAD or CLEAR. After an infinite or NaN product, the sum stays
-    infinite or NaN until the next LOAD or CLEAR. A sum outside the accumulator's range wraps around. If later products
-    bring the exact sum back into the range, the accumulator is correct again.
+    infinite or NaN until the next LOAD or CLEAR. A sum outside the accumulator's range wraps around. After a
+    wrap-around, the accumulator is correct again once the exact sum fits into `sum_bits` bits.
     """
 
     kind: ClassVar[str] = "mac"

@@ -8,7 +8,7 @@
 | `npz`     | NumPy arrays by port, and `care_PORT` masks                       | mask false     |
 | `parquet` | columns by port; needs `fp9[parquet]`                             | null           |
 
-Equal columns give equal bytes in every file format. In arrays, masked elements stand for undefined outputs.
+In every file format, equal vectors give byte-identical files. In arrays, masked elements stand for undefined outputs.
 """
 
 from __future__ import annotations
@@ -120,9 +120,10 @@ def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: s
 
 
 def hex_columns(rows: Mapping[int, list[str]], ports: tuple[Port, ...]) -> Columns:
-    """Convert rows of hex values, given by line number, to the columns of a vector file.
+    """Convert the hex values of a vector file to one column per port.
 
-    The value `x` stands for an undefined output. Raises ValueError with the line number for an invalid line.
+    `rows` maps each line number to the line's values. The value `x` stands for an undefined output. Raises ValueError
+    with the line number for an invalid line.
     """
     return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: set(cell) == {"x"})
 

@@ -39,8 +39,9 @@ def manifest(
 def columns(unit: Unit) -> list[dict[str, Any]]:
     """Describe each port, in the order of a vector file's columns.
 
-    - `values` names the values of a select port or operation port.
-    - `formats` lists the formats of a port that holds codes, and `select` the port that chooses between them.
+    - `values` maps each value of a port that selects an operation, format or mode to a name.
+    - `formats` lists the possible formats of a port that holds codes.
+    - `select` names the port that chooses one of several formats for the codes of a port.
     - `bits` names the bits of a flags port.
     - `signed` marks two's complement ports.
     """

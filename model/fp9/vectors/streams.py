@@ -32,7 +32,7 @@ _FORM = FILE_FORMATS["vec"]
 
 
 def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = False) -> Iterator[bytes]:
-    """Yield the operations and results of a test level (1 or 2), as byte strings of many lines.
+    """Yield the golden vectors of a test level (1 or 2), as byte strings that contain many lines of a `vec` file.
 
     With `forever`, random operations follow without end. Equal arguments give equal lines. Raises ValueError for an
     unknown level. Raises ValueError for an endless stream of a unit with state, whose operations are one sequence from

@@ -63,8 +63,8 @@ def identify(
 
     The implementation computes one sum after another. The command chooses each sum so that as many accumulator models
     (engines) as possible give different results. The command prints an accumulator model, and the fields whose values
-    no sum could determine. If no accumulator engine gives all results, the command shows the first wrong row, and the
-    exit code is 1.
+    no sum could determine. If no accumulator model reproduces every result, the command shows the first row in which
+    the nearest model is wrong, and the exit code is 1.
 
     --program writes a GPU program. Run the program on the GPU, and give the program's output file as TARGET.
 

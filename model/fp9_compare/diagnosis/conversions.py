@@ -66,9 +66,9 @@ class Reading(Unit):
 class Narrowed(Unit):
     """Specification of a unit that adds products exactly, and rounds the sum once to at most 8 bits.
 
-    The unit `inner` rounds the sum to odd, with at least two more significand bits than the target format. A second
-    rounding then gives the correctly rounded sum (Boldo and Melquiond). The first rounding determines the invalid flag,
-    and the second rounding all other flags.
+    The unit `inner` rounds the sum to odd, with at least two more significand bits than the target format. Rounding
+    this odd-rounded sum to the target format gives the correctly rounded sum (Boldo and Melquiond). The first rounding
+    determines the invalid flag, and the second rounding determines all other flags.
     """
 
     kind: ClassVar[str] = "narrowed"

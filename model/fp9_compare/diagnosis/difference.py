@@ -17,8 +17,9 @@ from fp9.units import Columns, Port, Results, Unit
 class Topic(IntEnum):
     """Topic of a difference between an implementation and its specification, such as the rounding mode.
 
-    Differences are applied in the order of their topics. A combination of differences has at most one difference per
-    topic, but any number of differences with the topic `FLAGS`.
+    The function `results_under` applies several differences to a specification in the numeric order of their topics. A
+    combination of differences has at most one difference per topic, but any number of differences with the topic
+    `FLAGS`.
     """
 
     SELECT = 0
@@ -66,7 +67,7 @@ class Difference:
 def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]) -> Results:
     """Return the results of an implementation that differs from its specification in the given ways.
 
-    Raises ValueError if the specification does not allow the differences.
+    Raises ValueError if a difference makes the specification invalid, adds an input port or changes the output ports.
     """
     ordered = sorted(differences, key=lambda difference: difference.topic)
     other, read = unit, inputs

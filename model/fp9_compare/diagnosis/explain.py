@@ -30,9 +30,9 @@ MOST = 6
 class Explanation:
     """One difference from the specification that explains wrong results.
 
-    The search adds differences to the specification one after another. `explains` counts the results that match the
-    specification only after this difference is added. `contradicts` counts the results that match the specification
-    only before this difference is added.
+    The search adds differences to the specification one after another. `explains` counts the implementation's results
+    that the specification reproduces with the difference `says`, but not without it. `contradicts` counts the
+    implementation's results that the specification reproduces without the difference `says`, but not with it.
     """
 
     says: str

@@ -28,7 +28,7 @@ _RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
 
 @dataclass(frozen=True)
 class Operation:
-    """Operands, result, flags and limits of the format for each operation, as arrays."""
+    """Operations of a unit, as arrays of operands, results, flags, and range limits of the result format."""
 
     unit: Unit
     port: Port

@@ -28,7 +28,7 @@ _PER_EXPONENT = 64
 
 @dataclass(frozen=True)
 class Answer:
-    """Result of comparing a library function with its specification, which `base` describes.
+    """Result of comparing a library function with a specification. `base` describes the specification.
 
     `first` describes the first few wrong results of the library function.
     """

@@ -29,7 +29,9 @@ _GUARD_BITS = range(0, 5)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield ways to add that a unit may use by mistake, such as a narrower window or another order."""
+    """Yield mistakes that a unit may make when it adds, such as a narrower alignment window or another order of
+    additions.
+    """
     yield from early(unit)
     engine = engine_of(unit)
     if engine is None:

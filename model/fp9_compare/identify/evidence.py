@@ -97,8 +97,8 @@ class Evidence:
     def best(self, engines: Iterable[Engine]) -> list[Engine]:
         """Return the given accumulator models without duplicates, sorted by the number of reproduced sums.
 
-        If there are more than `_MANY` models, all models are first sorted by their agreement with a sample of the sums.
-        Only the best `_MANY` of these models are then sorted by their agreement with all sums.
+        If there are more than `_MANY` models, all models are first compared with a sample of the sums. Only the `_MANY`
+        models that agree best with the sample are then compared with all sums.
         """
         found = list({fields.key(engine): engine for engine in engines}.values())
         if len(found) > _MANY:

@@ -101,7 +101,7 @@ def presets(interface: Interface) -> list[Engine]:
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
     """Yield one copy of the accumulator model for each possible new value of the given field.
 
-    If a new value is invalid together with the values of other fields, the other fields are changed, too.
+    If the new value of the field conflicts with other fields, the copy also has other values in the conflicting fields.
     """
     refused = 0
     for value in field.values:

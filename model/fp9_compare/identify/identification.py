@@ -169,12 +169,12 @@ def _best_column(classes: NDArray[np.intp]) -> int | None:
 
 
 def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
-    """Identify the accumulator of a hardware unit with at most `calls` sums.
+    """Identify the accumulator of a hardware unit by asking the unit for at most `calls` sums.
 
-    The first candidates are the accumulator presets. The hardware unit computes sums until one candidate remains.
-    Further sums distinguish the remaining candidate from similar models, and random sums confirm the candidate. If no
-    preset reproduces the sums, a search finds another model. Raises ValueError if the hardware unit fails, returns
-    wrong shapes, or computes the same sum twice with different results.
+    The first candidates are the accumulator presets. The hardware unit computes sums until only one candidate
+    accumulator model reproduces every sum. Further sums distinguish the remaining candidate from similar models, and
+    random sums confirm the candidate. If no preset reproduces the sums, a search finds another model. Raises ValueError
+    if the hardware unit fails, returns wrong shapes, or computes the same sum twice with different results.
     """
     session = _Session(box, calls, np.random.default_rng(seed))
     try:

@@ -40,9 +40,11 @@ class Explained:
 
 
 def fit_rows(rows: Rows) -> Explained:
-    """Search for an accumulator model that reproduces the measured sums, with the addend C or with +0.
+    """Search for an accumulator model that reproduces the measured sums.
 
-    The presets are tried first. If no model reproduces all sums, the nearest model is returned.
+    Each model is tried with the measured addend C, and with the addend +0.
+
+    The accumulator presets are tried first. If no model reproduces all sums, the nearest model is returned.
     """
     both = [(with_c, evidence_of(given)) for with_c, given in ((True, rows), (False, rows.without_addend()))]
     for with_c, evidence in both:

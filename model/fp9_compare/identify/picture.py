@@ -21,7 +21,10 @@ if TYPE_CHECKING:
 
 
 def write(found: Fit, path: Path) -> None:
-    """Write the chart of an identification as SVG. Equal identifications give identical files."""
+    """Write an SVG chart of the accumulator models that remain possible after each sum of an identification.
+
+    Equal identifications give identical files.
+    """
     lines = remaining(found)
     figure = Figure(figsize=(8, 2.2 + 0.24 * len(lines)), layout="constrained")
     upper, lower = figure.subplots(2, 1, sharex=True, height_ratios=(2, 1 + len(lines) / 4))

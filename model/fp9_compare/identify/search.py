@@ -1,7 +1,8 @@
 """Search for accumulator models that reproduce measured sums.
 
 Sums with at most two nonzero products show how one step aligns, truncates and rounds, whatever the order of addition.
-Sums with more nonzero products show the order of addition. Finally, single fields of the best models are changed.
+Sums with at least three nonzero products show the order in which the accumulator adds products. Finally, single fields
+of the best models are changed.
 """
 
 from __future__ import annotations
@@ -139,9 +140,9 @@ class _Climb:
         self._rows, self._fields = rows, choices
 
     def pass_over(self, engine: Engine) -> Engine:
-        """Set one field after another to its best value, and return the changed accumulator model.
+        """Set one field of an accumulator model after another to its best value, and return the changed model.
 
-        The best value of a field is the value that reproduces the most sums.
+        With the best value of a field, the accumulator model reproduces the most measured sums.
         """
         for field in self._fields:
             engine = self._best_value(engine, field)

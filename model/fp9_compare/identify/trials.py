@@ -86,7 +86,9 @@ def random_interface(seed: int) -> Interface:
 
 
 def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
-    """Return an accumulator model with random fields, whose steps and windows are typical of hardware."""
+    """Return an accumulator model with random fields. The products per step and the window width are typical of
+    hardware.
+    """
     while True:
         values: dict[str, Any] = {}
         for field in fields.hypotheses(interface):
@@ -162,7 +164,7 @@ def summary(trials: Sequence[Trial]) -> str:
 @click.option("--out", type=click.Path(path_type=Path), required=True)
 @click.option("--dots", type=int, default=DOTS, show_default=True)
 def presets(out: Path, dots: int) -> None:
-    """Identify every accumulator preset of the catalogue, and write the record."""
+    """Test whether the identification finds every accumulator preset, and write the results to a JSON record."""
     asked = [(preset.name, trial(preset, interface_of(preset), 0, dots)) for preset in ENGINES.values()]
     trials = [replace(made, given=name) for name, made in asked]
     _write(trials, out)

@@ -30,7 +30,8 @@ _NEGATIVE = np.uint64(1 << 63)
 class Vectors:
     """Operands of n dot products: codes `a` and `b` (n, k), and addends `c` (n,).
 
-    `purposes` holds the name of each dot product's family of probe sums, such as "window" or "rounding".
+    `purposes` holds one word for each dot product, which says what the dot product tests, such as "window" or
+    "rounding".
     """
 
     a: NDArray[Any]

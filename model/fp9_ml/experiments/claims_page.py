@@ -1,4 +1,4 @@
-"""Generate the documentation page about reproduced claims of papers from records."""
+"""Generate the documentation page that compares claims of papers with measured values."""
 
 from __future__ import annotations
 

@@ -86,9 +86,10 @@ def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Pa
 
 
 def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10, seed: int = 0) -> Parameters:
-    """Multiply some channels after each layer norm by 2^exponent, like outliers in large language models.
+    """Multiply some channels after each layer norm by 2^`exponent`, to imitate the outliers of large language models.
 
-    The matching weights of the next layer are divided by 2^`exponent`, so the float32 results do not change.
+    The next layer's weights for the multiplied channels are divided by 2^`exponent`, so the float32 results do not
+    change.
     """
     rng, changed = np.random.default_rng(seed), dict(parameters)
     for name, norm in AFTER_NORM.items():

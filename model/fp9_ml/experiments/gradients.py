@@ -48,11 +48,11 @@ LARGEST = 5
 
 
 def softmax_ties(trained: Trained) -> dict[str, float]:
-    """Return the error and the share of tied rows that a cast of logits to 8 bits causes.
+    """Measure how a cast of logits to 8 bits changes the largest logits of each row.
 
-    Logits are cast unchanged, and after subtraction of the largest logit in the row. In a tied row, the two largest
-    logits become equal. The error is a root mean square over the five largest logits. Source: HFP8 (Sun et al., NeurIPS
-    2019), section 2.3 and Fig. 5.
+    Return the share of rows whose two largest logits become equal, and the root-mean-square error of the five largest
+    logits. Both results are measured for a cast of the logits themselves, and for a cast after subtraction of the row's
+    largest logit. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
     """
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits
     rows = logits.reshape(-1, logits.shape[-1])

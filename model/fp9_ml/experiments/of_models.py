@@ -1,4 +1,4 @@
-"""Claims of papers about converting trained models to 8 bits, gradients and batch norms.
+"""Claims of papers about 8-bit formats: model conversion, gradients, softmax, batch norms.
 
 The limits were derived from other random seeds than the measurements.
 """

@@ -22,8 +22,8 @@ class LogMax(LossRule):
 
     The amax is the largest magnitude of the unscaled weight gradients in a step. The loss scale is `2^(log_max - mu -
     deviations * sigma)`, with the running mean mu and the standard deviation sigma of log2 amax. The paper does not
-    define the averages; fp9 uses exponential averages with bias correction, like OpenSeq2Seq. `mean_decay` and
-    `spread_decay` are the decay factors for mu and sigma.
+    define how mu and sigma are averaged over steps. For mu and sigma, fp9 uses exponential averages with bias
+    correction, like OpenSeq2Seq. `mean_decay` and `spread_decay` are the decay factors for mu and sigma.
 
     The paper's best results use `deviations` = 0, and OpenSeq2Seq uses `deviations` = 3.09. If `log_max` is None, the
     rule uses log2 of the largest number in the gradient format. OpenSeq2Seq uses `log_max` = 16 for every format. The
@@ -112,9 +112,9 @@ class Adaptive(LossRule):
     the next smaller window. The source is HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
 
     The paper does not define some details. As in MindFormers, to which the paper links, doubling the scale resets the
-    count of halvings. Halving the scale does not reset the count of doublings. A change of `window` resets the counts
-    of doublings and halvings. The scale is at least `smallest` = 1, as in MindFormers, and at most FP32's largest
-    number.
+    count of halvings. Halving the scale does not reset the count of doublings. After three doublings or three halvings
+    of the scale, the rule starts both counts again at 0. The scale is at least `smallest` = 1, as in MindFormers, and
+    at most FP32's largest number.
     """
 
     kind: ClassVar[str] = "adaptive"

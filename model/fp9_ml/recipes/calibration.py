@@ -40,7 +40,9 @@ class Layer(Protocol):
 
 @dataclass(frozen=True)
 class Linear:
-    """Linear layer with a weight matrix (out, in), a bias (out,) and an activation function `vector`."""
+    """Linear layer with a weight matrix (out, in) and an optional bias (out,). The field `vector` is the activation
+    function.
+    """
 
     weight: NDArray[np.float32]
     bias: NDArray[np.float32] | None = None
@@ -80,10 +82,10 @@ def calibrate(
 
     `data` (n, in) is the calibration data. First, NumPy computes the products O_l = A_l W_l of all layers in FP32. With
     the scale exponents Ea and Ew, the operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q = Q(W 2^Ew). The
-    accumulator `engine` then computes O_q = (A_q W_q) 2^-(Ea + Ew). The chosen pair (Ea, Ew) minimises the mean squared
-    error between the quantised product O_q and the FP32 product O_l. The layer's method `forward` computes the next
-    layer's input from the quantised product O_q. `progress` is called with each finished layer's name and number, and
-    the number of layers.
+    accumulator `engine` then computes O_q = (A_q W_q) 2^-(Ea + Ew). The function chooses the exponents Ea and Ew with
+    the smallest mean squared error between the quantised product O_q and the FP32 product O_l. The layer's method
+    `forward` computes the next layer's input from the quantised product O_q. `progress` is called with each finished
+    layer's name and number, and the number of layers.
 
     Raises ValueError if there are no layers or exponents, if shapes do not match, or if products are not finite.
     """

@@ -158,8 +158,8 @@ def loads(text: str, where: str = "recipe") -> Recipe:
 def dumps(spec: Recipe) -> str:
     """Return a recipe as TOML text that `loads` can read.
 
-    The written name omits changed fields: the recipe `hfp8(weights=e4m3)` has the name `hfp8` in the text. Raises
-    ValueError for an accumulator model that cannot be written as text.
+    The key `name` holds only the name of the original recipe, such as `hfp8` for the recipe `hfp8(weights=e4m3)`.
+    Raises ValueError for an accumulator model that cannot be written as text.
     """
     for product in ("forward", "dgrad", "wgrad"):
         chosen = getattr(spec, product)

@@ -96,9 +96,9 @@ def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], 
     """Re-tune batch norms: replace their means and variances by values measured in 8-bit inference.
 
     `model` is called with batches of unlabelled training data, and computes as in inference (HFP8 section 3). The
-    parameters gamma and beta do not change. The HFP8 paper uses "2 % of a single epoch" of the training data. As torch
-    does with momentum None, fp9 averages the means and the unbiased variances of all batches. During the measurement,
-    each batch norm uses the mean and variance of the current batch.
+    parameters gamma and beta do not change. To measure the means and variances, the HFP8 paper uses "2 % of a single
+    epoch" of the training data. As torch does with momentum None, fp9 averages the means and the unbiased variances of
+    all batches. During the measurement, each batch norm uses the mean and variance of the current batch.
 
     `model` must call all batch norms in `norms`. After an error, the statistics are unchanged. Raises ValueError if
     there are no batches, if the model does not call a batch norm, or if values are not finite.

@@ -153,8 +153,8 @@ def linear(
 
     `state` holds the layer's scales; None means the scales of the first training step. If `training` is false, the
     scales are not updated. `random` gives the random bits for stochastic rounding. For a repeated forward pass,
-    `earlier` holds the scale factors (`Saved.factors`) of the first pass. `multiply` replaces `fp9.matmul`, for example
-    by a kernel of a GPU with the same bits.
+    `earlier` holds the scale factors (`Saved.factors`) of the first pass. The function `multiply` replaces
+    `fp9.matmul`, for example by a GPU kernel that returns the same bits.
 
     Raises ValueError for shapes that do not match, and TypeError for operands that are not numbers.
     """
@@ -176,9 +176,11 @@ def linear(
 def linear_backward(
     g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None, multiply: Multiply = matmul
 ) -> Backward:
-    """Compute both backward products of a layer. g (..., out) is the gradient of the loss with respect to y.
+    """Compute the backward products dx = g w and dw = g^T x of a linear layer y = x w^T.
 
-    Raises ValueError for a wrong shape, and TypeError for a g that does not hold numbers.
+    `g` (..., out) is the gradient of the loss with respect to y.
+
+    Raises ValueError if `g` has a wrong shape, and TypeError if `g` does not contain numbers.
     """
     recipe = saved.recipe
     expected = (*saved.shape[:-1], saved.w.codes.shape[-2])

@@ -144,8 +144,9 @@ class Recipe:
     def layer(self, place: Place | str) -> Recipe:
         """Return the recipe for a layer that is the first layer, the last layer or a depthwise layer.
 
-        All three operands have the format `first`, `last` or `depthwise`, and are not scaled. If the recipe has no own
-        format for layers at `place`, the recipe itself is returned.
+        In the returned recipe, activations, weights and gradients have the format from the field `first`, `last` or
+        `depthwise`, and are not scaled. If the recipe has no own format for layers at `place`, the recipe itself is
+        returned.
         """
         where = choice(Place, place, "place")
         fmt: Format | None = None if where is Place.INNER else getattr(self, where.value)
@@ -165,8 +166,8 @@ class Recipe:
         The keys are names of tensors and products, such as "weights" or "forward". A unit for a cast must support the
         target format, the rounding mode and the overflow policy. If the recipe scales by powers of two, the unit must
         have a scale input; for other factors, the unit must cast from FP32. A unit that computes a matrix product must
-        have the recipe's accumulator model, and support the formats of both operands. If no unit fits, the tuple is
-        empty. Products in plain FP32 are left out.
+        have the recipe's accumulator model, and support the formats of both operands. If no catalogue unit can compute
+        a cast or product, its tuple of names is empty. Products in plain FP32 are left out.
         """
         found = {}
         for role in Role:

@@ -26,11 +26,11 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
     """Add the gradients (size,) of all learners hop by hop around a ring (reduce-scatter).
 
     The gradient is divided into N slices, one for each of the N learners. Return each slice's sum over all learners, as
-    codes in the format `hop`. The sum of slice i begins at learner i + 1 and ends at learner i, and is rounded to `hop`
-    after each addition.
+    codes in the format `hop`. The sum of slice i passes around the ring from learner i + 1 to learner i. Each learner
+    adds its slice i, and rounds the sum to the number format `hop`.
 
-    Raises ValueError for gradients of different shapes, for more learners than gradient elements, and for a format
-    `hop` with more than 16 bits.
+    Raises ValueError if the gradients have different shapes or fewer elements than learners, or if the number format
+    `hop` has more than 16 bits.
     """
     fmt = hop_format(hop)
     shares = [share(g, fmt) for g in gradients]
@@ -100,7 +100,7 @@ class Ring:
     def __init__(
         self, rule: RoundOff, weights: ArrayLike, learners: int, hop: Format | str = "dlfloat16", mean: bool = True
     ) -> None:
-        """Give the initial weights (size,) to all learners."""
+        """Create `learners` data-parallel learners, each with a copy of the initial weights (size,)."""
         self.rule, self.hop, self.mean = rule, hop_format(hop), mean
         codes, residual = rule.start(weights)
         if codes.ndim != 1:
@@ -151,7 +151,7 @@ class Ring:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError if the number of weights or learners in the state does not match the ring.
+        Raises ValueError if the state has another number of weights or learners than this `Ring`.
         """
         check_keys(state, ("weights", "residuals"), "a ring")
         codes = as_codes(np.asarray(state["weights"]), self.rule.weights)

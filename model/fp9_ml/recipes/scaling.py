@@ -219,9 +219,9 @@ class Periodic(ScaleRule):
     """Scaling rule that computes a power-of-two factor from the tensor's amax every `interval` steps.
 
     Source: HiFloat8's per-tensor scaling in training (section 5.1), which updates the factor every 10 iterations. The
-    paper does not define the algorithm: in fp9, the scaled amax lies in (top/2, top]. With the default `top` of 8,
-    magnitudes in the six binades below 8 have all 3 fraction bits of HiFloat8. The scale factor is 1 in steps 0 to
-    interval - 1, and is first computed in step `interval`.
+    paper does not define how the factor is computed. fp9 chooses the power of two that scales the tensor's amax into
+    the interval (top/2, top]. With the default `top` of 8, magnitudes in the six binades below 8 have all 3 fraction
+    bits of HiFloat8. The scale factor is 1 in steps 0 to interval - 1, and is first computed in step `interval`.
     """
 
     kind: ClassVar[str] = "periodic"

@@ -1,7 +1,7 @@
 """Update rules for 8-bit weights, which compensate rounding errors or round stochastically.
 
-Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The paper does not define the precision of the subtractions: fp9
-computes them in FP32, from left to right.
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The HFP8 paper does not define the precision of the subtractions `W -
+update - R`: fp9 subtracts in FP32, from left to right.
 """
 
 from __future__ import annotations
@@ -24,8 +24,8 @@ class RoundOff:
     """Update rule for 8-bit weights, which corrects each rounding error in the next update (HFP8 table 3).
 
     Step t computes the unrounded weights `V_t = W_{t-1} - update - R_{t-1}`, with `R_0 = 0`. The weights are then
-    rounded to the weight format: `W_t = Q_W(V_t)`. The residual `R_t = Q_R(W_t - V_t)` is the rounding error, rounded
-    to the residual format.
+    rounded to the weight format: `W_t = Q_W(V_t)`. The residual `R_t = Q_R(W_t - V_t)` is the rounded weights minus the
+    unrounded weights, rounded to the residual format.
 
     `weights` is the format of the weights W. `residual` is the format of the residual R, and must be finer than the
     weight format ("Q_R higher precision than Q_W"; 1-6-9 in the paper). If `residual` is None, the rounding error is

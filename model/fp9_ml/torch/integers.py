@@ -367,7 +367,7 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
 class Product(torch.nn.Module):
     """PyTorch module that multiplies two matrices of codes, with sums as in a given accumulator model.
 
-    Codes a (M, K) and b (K, N) give the result of the function `matmul`.
+    The module maps codes a (M, K) and codes b (K, N) to the same result codes as the function `matmul`.
     """
 
     def __init__(self, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> None:

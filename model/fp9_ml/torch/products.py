@@ -68,9 +68,9 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """State of a layer for the custom operators.
+    """Data of one layer that the layer's custom torch operators read and update.
 
-    `state` holds the scales, `passes` the scale factors of earlier forward passes, and `recording` the recorded
+    `state` holds the scales. `passes` holds the scale factors of earlier forward passes. `recording` holds the recorded
     products.
     """
 

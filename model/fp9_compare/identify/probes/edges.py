@@ -74,7 +74,8 @@ class _Edges:
 def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
     """Return `count` random sparse sums that distinguish an accumulator model from very similar models.
 
-    The exponent differences of the terms are close to the bit widths of the accumulator model.
+    The exponents of the terms often differ by about the width of the accumulator's alignment window or of a
+    significand.
     """
     pool = OperandPool(interface)
     made = _Edges(pool, engine, Random(int(rng.integers(1 << 32))))
@@ -84,7 +85,7 @@ def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Gener
 def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:
     """Return sums whose addend is the negated result of the accumulator model for the same products.
 
-    The result of each returned sum shows the accumulator's rounding error in the sum of the products.
+    The addend cancels the rounded sum of the products, so the new result shows the accumulator's rounding error.
     """
     alone = replace(vectors, c=np.zeros(len(vectors)))
     results = Predictions(interface, alone).of(engine)

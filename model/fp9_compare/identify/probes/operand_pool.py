@@ -55,7 +55,7 @@ class OperandPool:
         return self._codes_a[-x if negative else x], self._codes_b[y]
 
     def largest(self, exponent: int) -> float:
-        """Return the largest number below 2^(exponent + 1) in the result format of the interface."""
+        """Return the largest number below 2^(exponent + 1) that the result format `interface.output` can represent."""
         return math.ldexp(2.0 - self._ulp(exponent), exponent)
 
     def next(self, exponent: int) -> float:

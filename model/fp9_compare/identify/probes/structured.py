@@ -158,7 +158,10 @@ FAMILIES: tuple[Callable[[OperandPool], Iterator[Row]], ...] = (
 
 @functools.lru_cache(maxsize=8)
 def structured(interface: Interface) -> Vectors:
-    """Return the probe sums of every family, without duplicates."""
+    """Return the probe sums of all functions in `FAMILIES`, without duplicates.
+
+    Each function generates sums that probe one property of an accumulator, such as its alignment window.
+    """
     pool = OperandPool(interface)
     made = pool.vectors(row for family in FAMILIES for row in family(pool))
     keys = [(x.tobytes(), y.tobytes(), np.float64(c).tobytes()) for x, y, c in zip(made.a, made.b, made.c, strict=True)]
@@ -167,9 +170,9 @@ def structured(interface: Interface) -> Vectors:
 
 
 def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Return the indices of every `share`-th probe sum in each family.
+    """Return the indices of every `share`-th probe sum among the sums with the same purpose, such as "window".
 
-    In a small family, the stride is smaller, so that at least 24 probe sums, or all of them, remain.
+    If a purpose has few probe sums, more of its sums are selected: at least 24, or all.
     """
     found: list[int] = []
     for purpose in dict.fromkeys(vectors.purposes):
