@@ -87,9 +87,9 @@ def synth(
 ) -> None:
     """Estimate the area and delay of UNIT... in standard cells.
 
-    Each unit is synthesised twice, area-optimised and delay-balanced, without wires and power. Use the results to
-    compare units with each other. --set changes each UNIT argument, but not the unit that --compare names. The cell
-    libraries are osu018 (the default), osu035, nangate45, and any Liberty file.
+    Each unit is synthesised twice: area-optimised and delay-balanced. The estimates ignore wires, and power is not
+    estimated. Use the results to compare units with each other. --set changes each UNIT argument, but not the unit that
+    --compare names. The cell libraries are osu018 (the default), osu035, nangate45, and any Liberty file.
 
     \b
       fp9 synth fma_fp32 mac_fp32

@@ -47,8 +47,8 @@ MAX_WIDTH = max(TAPS)
 class Lfsr(wiring.Component):
     """Hardware generator of `width` random bits per step, with a period of 2^degree - 1 steps.
 
-    In each period, every word occurs equally often, except the word 0, which occurs once less. `width` is 1 to
-    `MAX_WIDTH`. `seed` is the state after reset, modulo 2^degree, and must not be 0.
+    Within the 2^degree - 1 steps of a period, every output word occurs equally often, except 0, which occurs once less.
+    `width` is 1 to `MAX_WIDTH`. `seed` is the state after reset, modulo 2^degree, and must not be 0.
 
     The output `bits` is the current word. If the input `step` is 1, the register advances to the next word. If the
     input `load` is 1, the register stores the input `state`, and ignores the input `step`. A state of 0 would never

@@ -34,7 +34,10 @@ def port_types(unit: Unit) -> dict[str, Type]:
 
 
 def _shared(ports: Sequence[str]) -> str:
-    """Return the longest common ending of the port names, or the first name without a common ending."""
+    """Return the longest suffix of whole words that all port names share.
+
+    Without a shared suffix, return the first port name.
+    """
     words = ports[0].split("_")
     ends = ("_".join(words[start:]) for start in range(len(words)))
     return next((end for end in ends if all(f"_{port}".endswith(f"_{end}") for port in ports)), ports[0])

@@ -25,7 +25,7 @@ def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: Mult
 
 
 def targets(unit: MultiFpu) -> int:
-    """Return the number of rounding targets: one for each format, and one for all integer formats."""
+    """Return the number of rounding targets: one for each number format, and one that all integer formats share."""
     return len(unit.formats) + bool(unit.integers)
 
 
@@ -35,5 +35,8 @@ def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
 
 
 def threshold_bits(unit: MultiFpu) -> int:
-    """Return the width of the threshold of hybrid rounding, or 0 without hybrid rounding."""
+    """Return the width in bits of the threshold with which HiFloat8's hybrid rounding compares the dropped bits.
+
+    If the unit has no hybrid rounding, return 0.
+    """
     return max((sum(HiFloat8.threshold_bits(fmt)) for fmt in unit.hybrid_sources), default=0)

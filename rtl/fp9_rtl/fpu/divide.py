@@ -34,7 +34,8 @@ def quotient_exponents(scale: Scale) -> range:
 
 
 def quotient_term(m: Module, i: View, scale: Scale) -> tuple[View, Value]:
-    """Return the quotient or square root with the fields of a product, and a flag for division by zero.
+    """Return the quotient or square root in the layout of a product (`product_layout`), and a flag for division by
+    zero.
 
     The flag is 1 if a finite number other than zero is divided by zero.
     """

@@ -44,7 +44,7 @@ class Scale:
 
     @cached_property
     def extra_bits(self) -> int:
-        """Return how many bits the adder keeps below an unshifted product, including the sticky bit."""
+        """Return the number of adder bits below the last bit of an unshifted product, including the sticky bit."""
         return next(bits for bits in range(1, self._most_extra_bits + 1) if self._keeps_zeros(self._kept, bits))
 
     @property

@@ -22,7 +22,7 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def others_layout(unit: MultiFpu) -> data.StructLayout:
-    """Return the layout of the flags that select an operation's result, and of two result words without rounding."""
+    """Return the layout of an operation's two possible result words, and of the flags that select the result."""
     # The order of the operands a and c selects one of the fields `if_less`, `if_equal` and `if_greater`. If the
     # selected field is 1, the result is the word `first`, and otherwise the word `second`.
     if all(op in SUMS for op in unit.operations):
@@ -59,7 +59,9 @@ class Others:
         self._order()
 
     def _order(self) -> None:
-        """Drive the flags that select one of two result words for a < c, for a = c and for a > c.
+        """Drive the flags `if_less`, `if_equal` and `if_greater`.
+
+        If a < c, a = c or a > c, the corresponding flag selects the result word `first` (1) or `second` (0).
 
         A comparison with NaN is false. The minimum of +0 and -0 is -0.
         """

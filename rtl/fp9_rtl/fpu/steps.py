@@ -27,7 +27,7 @@ LANES = 2
 
 
 def _is_merged(_: Fpu, fmt: Format) -> bool:
-    """Return whether a format has one code for NaN and infinity, no subnormals, and ties rounded away from zero."""
+    """Return whether a format lacks subnormals, uses one code for NaN and infinity, and rounds ties away from zero."""
     return fmt.nan_is_inf and fmt.flushes and fmt.default_rounding is Rounding.RNA
 
 
@@ -82,8 +82,8 @@ def _where(value: Value, taken: Value) -> Value:
 class DecodeFpu(Step):
     """Decode the factors of the products that the selected operation computes.
 
-    Each format has its own decoder, whose significand is 0 if the selected operation or format does not use it. In a
-    downcast, all factors are zero.
+    Each format has its own decoder. A decoder outputs the significand 0 if the selected operation or format does not
+    need this decoder. In a downcast, all factors are zero.
     """
 
     name = "decode"

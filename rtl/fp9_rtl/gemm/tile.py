@@ -119,7 +119,7 @@ class GemmTile:
 
     @property
     def cast(self) -> Cast:
-        """Return the specification of the cast at the bottom of each column."""
+        """Return the specification of the cast unit at the bottom of each column of the systolic array."""
         return Cast(f"{self.name}_cast", self.engine.addend_format, (self.target,), (self.rounding,), (self.overflow,))
 
 

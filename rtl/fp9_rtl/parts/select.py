@@ -13,7 +13,7 @@ _Choice = TypeVar("_Choice")
 
 
 def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Choice]:
-    """Yield each choice inside its branch of an Amaranth switch on the signal `select`.
+    """Open one branch of an Amaranth switch on `select` per choice, and yield the choice while the branch is open.
 
     A value of `select` that is too large selects the last choice.
     """

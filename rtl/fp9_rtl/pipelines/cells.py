@@ -1,4 +1,4 @@
-"""Group the cells of a Yosys netlist into operations, in which no pipeline register is placed."""
+"""Group Yosys cells into operations. Pipeline registers are placed only between operations."""
 
 # A sum of three numbers is one operation, because synthesis builds it with one carry chain. An increment of a long
 # word is divided, so that a register can be placed between its parts.
@@ -48,9 +48,10 @@ class Cell:
 
 
 def read_cells(module: Mapping[str, Any]) -> list[list[Cell]]:
-    """Group the cells of a module in Yosys' JSON into operations, in which no pipeline register is placed.
+    """Group the cells of a module in Yosys' JSON into operations.
 
-    An operation is a list of cells, in which each cell comes before the cells that read its output.
+    Pipeline registers are placed only between operations. An operation is a list of cells, in which each cell comes
+    before the cells that read its output.
     """
     cells = [_cell(cell) for cell in module["cells"].values() if cell["type"] != "$scopeinfo"]
     free = itertools.count(1 + max((bit for cell in cells for bit in (*cell.reads, *cell.drives)), default=0))

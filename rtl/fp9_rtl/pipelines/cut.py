@@ -81,8 +81,8 @@ def _by_name(bits: Iterable[int], names: Mapping[int, _Place]) -> dict[str, list
 def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
     """Divide a chain of datapath stages into `stages` chains, so that the slowest chain is as fast as possible.
 
-    Registers can be placed between the chains. If `stages` is at least 2, each returned chain is a list with a single
-    `Stage`.
+    Registers can be placed between the chains. If `stages` is 1, the only returned chain is the given chain. Otherwise,
+    each returned chain consists of one new `Stage` object.
     """
     if stages == 1:
         return [list(steps)]

@@ -66,7 +66,7 @@ write_json gates.json
 class Gate:
     """A gate with its output net, its input nets and its delay in ps.
 
-    The delay grows with the number of gates in the same operation that the output net drives.
+    The delay grows with the number of gate inputs that the output net drives within the gate's own operation.
     """
 
     output: int

@@ -20,10 +20,11 @@ from fp9_rtl.quantisers.rules import tries
 
 @dataclass(frozen=True, slots=True)
 class Apart:
-    """Upper bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)|, where a number x is quantised to d1 or d2.
+    """Bounds on how much a quantised number and its squared error differ between two scales of a block.
 
-    The unit of d1 and d2 is the product of the smallest element, the last place of the first scale, and the tensor
-    scale.
+    The fields are upper bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)|, if a first and a second scale quantise
+    a number x to d1 and d2. The numbers x, d1 and d2 are in units of the smallest element times the first scale's last
+    place times the tensor scale.
     """
 
     elements: int
@@ -50,7 +51,7 @@ def counts(element: Format) -> list[int]:
 
 @functools.cache
 def apart(unit: Quantiser) -> Apart:
-    """Return the bounds that hold for every two different candidate scales of a quantiser unit."""
+    """Return bounds that hold for every pair of different scales between which a quantiser unit may choose."""
     differ = [
         (abs(second.number - first.number), first.number + second.number, min(first.high, second.high))
         for first, second in _elements(unit)

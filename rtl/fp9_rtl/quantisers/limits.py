@@ -94,7 +94,7 @@ class Counted(Step):
 
 
 class Named(Step):
-    """Output the scale and the elements, each with the sign of its number.
+    """Output the block's scale and the elements. Each element gets the sign of the number from which it was quantised.
 
     If the scale is NaN, all elements are 0.
     """

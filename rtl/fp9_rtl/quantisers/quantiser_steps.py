@@ -29,7 +29,7 @@ def quantiser_steps(unit: Quantiser) -> list[Step]:
 
 
 def element_steps(unit: Quantiser) -> list[Step]:
-    """Return the stages that compute the elements of one operation from its numbers and the block's scale."""
+    """Return the datapath stages that quantise the numbers of an operation to elements, with a given block scale."""
     if not unit.block.powers_of_two:
         limits = Limits(unit, scaled_layout(unit))
         counted = Counted(unit, limits.o.shape())

@@ -19,7 +19,9 @@ def tries(unit: Quantiser) -> tuple[Fraction, ...]:
 
 
 def scale_names(unit: Quantiser) -> tuple[str, ...]:
-    """Return the field names of a block's candidate scales."""
+    """Return the names of the signals that hold a block's candidate scales: `scale`, and `second` for a second
+    candidate.
+    """
     return _NAMES if tries(unit) else _NAMES[:1]
 
 

@@ -11,7 +11,7 @@ from fp9.units import Dot, exponent_range, product_range
 
 @dataclass(frozen=True, slots=True)
 class SumFacts:
-    """Facts about the sum of all products and the addend, before and after it is rounded.
+    """Exponents and exceptions that can occur when a unit adds its products and addend, and rounds the sum.
 
     `products` is the range of exponents that the leading bit of a non-zero product can have. `below_normal` means that
     a sum with a non-zero product can be below the normal numbers of the result. `overflow` means that a finite sum can

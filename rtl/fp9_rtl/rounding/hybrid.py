@@ -35,7 +35,10 @@ def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
 
 
 def hybrid_up(zones: data.View[data.StructLayout], tail: Value, threshold: Value) -> Value:
-    """Return whether a magnitude rounds up in hybrid rounding. A threshold T of 0 rounds up even an exact number."""
+    """Return whether a magnitude rounds up in hybrid rounding.
+
+    A threshold of 0 rounds up every magnitude for which the threshold decides, even an exactly representable one.
+    """
     guard = tail[-1]
     drawn = (tail[len(tail) - len(threshold) :] >= threshold) | (zones.certain & guard)
     return (zones.nearest & guard) | (~zones.nearest & ~zones.never & drawn)

@@ -27,7 +27,7 @@ class Chart(Enum):
 
 @dataclass(frozen=True)
 class Variant:
-    """One unit of a study, with a label for tables and charts.
+    """Hardware unit that a study compares, with a label for tables and charts.
 
     Area and delay ratios refer to the variant labelled `over`, by default the first variant of the study.
     """

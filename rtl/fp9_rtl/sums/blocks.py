@@ -137,7 +137,7 @@ class ScaleBlocks(Step):
 
 
 class AddBlocks(Step):
-    """Add all scaled block sums exactly, and output the normalised total with the fields of a product."""
+    """Add all scaled block sums exactly, and output the normalised total in the layout of a single product."""
 
     name = "add_blocks"
 

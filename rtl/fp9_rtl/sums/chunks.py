@@ -25,7 +25,7 @@ from fp9_rtl.sums.adder import addition
 
 
 def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
-    """Return the datapath stages of a chunk: its products are summed, and the sum is added to the total `c`."""
+    """Return the datapath stages that sum a chunk of products, and add the chunk's sum to the running total `c`."""
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]
     return [chunk, *joins, Raise(joins[-1].o.shape())]
@@ -110,11 +110,12 @@ def join_steps(engine: Engine) -> list[Step]:
 
 
 class UnpackChunk(Step):
-    """Decode a chunk's sum to the fields of a product: sign, exponent, significand and special flags.
+    """Decode a chunk's sum to sign, exponent, significand and special flags, in the layout of a product
+    (`product_layout`).
 
-    The unpacked exponent has the bias of the total's format. A subnormal sum is normalised if the total's format has a
-    smaller lowest exponent than the chunk's format, or no subnormals. A subnormal sum that is not normalised keeps the
-    lowest exponent of the chunk's format.
+    The unpacked exponent has the bias of the total's format. A subnormal chunk sum is normalised if the total's format
+    has no subnormals, or has a smaller lowest exponent than the chunk's format. A subnormal sum that is not normalised
+    keeps the lowest exponent of the chunk's format.
     """
 
     name = "unpack"

@@ -98,10 +98,13 @@ class MaskZeros(Step):
 
 
 class HeldFactors(ElasticStage):
-    """Decode the operands into an elastic register, which keeps the previous factors if a product is zero.
+    """Decode the operands, and store the factors of each product in an elastic register.
 
-    The register always stores the first operation after a reset; a simulator would otherwise propagate unknown register
-    bits to the result.
+    If a product is zero, the register keeps the significands and exponents of earlier factors, so that the multiplier
+    does not toggle.
+
+    The register always stores the first operation after a reset. Otherwise, a simulator would propagate unknown
+    register bits to the result.
     """
 
     def __init__(self, unit: Dot, decode: Step) -> None:

@@ -79,8 +79,8 @@ class DecodeOperands(Step):
 class Multiply(Step):
     """Form the exact product of each pair of operands.
 
-    A normalised product begins with its leading 1. For a sum in an addition window or in fixed point, products are not
-    normalised, and a product's first bit may be 0.
+    A normalised product begins with its leading 1. Units that add in fixed point or in an alignment window use products
+    that are not normalised, whose first bit may be 0.
     """
 
     name = "multiply"

@@ -21,8 +21,8 @@ def scale_names(unit: Dot) -> tuple[str, ...]:
 class ScaledTerm:
     """Hardware that normalises the exact magnitude of a scaled sum, so that a multiply-add can add it to the addend.
 
-    The exponent of the magnitude's first bit is in the range `first`. If the normalised exponent is below 1, the
-    significand is shifted right, and its lost bits become a sticky bit.
+    `first` is the range of the possible exponents of the magnitude's first bit. If the normalised exponent is below 1,
+    the significand is shifted right, and its lost bits become a sticky bit.
     """
 
     def __init__(self, unit: Dot, bits: int, first: range) -> None:

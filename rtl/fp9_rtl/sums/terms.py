@@ -23,9 +23,10 @@ def classify(
     o: data.View[data.StructLayout],
     run: int | None = None,
 ) -> Value:
-    """Drive the outputs `inf`, `nan`, `invalid` and `subtract` of `o`. Return whether a term is minus infinity.
+    """Drive the signals `inf`, `nan`, `invalid` and `subtract` of the view `o` for a sum of products and an addend.
+    Return a signal that is 1 if a term is minus infinity.
 
-    The output `subtract` is 1 if at least two terms have different signs. If all terms are zeros with the same sign,
+    The signal `subtract` is 1 if at least two terms have different signs. If all terms are zeros with the same sign,
     the zero sum keeps this sign. Any other zero sum is a cancellation. `run` is the engine's field `infinity_run`.
     """
     terms = [*products, *([] if addend is None else [addend])]
@@ -95,7 +96,7 @@ def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
 class NormaliseSum(Step):
     """Shift the leading 1 of a sum to the top, and convert the bits below to guard, round and sticky bits.
 
-    The input `exponent` belongs to the bit that is `headroom` positions below the first bit of the sum.
+    The sum has `headroom` bits above the bit whose exponent is the input `exponent`.
     """
 
     name = "normalise"

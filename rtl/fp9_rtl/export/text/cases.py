@@ -1,4 +1,4 @@
-"""Find selections that depend on the value of one word, to write them as `case` statements."""
+"""Find multiplexers that one word controls, to write the multiplexers as `case` statements."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ MIN_LABELS = 2
 
 @dataclass(frozen=True)
 class Case:
-    """A selection of one of several results by the value of the word `subject`."""
+    """A multiplexer that selects one of several results by the value of the word `subject`."""
 
     subject: Bits
     arms: tuple[tuple[tuple[str, ...], Bits], ...]

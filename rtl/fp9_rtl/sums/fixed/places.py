@@ -11,7 +11,7 @@ from fp9_rtl.sums.multiply import operand_offset
 
 @dataclass(frozen=True, slots=True)
 class Window:
-    """Bit positions of a fixed-point sum. Each position is given by the exponent of its weight.
+    """Bit positions of a fixed-point sum. The number e stands for the bit position with the weight 2^e.
 
     The bits of the products occupy the positions from `ulp` to `top` - 1. The leading bit of the addend is never placed
     above `addend_highest`. If `far` is true, an addend can be larger than any number in the window. If `cut` is true,

@@ -165,7 +165,7 @@ class Place(Step):
         return total, Cat(Mux(self.o.outside, next(carries), moved[0]), moved[1:])
 
     def _place_addend(self, m: Module, addend: data.View[data.StructLayout]) -> Value:
-        """Return the addend's bits in the addition window, from `lowest` to `addend_highest`.
+        """Return the addend's bits at the positions `lowest` to `addend_highest` of the fixed-point sum.
 
         If an addend bit below `lowest` is 1, drive the output `cut` with 1.
         """
@@ -183,10 +183,10 @@ class Place(Step):
 
 
 class Add(Step):
-    """Add the two numbers `x` and `y`, and combine the sum with the addend bits `above` and `below`.
+    """Add the numbers `x` and `y`, and extend the sum by the addend's higher bits `above` and lower bits `below`.
 
-    The sum has a separate sign. If the products cancel and the addend lost bits, the output `alone` is 1, and the
-    result is the addend.
+    The output `sum` is a magnitude, and the output `sign` is its sign. If the products cancel and the addend lost bits,
+    the output `alone` is 1, and the result is the addend.
     """
 
     name = "add"

@@ -55,7 +55,7 @@ def carry_places(unit: Dot) -> int:
 
 
 class Term(NamedTuple):
-    """A product, block sum or addend that is shifted into an addition window.
+    """Summand that is aligned to the largest summand before the addition: a product, a block sum or the addend.
 
     `exponent` is the exponent of the highest bit position, and has no meaning for zero.
     """
@@ -68,7 +68,7 @@ class Term(NamedTuple):
 
 @dataclass(frozen=True)
 class Ranks:
-    """Exponents by which an addition window compares its terms to find the largest term.
+    """Possible ranks of the terms of a sum. The largest rank determines the position to which all terms are aligned.
 
     The rank of a term is the exponent of its highest bit position, plus the exponent bias of the result format.
     """
@@ -153,9 +153,9 @@ def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]
 
 
 def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
-    """Return the number of negative terms that lose bits.
+    """Return the number of negative terms that lose bits when the terms are truncated.
 
-    Floor truncation subtracts this number, in units of the window's last bit.
+    For each negative term that loses bits, floor truncation subtracts 1 in the last bit of the alignment window.
     """
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 

@@ -1,7 +1,7 @@
 """Compute digests of circuits and of Verilog texts.
 
-A circuit's digest depends on port names, cells and connections, but not on names of nets and modules, the order of
-cells, and unused cells. The canonical digest also ignores the operand order of commutative cells.
+A circuit's digest depends on port names, cells and connections. The digest ignores net names, module names, unused
+cells and the order of cells. The canonical digest also ignores the operand order of commutative cells.
 """
 
 from __future__ import annotations
