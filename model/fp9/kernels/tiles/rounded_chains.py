@@ -252,10 +252,10 @@ def _blocks(tile, edge, s, t, sides, sums, products, redo, join, lost):
 def rounded(s, t, sides, sums, products, redo, join, lost):
     """For each k in order, add a[:, k] * b[k] to the accumulators, and round the accumulators. All numbers are finite.
 
-    The arguments are the arguments of `aligned.aligned`, except for `sides`, which holds two tuples of arrays.
-    `sides[0]` holds `a` (m, k), and the exponent (a byte) of the lowest nonzero bit of each number in `a`. `sides[1]`
-    holds `b` (k, n), and the exponent of the lowest nonzero bit of each number in `b`. If every product is a multiple
-    of `s.coarse.unit`, the exponent arrays are empty: (m, 0) and (0, n). `lost` holds a single array (m, n) of
+    The arguments have the same meaning as in `aligned.aligned`, except for `sides` and `lost`. `sides` holds two tuples
+    of arrays. `sides[0]` holds `a` (m, k), and the exponent (a byte) of the lowest nonzero bit of each number in `a`.
+    `sides[1]` holds `b` (k, n), and the exponent of the lowest nonzero bit of each number in `b`. If every product is a
+    multiple of `s.coarse.unit`, the exponent arrays are empty: (m, 0) and (0, n). `lost` holds a single array (m, n) of
     integers. The integer of a sum is set if rounding changes the float sum, but not if the float addition itself is
     inexact.
     """
