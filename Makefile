@@ -7,7 +7,7 @@ PROVEN ?= decoder_ocp decoder_hfp8 decoder_hif8 decoder_all upcast_fp32 upcast_d
   cast_fp32 cast_fp32_ocp_rne cast_fp16_hif8 cast_fp32_hfp8 cast_fp32_sr cast_bf16 cast_fp32_x4 \
   fma_fp32 fma_fp32_ocp fma_fp32_e5m2 fma_dlfloat16_bias mac_fp32 mac_dlfloat16
 DESIGNS ?= cvfpu_cast_e5m2 cvfpu_fma_multi hardfloat_cast mxdotp_8 nvfp4_dotprod sherpa_bf16_to_e5m2 \
-  sherpa_e4m3_to_fp32 sherpa_fp32_to_e4m3 ttihp_mul
+  sherpa_e4m3_to_fp32 sherpa_fp32_to_e4m3 ttihp_mul $(addprefix cvfpu_fpu_,16 16_mixed 16_hif8 32 32_mixed 32_hif8)
 UNITS ?= fma_fp32 fma_dlfloat16 mac_fp32 mac_dlfloat16 cast_fp32
 
 PYTHONS ?= python3.11 python3.12 python3.13 python3.14
