@@ -13,7 +13,7 @@ from fp9.golden import evaluate
 from fp9.units import Columns, Results, Unit
 from fp9_compare.diagnosis.classes import formats_on, results_of
 from fp9_compare.diagnosis.difference import Difference, Topic
-from fp9_compare.diagnosis.specs import targets_of, with_rounding, with_targets
+from fp9_compare.diagnosis.specs import rounded_at_once, targets_of, with_rounding, with_targets
 
 # With these extra exponent bits, no result of the test suites overflows or is subnormal.
 _FURTHER_EXPONENTS = 2
@@ -32,6 +32,10 @@ def differences(unit: Unit) -> Iterator[Difference]:
     lost = "a carry from rounding does not reach its exponent"
     yield Difference(Topic.OVERFLOW, wraps, results=_wrapped(carries=True))
     yield Difference(Topic.OVERFLOW, f"{wraps}, and {lost}", results=_wrapped(carries=False))
+    if rounded_at_once(unit):
+        yield Difference(Topic.ROUNDING, lost, results=_without_carry)
+    shifted = "it shifts the significand of every subnormal result right by one place, whatever the exponent"
+    yield Difference(Topic.SUBNORMALS, shifted, results=_shifted_once)
 
 
 def _zero_at_zero(signed: bool) -> Callable[[Unit, Columns, Results], Results]:
@@ -68,6 +72,42 @@ def _wrapped(carries: bool) -> Callable[[Unit, Columns, Results], Results]:
         return given
 
     return changed
+
+
+def _without_carry(unit: Unit, inputs: Columns, results: Results) -> Results:
+    other = with_rounding(unit, Rounding.RTZ)
+    cut = evaluate(other, {port.name: inputs[port.name] for port in other.inputs})
+    given: Results = {}
+    for port in results_of(unit):
+        codes = np.array(results[port.name])
+        for fmt, here in formats_on(port, inputs):
+            if not isinstance(fmt, FixedFormat):  # from another difference
+                continue
+            fraction = codes.dtype.type((1 << fmt.fraction_bits) - 1)
+            carried = here & (codes >> fmt.fraction_bits != cut[port.name] >> fmt.fraction_bits)
+            carried &= (codes & fraction == 0) & (cut[port.name] & fraction == fraction)
+            codes = np.where(carried, cut[port.name] & ~fraction, codes)
+        given[port.name] = codes
+    return given
+
+
+def _shifted_once(unit: Any, inputs: Columns, results: Results) -> Results:
+    if not all(isinstance(fmt, FixedFormat) for fmt in targets_of(unit)):
+        return results
+    wide = {fmt: widened(fmt) for fmt in targets_of(unit)}
+    unbounded = evaluate(with_targets(unit, wide), {port.name: inputs[port.name] for port in unit.inputs})
+    given: Results = {}
+    for port in results_of(unit):
+        codes = np.array(results[port.name])
+        for fmt, here in formats_on(port, inputs):
+            if not isinstance(fmt, FixedFormat):
+                continue
+            significand = unbounded[port.name] & ((1 << fmt.fraction_bits) - 1) | 1 << fmt.fraction_bits
+            numbers = np.abs(wide[fmt].table[unbounded[port.name]])
+            below = here & (numbers > 0) & (numbers < fmt.smallest_normal)
+            codes = np.where(below, codes & fmt.sign_mask | significand >> 1, codes)
+        given[port.name] = codes
+    return given
 
 
 def widened(fmt: Format) -> FixedFormat:

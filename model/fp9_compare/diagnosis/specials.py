@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from fp9.formats import FixedFormat, Format, Kind
+from fp9.formats import FixedFormat, Format, Kind, fixed_format
 from fp9.formats.rounding import Rounding
 from fp9.golden import evaluate
 from fp9.units import Columns, Port, Results, Unit
@@ -24,7 +24,16 @@ from fp9_compare.diagnosis.classes import (
 )
 from fp9_compare.diagnosis.difference import Difference, Topic
 from fp9_compare.diagnosis.exponents import widened
-from fp9_compare.diagnosis.specs import formats_of, rounded_at_once, targets_of, with_rounding, with_targets
+from fp9_compare.diagnosis.specs import (
+    formats_of,
+    rounded_at_once,
+    targets_of,
+    with_factors,
+    with_rounding,
+    with_targets,
+)
+
+_FP16 = fixed_format("fp16")
 
 ANY_NAN = Difference(Topic.NAN, 'its NaN has another code; nan = "any" accepts it', any_nan=True)
 
@@ -62,6 +71,38 @@ def _flushed_results(signed: bool) -> Callable[[Unit, Columns, Results], Results
 def _flushed_operands(unit: Unit, inputs: Columns) -> Columns:
     flushed = {port.name: _flushed(port, inputs[port.name], inputs) for port in operands_of(unit)}
     return {**inputs, **flushed}
+
+
+def _factors(unit: Unit) -> list[Port]:
+    # The ports that become FP16 if the factors do.
+    other = {port.name: port.formats for port in with_factors(unit, _FP16).inputs}
+    return [port for port in operands_of(unit) if port.formats != other[port.name]]
+
+
+def _has_halves(unit: Unit) -> bool:
+    if with_factors.of(type(unit)) is None:
+        return False
+    try:
+        factors = _factors(unit)
+    except ValueError:  # the unit takes no FP16 factors
+        return False
+    return bool(factors) and all(_fits_fp16(fmt) for port in factors for fmt in port.formats)
+
+
+def _fits_fp16(fmt: Format) -> bool:
+    # Whether FP16 can represent all numbers, and half of each subnormal number.
+    return fmt.bits <= 8 and fmt.max <= _FP16.max and fmt.smallest >= 2 * _FP16.smallest
+
+
+def _halved_operands(unit: Unit, inputs: Columns) -> Columns:
+    halved: dict[str, Any] = {}
+    for port in _factors(unit):
+        values = numbers(port, inputs[port.name], inputs)
+        smallest, _ = limits(port, inputs)
+        values = np.where(np.abs(values) < smallest, values / 2, values)
+        with np.errstate(over="ignore"):  # formats of another difference
+            halved[port.name] = values.astype(np.float16).view(np.uint16)
+    return {**inputs, **halved}
 
 
 def _flushed_before(unit: Unit, inputs: Columns, results: Results) -> Results:
@@ -104,6 +145,9 @@ def _flushes(unit: Unit) -> Iterator[Difference]:
         yield Difference(Topic.SUBNORMALS, "it flushes subnormal results to +0", results=_flushed_results(False))
     if not accumulates(unit):
         yield Difference(Topic.OPERANDS, "it reads subnormal operands as zero", operands=_flushed_operands)
+    if _has_halves(unit):
+        says = "it reads subnormal operands at half their value, because it takes exponent field 0 as exponent 0, not 1"
+        yield Difference(Topic.OPERANDS, says, spec=lambda unit: with_factors(unit, _FP16), operands=_halved_operands)
 
 
 # --- zeros -----------------------------------------------------------------------------------------------------------

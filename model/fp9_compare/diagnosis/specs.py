@@ -67,6 +67,21 @@ with_targets: Hook[[Mapping[Format, Format]], Any] = Hook(
 """Return a copy of a specification whose results have other formats."""
 
 
+def _other_factors(unit: Any, fmt: Format) -> Any:
+    return replaced(unit, a=(fmt,), b=(fmt,))
+
+
+with_factors: Hook[[Format], Any] = Hook(
+    "factors of another format",
+    {
+        Dot: _other_factors,
+        Narrowed: lambda unit, fmt: replaced(unit, inner=_other_factors(unit.inner, fmt)),
+    },
+    every_kind=False,
+)
+"""Return a copy of a specification whose factors have another format."""
+
+
 # --- roundings, overflow and engine -----------------------------------------------------------------------------------
 
 

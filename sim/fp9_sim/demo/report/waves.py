@@ -110,9 +110,9 @@ def picture(waves: Mapping[str, Any]) -> str:
         f"{n} {' '.join(filter(None, v))}" for n, v, _ in rows
     )
     parts = [f'<rect class="chosen" x="{_NAME + _CELL * place}" y="0" width="{_CELL}" height="{height}"/>']
+    parts.append(_text(_NAME - 8, _ROW * 0.7, "operation", "end", "hint"))
     parts += [
-        _text(_NAME + _CELL * (i + 0.5), _ROW * 0.7, f"operation {waves['first'] + i}", "middle", "hint")
-        for i in range(count)
+        _text(_NAME + _CELL * (i + 0.5), _ROW * 0.7, str(waves["first"] + i), "middle", "hint") for i in range(count)
     ]
     for line, (name, values, kind) in enumerate(rows, start=1):
         parts.append(_text(_NAME - 8, _ROW * (line + 0.7), name, "end", kind))
