@@ -163,8 +163,8 @@ def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any)
     >>> fake_quantise(np.float32([[1.0, -0.3]]), "nvfp4").dtype.name
     'float32'
     """
-    per = options.get("per")
+    per = options.pop("per", None)
     if per is None and _block(fmt, None) is None:
         return measures.fake_quantise(x, fmt, **options)  # type: ignore[arg-type]
-    numbers = quantise(x, fmt, **options).numbers()
+    numbers = quantise(x, fmt, per=per, **options).numbers()
     return numbers.astype(measures.dtype_of_result(x), copy=False)

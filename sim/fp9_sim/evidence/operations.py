@@ -12,6 +12,7 @@ import numpy as np
 
 from fp9.suites import inputs_of
 from fp9.units import MultiFpu, MultiFpuOp
+from fp9.units.hooks import Hook
 from fp9.units.multi_fpu import DOTS
 from fp9_sim import records
 from fp9_sim.evidence.catalogue import PROOF
@@ -33,6 +34,12 @@ column is the format of the result. Each cell shows:
 [How it is checked](../fpu.md#how-it-is-checked) lists the outside references of the golden model, such as Berkeley
 SoftFloat. [What is checked of each unit](coverage.md) shows the mutation scores of the suite.
 """
+
+
+multi_fpu: Hook[[], MultiFpu | None] = Hook(
+    "table of the evidence for each operation", {MultiFpu: lambda unit: unit}, otherwise=lambda unit: None
+)
+"""Return a unit that the page shows, or None for another unit."""
 
 
 class _Cell(NamedTuple):

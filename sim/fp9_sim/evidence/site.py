@@ -7,7 +7,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import fp9_rtl
-from fp9.units import CATALOGUE, MultiFpu, Unit
+from fp9.units import CATALOGUE, Unit
 from fp9_compare.diagnosis import libraries_page
 from fp9_ml.experiments import claims_page, histograms
 from fp9_ml.experiments.catalogue import CLAIMS
@@ -73,7 +73,7 @@ def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[s
     for unit in every:
         yield f"{UNITS}/{unit.name}.md", sheet(unit, folder)
     yield COVERAGE, page(folder, every)
-    if fpus := [unit for unit in every if isinstance(unit, MultiFpu)]:
+    if fpus := [fpu for unit in every if (fpu := operations.multi_fpu(unit))]:
         yield FPUS, operations.page(folder, fpus)
     training = folder / records.RECIPES / "training.json"
     record = study.read(folder, training if training.is_file() else None)

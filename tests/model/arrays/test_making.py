@@ -113,6 +113,7 @@ def test_fake_quantise_is_there_and_back(name: str) -> None:
     found = fp9.fake_quantize(x, name)
     wanted = fp9.quantise(x, name).numbers() if name in BLOCK_FORMATS else fp9.decode(fp9.encode(x, name), name)
     assert found.dtype == np.float32 and np.array_equal(found, wanted.astype(np.float32))
+    assert np.array_equal(fp9.fake_quantise(x, name, per=None), found)
     per = {} if name in BLOCK_FORMATS else {"per": "row"}
     assert np.array_equal(fp9.fake_quantise(x, name, **per), fp9.quantise(x, name, **per).numbers().astype(np.float32))
 
