@@ -1,7 +1,8 @@
-"""Matrix products of codes that use only torch's integer operations, on any device.
+"""Matrix products of codes that use only exact torch operations, on any device.
 
-Without floating-point operations, no compiler can fuse or reorder a rounding. A number is a triple: a signed
-significand, the exponent of its last bit, and a kind (finite, infinite or NaN).
+Without rounding operations, no compiler can fuse or reorder a rounding. A number is a triple: a signed significand,
+the exponent of its last bit, and a kind (finite, infinite or NaN). In most accumulator models with an alignment window,
+steps are computed by `windows`.
 """
 
 from __future__ import annotations
@@ -20,6 +21,7 @@ from fp9.engines import engine as find_engine
 from fp9.formats import FixedFormat, Format, floor_log2, format
 from fp9.formats.rounding import Overflow, Rounding
 from fp9.sums.operands import lowest_bits, power_table
+from fp9_ml.torch.windows import window_of
 
 _FINITE, _PLUS, _MINUS, _NAN = range(4)
 # Alignment exponent of zeros, which is below all other exponents.
@@ -87,7 +89,7 @@ class _Table:
 
 
 @functools.lru_cache(maxsize=32)
-def _table(fmt: Format, device: torch.device) -> _Table:
+def _table(fmt: Format) -> _Table:
     values, powers = fmt.table, power_table(fmt)
     some = powers > 0
     tops = np.where(some, np.frexp(np.where(some, powers, 1.0))[1] - 1, _NOTHING)
@@ -95,7 +97,7 @@ def _table(fmt: Format, device: torch.device) -> _Table:
     m = np.where(some, np.ldexp(np.where(some, values, 0.0), fraction - np.where(some, tops, 0)), 0.0)
     kind = np.where(np.isnan(values), _NAN, np.where(np.isinf(values), np.where(values > 0, _PLUS, _MINUS), _FINITE))
     arrays = (m.astype(np.int64), tops, kind, np.signbit(values))
-    made = [torch.from_numpy(np.ascontiguousarray(each)).to(device) for each in arrays]
+    made = [torch.from_numpy(np.ascontiguousarray(each)) for each in arrays]
     used = tops[some]
     reach = int(used.min()), int(used.max())
     significands, exponents, kinds = (each.to(torch.int64) for each in made[:3])
@@ -103,12 +105,10 @@ def _table(fmt: Format, device: torch.device) -> _Table:
 
 
 def _length(x: Tensor) -> Tensor:
-    length = torch.zeros_like(x)
-    for bits in (32, 16, 8, 4, 2, 1):
-        large = x >= 1 << bits
-        x = torch.where(large, x >> bits, x)
-        length = length + large * bits
-    return length + (x > 0)
+    # The conversion to float64 is exact. Its exponent is the length less 1.
+    large = x >= 1 << 32
+    length = (torch.where(large, x >> 32, x).double().view(torch.int64) >> 52) - 1022
+    return length.clamp(min=0) + 32 * large
 
 
 def _most(x: Tensor) -> int:
@@ -188,6 +188,10 @@ def _kinds(a: Tensor, b: Tensor) -> Tensor:
     return torch.where(opposed, _NAN, torch.maximum(a, b))
 
 
+def _infinities(x: Tensor) -> Tensor:
+    return torch.where(x == torch.inf, _PLUS, torch.where(x == -torch.inf, _MINUS, _FINITE))
+
+
 def _ended(given: Tensor, found: Tensor) -> Tensor:
     return torch.where(given == _FINITE, found, given)
 
@@ -205,7 +209,7 @@ class _Step:
 
     def some(self, begin: int, stride: int) -> _Step:
         cut = slice(begin, None, stride)
-        return _Step(tuple(x[..., cut] for x in self.a), tuple(x[..., cut] for x in self.b), self.tables)
+        return _Step(tuple(x[:, cut] for x in self.a), tuple(x[:, cut] for x in self.b), self.tables)
 
     @property
     def size(self) -> Tensor:
@@ -221,20 +225,24 @@ class _Step:
 
     @property
     def zero(self) -> Tensor:
-        return (self.a[0] == 0).any(-1) | (self.b[0] == 0).any(-1)
+        return (self.a[0] == 0).any(1) | (self.b[0] == 0).any(1)
 
     @property
     def fraction(self) -> int:
         return self.tables[0].fraction + self.tables[1].fraction
 
+    @property
+    def nan(self) -> Tensor:
+        return (self.a[2] == _NAN).any(1) | (self.b[2] == _NAN).any(1)
+
     def kind(self) -> Tensor:
-        nan = (self.a[2] == _NAN).any(-1) | (self.b[2] == _NAN).any(-1)
+        nan = self.nan
         if all(not table.infinite for table in self.tables):
             return torch.where(nan, _NAN, _FINITE)
         endless = (self.a[2] != _FINITE) | (self.b[2] != _FINITE)
         zero = ((self.a[0] == 0) & (self.a[2] == _FINITE)) | ((self.b[0] == 0) & (self.b[2] == _FINITE))
-        plus, minus = (endless & ~self.minus).any(-1), (endless & self.minus).any(-1)
-        invalid = nan | (endless & zero).any(-1) | (plus & minus)
+        plus, minus = (endless & ~self.minus).any(1), (endless & self.minus).any(1)
+        invalid = nan | (endless & zero).any(1) | (plus & minus)
         return torch.where(invalid, _NAN, torch.where(plus, _PLUS, torch.where(minus, _MINUS, _FINITE)))
 
 
@@ -242,8 +250,8 @@ def _cut_sum(engine: Engine, step: _Step, largest: Tensor) -> Tensor:
     # The sum is an integer multiple of 2^(largest - window width).
     assert engine.window.width is not None
     wide = engine.window.width - step.fraction
-    by = largest[..., None].to(step.top.dtype) - step.top + max(-wide, 0)
-    found: Tensor = _CUT[engine.window.truncation](step.size << max(wide, 0), step.minus, by).sum(-1)
+    by = largest[:, None].to(step.top.dtype) - step.top + max(-wide, 0)
+    found: Tensor = _CUT[engine.window.truncation](step.size << max(wide, 0), step.minus, by).sum(1)
     return found
 
 
@@ -254,7 +262,7 @@ def _exponent(c: _Sum, lowest: int) -> Tensor:
 def _window(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
     window = engine.window
     assert window.width is not None
-    largest, zero = step.top.amax(-1), step.zero
+    largest, zero = step.top.amax(1), step.zero
     if window.addend is Addend.INSIDE:
         largest = torch.maximum(largest, _exponent(c, lowest))
         zero = zero | (c.m == 0)
@@ -274,8 +282,8 @@ def _joined(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
     # The rounding follows `engine_steps.join_halves`.
     n, wide = engine.window.width, engine.window.interleaved
     assert n is not None and wide is not None
-    halves = [half for half in (step.some(0, 2), step.some(1, 2)) if half.a[0].shape[-1]]
-    tops = [half.top.amax(-1) for half in halves]
+    halves = [half for half in (step.some(0, 2), step.some(1, 2)) if half.a[0].shape[1]]
+    tops = [half.top.amax(1) for half in halves]
     products = tops[0] if len(tops) == 1 else torch.maximum(*tops)
     of_c = _exponent(c, lowest).clamp(min=lowest)
     top = torch.maximum(products, of_c)
@@ -295,10 +303,10 @@ def _exact(step: _Step, c: _Sum) -> tuple[Tensor, Tensor]:
     place = (step.top - step.fraction - lowest).clamp(min=0)
     size = _signed(step.size, step.minus)
     if sum(table.highest - table.lowest for table in step.tables) + step.fraction < _LIMB:
-        m = (size << place).sum(-1)
+        m = (size << place).sum(1)
         return _added(m, torch.full_like(m, lowest), c.m, c.e)
-    low = torch.where(place < _LIMB, size << place.clamp(0, _LIMB), 0).sum(-1)
-    high = torch.where(place < _LIMB, 0, size << (place - _LIMB).clamp(0, 46)).sum(-1)
+    low = torch.where(place < _LIMB, size << place.clamp(0, _LIMB), 0).sum(1)
+    high = torch.where(place < _LIMB, 0, size << (place - _LIMB).clamp(0, 46)).sum(1)
     high, low = high + (low >> _LIMB), low & ((1 << _LIMB) - 1)
     minus = high < 0
     high, low = (
@@ -320,7 +328,7 @@ def _stepped(engine: Engine, target: _Target, step: _Step, c: _Sum) -> _Sum:
     found = _rounded(total, e, target, engine.result.rounding)
     minus = found.minus
     if engine.window.width is None:  # only a sum of negative zeros is -0
-        zeros = (c.m == 0) & c.minus & (step.size == 0).all(-1) & step.minus.all(-1)
+        zeros = (c.m == 0) & c.minus & (step.size == 0).all(1) & step.minus.all(1)
         minus = torch.where(total == 0, zeros, minus)
     else:
         minus = minus & (found.m != 0)
@@ -364,8 +372,23 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
             )
 
 
+@torch.library.custom_op("fp9::look_up", mutates_args=())
+def _look_up(table: Tensor, codes: Tensor) -> Tensor:
+    # An operator of its own, because a compiler would repeat the look-up in the loops of the product.
+    return table[codes].contiguous()
+
+
+@_look_up.register_fake
+def _(table: Tensor, codes: Tensor) -> Tensor:
+    return table.new_empty(codes.shape)
+
+
+# Size of products that are computed together in bytes, on the CPU (in its caches) and on other devices.
+_CPU_TILE, _TILE = 1 << 20, 1 << 28
+
+
 class Product(torch.nn.Module):
-    """PyTorch module that multiplies two matrices of codes, with sums as in a given accumulator model.
+    """PyTorch module that multiplies matrices of codes by an accumulator model.
 
     The module maps codes a (M, K) and codes b (K, N) to the same result codes as the function `matmul`.
     """
@@ -374,51 +397,81 @@ class Product(torch.nn.Module):
         super().__init__()
         chosen, formats = find_engine(engine), (format(format_a), format(format_b))
         self._engine, self._formats = chosen, formats
-        first, second = (_table(fmt, torch.device("cpu")) for fmt in formats)
-        self._tables = first, second
-        for side, table in zip("ab", self._tables, strict=True):
-            for name in ("m", "top", "kind", "minus"):
-                self.register_buffer(f"_{side}_{name}", getattr(table, name), persistent=False)
-        fraction = sum(table.fraction for table in self._tables)
-        reach = sum(table.highest - table.lowest for table in self._tables) + fraction
-        _check(chosen, *formats, reach, sum(table.lowest for table in self._tables) - fraction)
+        self._tables = first, second = _table(formats[0]), _table(formats[1])
+        fraction = first.fraction + second.fraction
+        reach = first.highest - first.lowest + second.highest - second.lowest + fraction
+        _check(chosen, *formats, reach, first.lowest + second.lowest - fraction)
+        self._window = window_of(chosen, *formats)
+        # Whether the kind of a result does not depend on the order of its operands.
+        self._is_plain = self._window is not None and not (first.infinite or second.infinite)
         narrow = max(chosen.window.width or _WIDE, fraction) + 2 < 31  # bits of a product in its window
-        self._type = torch.int32 if narrow else torch.int64
+        dtype = torch.int32 if narrow else torch.int64
+        for side, fmt, table in zip("ab", formats, self._tables, strict=True):
+            numbers = self._window.tables(fmt) if self._window else (table.m.abs().to(dtype), table.top.to(dtype))
+            for index, each in enumerate((*numbers, table.kind, table.minus)):
+                self.register_buffer(f"_{side}{index}", each, persistent=False)
         nans = chosen.nan.code, chosen.nan.invalid_code
         self._step_target = _target(chosen.result.format, *(nans if chosen.chunk.length is None else (None, None)))
         self._target, self._rounding = _target(chosen.output, *nans), chosen.output_rounding
 
+    def forward(self, a: Tensor, b: Tensor) -> Tensor:
+        """Return the codes of the product of codes a (M, K) and b (K, N), as int64."""
+        codes = _ordered(self._engine, a.to(torch.int64), b.to(torch.int64).t(), self._formats)
+        left, right = self._entries("a", codes[0]), self._entries("b", codes[1].t())
+        if torch.compiler.is_compiling():  # the compiler divides the loops
+            return self._rows(left, right)
+        products = codes[0].shape[1] if self._engine.step.exact else self._engine.step.products
+        tile = _CPU_TILE if a.device.type == "cpu" else _TILE
+        rows = max(1, tile // max(1, products * b.shape[1] * left[0].element_size()))
+        firsts = range(0, max(1, a.shape[0]), rows)
+        return torch.cat([self._rows(tuple(x[first : first + rows] for x in left), right) for first in firsts])
+
     def _entries(self, side: str, codes: Tensor) -> tuple[Tensor, ...]:
-        m, top, *others = (getattr(self, f"_{side}_{name}")[codes] for name in ("m", "top", "kind", "minus"))
-        return m.abs().to(self._type), top.to(self._type), *others
+        return tuple(_look_up(getattr(self, f"_{side}{index}"), codes) for index in range(4))
+
+    def _rows(self, left: tuple[Tensor, ...], right: tuple[Tensor, ...]) -> Tensor:
+        (m, depth), n, chunk = left[0].shape, right[0].shape[1], self._engine.chunk.length
+        total, quiet = _zeros(m, n, left[0]), torch.zeros((m, n), dtype=torch.bool, device=left[0].device)
+        for begin in range(0, depth, max(chunk or depth, 1)):
+            part, is_quiet = self._chunk(left, right, begin, min(begin + (chunk or depth), depth))
+            quiet = is_quiet if chunk is None else (total.kind == _NAN) | (part.kind == _NAN)
+            total = part if chunk is None else self._joined(total, part)
+        if self._is_plain:
+            nan = (left[2] == _NAN).any(1)[:, None] | (right[2] == _NAN).any(0)
+            total, quiet = total._replace(kind=torch.where(nan, _NAN, total.kind)), quiet | nan
+        return _code(total, self._target, quiet)
+
+    def _chunk(self, left: tuple[Tensor, ...], right: tuple[Tensor, ...], begin: int, end: int) -> tuple[_Sum, Tensor]:
+        part = _zeros(left[0].shape[0], right[0].shape[1], left[0])
+        quiet, products = part.minus, end - begin if self._engine.step.exact else self._engine.step.products
+        if self._window is not None:
+            part = part._replace(m=part.m.to(self._window.dtype))
+        for first in range(begin, end, products):
+            some = slice(first, min(first + products, end))
+            step = _Step(tuple(x[:, some, None] for x in left), tuple(x[None, some] for x in right), self._tables)
+            if not self._is_plain:
+                quiet = (part.kind == _NAN) | step.nan
+            part = self._stepped(step, part)
+        if self._window is None:
+            return part, quiet
+        m, e = self._window.integers(part.m)
+        return _Sum(m, e, _ended(part.kind, _infinities(part.m)), m < 0), quiet
+
+    def _stepped(self, step: _Step, part: _Sum) -> _Sum:
+        if self._window is None:
+            return _stepped(self._engine, self._step_target, step, part)
+        m = self._window.add(step.a, step.b, part.m)
+        if self._is_plain:
+            return part._replace(m=m)
+        ended = _infinities(m)
+        kind = _ended(_kinds(step.kind(), part.kind), ended)
+        return part._replace(m=torch.where(ended == _FINITE, m, 0.0), kind=kind)
 
     def _joined(self, total: _Sum, part: _Sum) -> _Sum:
         joined = _rounded(*_added(total.m, total.e, part.m, part.e), self._target, self._rounding)
         kind = _ended(_kinds(total.kind, part.kind), joined.kind)
         both = (joined.m == 0) & (total.m == 0) & (part.m == 0) & total.minus & part.minus
         return joined._replace(kind=kind, minus=(joined.minus & (joined.m != 0)) | both)
-
-    def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        """Return the codes of the product of codes a (M, K) and b (K, N), as int64."""
-        codes = _ordered(self._engine, a.to(torch.int64), b.to(torch.int64).t(), self._formats)
-        left, right = (self._entries(side, each) for side, each in zip("ab", codes, strict=True))
-        depth, (m, n), chunk = codes[0].shape[1], (a.shape[0], b.shape[1]), self._engine.chunk.length
-        products = depth if self._engine.step.exact else self._engine.step.products
-        total, quiet = _zeros(m, n, a), torch.zeros((m, n), dtype=torch.bool, device=a.device)
-        for begin in range(0, depth, max(chunk or depth, 1)):
-            end = min(begin + (chunk or depth), depth)
-            part = total if chunk is None else _zeros(m, n, a)
-            for first in range(begin, end, products):
-                some = slice(first, min(first + products, end))
-                step = _Step(
-                    tuple(x[:, None, some] for x in left), tuple(x[None, :, some] for x in right), self._tables
-                )
-                quiet = (part.kind == _NAN) | (step.a[2] == _NAN).any(-1) | (step.b[2] == _NAN).any(-1)
-                part = _stepped(self._engine, self._step_target, step, part)
-            if chunk is not None:
-                quiet = (total.kind == _NAN) | (part.kind == _NAN)
-            total = part if chunk is None else self._joined(total, part)
-        return _code(total, self._target, quiet)
 
 
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
@@ -474,5 +527,5 @@ def _ordered(engine: Engine, a: Tensor, b: Tensor, formats: tuple[Format, ...]) 
     missing = -a.shape[1] % engine.chunk.length
     fill = [fmt.code_of(Fraction(0)) for fmt in formats]
     padded = [torch.nn.functional.pad(x, (0, missing), value=code) for x, code in zip((a, b), fill, strict=True)]
-    order = torch.tensor(engine.order(a.shape[1] + missing), device=a.device)
+    order = torch.tensor(engine.order(a.shape[1] + missing), dtype=torch.int64, device=a.device)
     return padded[0][:, order], padded[1][:, order]

@@ -11,9 +11,19 @@ torch = pytest.importorskip("torch")
 
 import fp9  # noqa: E402
 from fp9.engines import ENGINES  # noqa: E402
+from fp9_ml.torch import integers  # noqa: E402
 from fp9_ml.torch.integers import Product, matmul  # noqa: E402
 
 GROUPED = [name for name, engine in ENGINES.items() if engine.step.group is not None]
+VARIANTS = [
+    "hopper(chunk=128,promotion=fp32)",
+    "blackwell(zero_exponent=2,products=4)",
+    "ada(zero_exponent=-3)",
+    "ampere(window=20,rounding=rne)",
+    "hopper(result=bf16)",
+    "hopper_fp16(truncation=floor,chunk=64)",
+    "ada(rounding=rna)",
+]
 PAIRS = [("e5m2", "e4m3"), ("e5m2", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"), ("e4m3fnuz", "e5m2fnuz")]
 
 
@@ -34,9 +44,25 @@ def check(engine: str, formats: tuple[str, str], depths: tuple[int, ...]) -> Non
             assert np.array_equal(found.numpy(), want.astype(np.int64)), (kind, depth)
 
 
-@pytest.mark.parametrize("engine", [name for name in ENGINES if name not in GROUPED])
+@pytest.mark.parametrize("engine", [*(name for name in ENGINES if name not in GROUPED), *VARIANTS])
 def test_every_preset_has_the_bits_of_the_kernels(engine: str) -> None:
-    check(engine, ("e4m3", "e4m3"), (37,))
+    check(engine, ("e4m3", "e4m3"), (0, 37))
+
+
+@pytest.mark.parametrize("engine", ["hopper_fp16", "ada_fp16(chunk=64)"])
+def test_infinities_and_sums_that_overflow_have_the_bits_of_the_kernels(engine: str) -> None:
+    rng, infinities = np.random.default_rng(3), np.uint8([0x7C, 0xFC])
+    a, b = (np.asarray(fp9.encode(rng.normal(size=s) * 600, "e5m2")) for s in ((40, 130), (130, 30)))
+    a[rng.random(a.shape) < 0.002] = infinities[0]
+    b[rng.random(b.shape) < 0.002] = infinities[1]
+    want = fp9.matmul(a, b, "e5m2", "e5m2", engine).astype(np.int64)
+    assert len(np.unique(want[(want & 0x7C00) == 0x7C00])) == 3
+    assert np.array_equal(matmul(torch.from_numpy(a), torch.from_numpy(b), "e5m2", "e5m2", engine).numpy(), want)
+
+
+def test_rows_are_computed_in_tiles(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(integers, "_CPU_TILE", 1)
+    check("hopper", ("e4m3", "e4m3"), (37,))
 
 
 @pytest.mark.slow
@@ -64,7 +90,7 @@ def test_what_the_integer_path_does_not_compute_is_refused(engine: str, sentence
 
 @pytest.mark.slow
 @pytest.mark.filterwarnings("ignore")
-@pytest.mark.parametrize("engine", ["hopper", "arm_fdot4"])
+@pytest.mark.parametrize("engine", ["hopper", "hopper_fp16", "arm_fdot4"])
 def test_a_compiled_product_is_one_graph_with_the_same_bits(engine: str) -> None:
     a, b = operands("near", (5, 40), "e4m3", 1), operands("far", (40, 4), "e4m3", 2)
     graph = torch.compile(Product("e4m3", "e4m3", engine), backend="aot_eager", fullgraph=True)
