@@ -84,11 +84,14 @@ def round64(x, t):
 
 
 def rounded(x: Any, t: Any) -> Any:
+    """Return round(x). If `t` is float32 instead of a `Rounder`, round to nearest even in float32."""
     raise NotImplementedError("a part of kernels")
 
 
 @overload(rounded, jit_options={"forceinline": True, "error_model": "numpy"})
 def _rounded(x, t):
+    if t == types.float32:
+        return lambda x, t: np.float64(np.float32(x))
     function = round32 if x == types.float32 else round64
     return lambda x, t: function(x, t)
 

@@ -35,7 +35,7 @@ class Aligned(Tiled):
         assert engine.window.width is not None
         zero = _zero_exponent(engine, a.span, b.span)
         self._numbers: Any = _numbers(engine, self.carrier, zero)  # type: ignore[arg-type]
-        self._rounder = rounder(engine.result.format, engine.result.rounding, self.carrier)  # type: ignore[arg-type]
+        self._rounder: Any = rounder(engine.result.format, engine.result.rounding, self.carrier)  # type: ignore[arg-type]
         self._exponents = a.rows("exponents"), b.columns("exponents")
         fraction_bits = max(engine.result.format.precision, engine.addend_format.precision) - 1
         whole = self._is_often_whole and engine.window.width >= fraction_bits
@@ -48,7 +48,11 @@ class Aligned(Tiled):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _aligns(engine, a, b) and engine.window.interleaved is None and _holds(engine, BINARY64.precision)
+        return (
+            _aligns(engine, a, b)
+            and engine.window.interleaved is None
+            and _holds(engine, engine.window.width, BINARY64.precision)
+        )
 
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
@@ -90,7 +94,7 @@ class AlignedNarrow(Aligned):
             rounds
             and _aligns(engine, a, b)
             and engine.window.interleaved is None
-            and _holds(engine, BINARY32.precision)
+            and _holds(engine, engine.window.width, BINARY32.precision)
         )
 
 
@@ -107,6 +111,8 @@ class Joined(Aligned):
         self._numbers = half_kernels.Halves(
             engine.step.products, engine.window.width, engine.window.interleaved, lowest, largest, tiny
         )
+        if engine.result.format.native_dtype == "float32" and engine.result.rounding is Rounding.RNE:
+            self._rounder = np.float32(0)
         places = np.arange(self.depth)
         self._order = np.lexsort((places, places % engine.step.products % 2, places // engine.step.products))
         self.a, self.b = self.a.take(self._order, axis=1), self.b[self._order]
@@ -122,7 +128,9 @@ class Joined(Aligned):
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
-        return _aligns(engine, a, b) and engine.window.interleaved is not None and _holds(engine, BINARY64.precision)
+        if not _aligns(engine, a, b) or engine.window.interleaved is None or engine.window.width is None:
+            return False
+        return _holds(engine, max(engine.window.width, engine.window.interleaved + 1), BINARY64.precision - 1)
 
     joins_inside = False
 
@@ -132,7 +140,8 @@ class Joined(Aligned):
         exponents_a, exponents_b = self._exponents
         sums, sides = scratch(acc.shape, acc.dtype), (self.a[rows], exponents_a[rows], self.b, exponents_b)
         numbers, losses = (self._numbers, self._rounder), self._losses(rows, lost)
-        half_kernels.halves(*numbers, sides, (acc, sums), (begin, end), redo, losses)
+        low_a, low_b = self._lowest_bits
+        half_kernels.halves(*numbers, sides, (low_a[rows], low_b), (acc, sums), (begin, end), redo, losses)
         return sums
 
 
@@ -150,11 +159,11 @@ def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:
     return zero if zero is not None and zeros_count(engine, a, b) else NO_EXPONENT
 
 
-def _holds(engine: Engine, precision: int) -> bool:
+def _holds(engine: Engine, window: int | None, precision: int) -> bool:
     # The running sum of magnitudes starts at 2^(precision - 1) units of the window's lowest bit, and must stay below
     # 2^precision units.
-    assert engine.window.width is not None
-    return (4 * engine.step.products + 2) << engine.window.width <= 1 << (precision - 1)
+    assert window is not None
+    return (4 * engine.step.products + 2) << window <= 1 << (precision - 1)
 
 
 @functools.lru_cache(maxsize=256)

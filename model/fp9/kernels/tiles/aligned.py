@@ -25,6 +25,7 @@ from fp9.kernels.tiles.window_tiles import (
     Ends,
     Losses,
     Window,
+    binades,
     ends_of_columns,
     ends_of_products,
     ends_of_steps,
@@ -32,6 +33,7 @@ from fp9.kernels.tiles.window_tiles import (
     losses_of,
     pack,
     pack_bytes,
+    store_sums,
     whole_sums,
     window_sums,
 )
@@ -77,15 +79,16 @@ def _tile(rows: int) -> Any:
         step = Window(own.b, own.power_b, own.first, own.count, own.window, own.lowest, own.zero)
         with code.loop(own.times) as turn:
             place = code.place(turn, rows, own.row)
-            aligned_sums = (code, rows, own.a, own.power_a, own.depth, place, step, own.acc, own.acc, losses)
+            aligned_sums = (code, rows, own.a, own.power_a, own.depth, place, step, own.acc, losses)
             if not ends:
-                window_sums(*aligned_sums)
+                store_sums(code, window_sums(*aligned_sums)[1], own.acc, place)
             else:
                 with code.builder.if_else(is_whole(code, rows, own.acc, place, step, Ends(*ends))) as (whole, cut):
                     with whole:
-                        whole_sums(code, rows, own.a, own.depth, place, step, own.acc)
+                        sums = whole_sums(code, rows, own.a, own.depth, place, step, own.acc)
+                        store_sums(code, sums, own.acc, place)
                     with cut:
-                        window_sums(*aligned_sums)
+                        store_sums(code, window_sums(*aligned_sums)[1], own.acc, place)
 
     tile.__qualname__ = f"aligned_tile_{rows}"
     return vector_function(tile, carrier=0, rounding=TOWARD_ZERO)
@@ -139,14 +142,6 @@ def _steps(s, t, some, others, marks):
         redo[i] |= _close(s, t, panel[i])
 
 
-@inlined
-def _binades(products):
-    binades = 0
-    while products >> binades:
-        binades += 1
-    return binades
-
-
 @kernel
 def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     """Add products to accumulators in steps of `s.products` products, with an alignment window.
@@ -168,7 +163,7 @@ def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
     if lowest_bits is not None:
         low_a, low_b = lowest_bits
         ends = ends_of_steps(power_a, low_a, begin, end, length, s.products)
-        of_columns, near = np.empty((2, s.products), np.int8), s.window - _binades(s.products)
+        of_columns, near = np.empty((2, s.products), np.int8), s.window - binades(s.products)
         highest, lowest = np.empty(m, np.int64), np.empty(m, np.int64)
     for number in range(redo.shape[1]):
         left = number * width

@@ -7,10 +7,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from fp9.engines import NO_EXPONENT
-from fp9.formats.host import BINARY64
-from fp9.kernels.bits import bits_float64, float64_bits
 from fp9.kernels.compiled import called, inlined, kernel
-from fp9.kernels.floats import floor, rounded
+from fp9.kernels.floats import rounded
 from fp9.kernels.tiles.vectors import (
     TOWARD_ZERO,
     VECTORS,
@@ -22,9 +20,26 @@ from fp9.kernels.tiles.vectors import (
     tile_columns,
     vector_function,
 )
-from fp9.kernels.tiles.window_tiles import BYTE, PLANES, ROWS, Losses, Window, losses_of, pack, pack_bytes, window_sums
-
-_BIAS, _FRACTION_BITS, _EXPONENT_FIELD = BINARY64.bias, BINARY64.fraction_bits, BINARY64.top_field
+from fp9.kernels.tiles.window_tiles import (
+    BYTE,
+    PLANES,
+    ROWS,
+    Ends,
+    Losses,
+    Sums,
+    Window,
+    binades,
+    ends_of_columns,
+    ends_of_products,
+    ends_of_steps,
+    is_whole,
+    losses_of,
+    pack,
+    pack_bytes,
+    store_sums,
+    whole_sums,
+    window_sums,
+)
 
 
 class Halves(NamedTuple):
@@ -39,44 +54,15 @@ class Halves(NamedTuple):
 
 
 @inlined
-def _power(exponent):
-    return bits_float64((exponent + np.int64(_BIAS)) << np.int64(_FRACTION_BITS))
-
-
-@inlined
-def _exponent(s, x):
-    field = (float64_bits(x) >> np.int64(_FRACTION_BITS)) & np.int64(_EXPONENT_FIELD)
-    return max(field - np.int64(_BIAS), np.int64(s.lowest))
-
-
-@inlined
-def _joined(s, even, odd, top, c):
-    power = _exponent(s, c)
-    last, finer = max(top, power), np.int64(s.interleaved + 1 - s.window)
-    units = _power(s.window - top)
-    first, second = even * units, odd * units
-    addend = c * _power(s.window - last)
-    own = floor(addend) if power >= last - s.window - 1 else 0.0
-    both = (floor(first) + floor(second)) * _power(top - last + finer)
-    total = floor(both) + own * _power(finer)
-    dropped = (floor(first) != first) | (floor(second) != second) | (own != addend) | (floor(both) != both)
-    total *= _power(last - (s.interleaved + 1))
-    place = _exponent(s, total) - s.interleaved
-    steps = total * _power(-place)
-    return floor(steps) * _power(place), dropped | (floor(steps) != steps)
-
-
-@inlined
-def _close(s, t, row, even, odd, tops_even, tops_odd, lost):
+def _close(s, t, row, lost):
     tiny = False
+    if lost is not None:
+        for j in range(row.size):
+            lost[j] |= rounded(row[j], t) != row[j]
+            tiny |= abs(row[j]) < s.tiny and row[j] != 0.0
     for j in range(row.size):
-        top = np.int64(max(tops_even[j], tops_odd[j]))
-        total, dropped = _joined(s, even[j], odd[j], top, row[j])
         # An aligned sum's zero has no sign.
-        row[j] = rounded(total, t) + 0.0
-        if lost is not None:
-            lost[j] |= dropped | (row[j] != total)
-            tiny |= abs(total) < s.tiny and total != 0.0
+        row[j] = rounded(row[j], t) + 0.0
     return tiny | _special(s, row)
 
 
@@ -89,99 +75,182 @@ def _special(s, row):
 
 
 class TileStep(NamedTuple):
-    """Arguments of one step on a register tile: operands, rows, window parameters and result arrays."""
+    """Arguments of one step on a register tile: operands, accumulators, rows and window parameters."""
 
     a: Any
     power_a: Any
     depth: Any
     b: Any
     power_b: Any
+    acc: Any
     row: Any  # first row
     times: Any  # groups of rows
     first: Any  # first product
     half: Any  # even products
     rest: Any  # odd products
     window: Any
+    interleaved: Any
     lowest: Any
-    even: Any
-    odd: Any
-    tops_even: Any
-    tops_odd: Any
+
+
+class _Floors:
+    """Emits the sum of two halves and an addend c, aligned by their exponents and truncated downward.
+
+    With rounding toward zero, (x + m) - m is x, rounded down to a multiple of 2^u, for m = 1.5 * 2^(52 + u). The bit
+    pattern of m is the pattern of a power of two, plus a constant.
+    """
+
+    def __init__(self, code: Code, own: TileStep) -> None:
+        self._code, self._fraction = code, code.index(code.fraction_bits)
+        self._field = code.constant(code.exponent_field << code.fraction_bits)
+        self._bias = code.index(code.exponent_field >> 1)
+        builder = code.builder
+        self._lowest = self._powers(builder.add(own.lowest, self._bias))
+        self._reach = self._powers(builder.add(own.window, code.index(1)))
+        self._window, self._total, self._result = (
+            builder.add(self._powers(builder.sub(self._fraction, bits)), code.constant(1 << (code.fraction_bits - 1)))
+            for bits in (own.window, builder.add(own.interleaved, code.index(1)), own.interleaved)
+        )
+
+    def _powers(self, exponent: Any) -> Any:
+        return self._code.splat(self._code.builder.shl(exponent, self._fraction))
+
+    def _down(self, x: Any, power: Any, places: Any) -> Any:
+        builder = self._code.builder
+        magic = self._code.as_numbers(builder.add(power, places))
+        return builder.fsub(builder.fadd(x, magic), magic)
+
+    def _power(self, x: Any) -> Any:
+        field = self._code.builder.and_(self._code.as_bits(x), self._field)
+        return self._code.larger(field, self._lowest)
+
+    def rounded(self, exact: Any) -> Any:
+        return self._down(exact, self._power(exact), self._result)
+
+    def joined(self, even: Any, odd: Any, top: Any, c: Any) -> tuple[Any, list[tuple[Any, Any]]]:
+        """Return the total, and the pairs of numbers that differ if bits are dropped."""
+        code, builder = self._code, self._code.builder
+        top = builder.shl(builder.add(top, code.splat(self._bias)), code.splat(self._fraction))
+        power = self._power(c)
+        last = code.larger(top, power)
+        first, second = (self._down(x, top, self._window) for x in (even, odd))
+        halves = builder.fadd(first, second)
+        both = self._down(halves, last, self._total)
+        near = builder.icmp_signed(">=", power, builder.sub(last, self._reach))
+        addend = builder.select(near, self._down(c, last, self._window), code.constant(0.0, code.float))
+        exact = builder.fadd(both, addend)
+        total = self.rounded(exact)
+        return total, [(first, even), (second, odd), (both, halves), (addend, c), (total, exact)]
 
 
 def _tile(rows: int) -> Any:
     def tile(code: Code, *given: Any) -> None:
-        own, lost = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
-        width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
-        other = (
-            code.behind(own.b, code.place(own.half, PLANES * width), code.float.element),
-            code.behind(own.power_b, code.place(own.half, width), BYTE),
-            code.builder.add(own.first, own.half),
-        )
-        first_half = Window(own.b, own.power_b, own.first, own.half, own.window, own.lowest, none)
-        second_half = Window(*other, own.rest, own.window, own.lowest, none)
-        losses: list[Losses | None] = [None, None]
-        if lost:
-            low_a, low_b, marks = lost
-            losses = [Losses(*lost), Losses(low_a, code.behind(low_b, code.place(own.half, width), BYTE), marks)]
-        halves = ((first_half, own.even, own.tops_even), (second_half, own.odd, own.tops_odd))
-        for (step, sums, tops), losses_of_half in zip(halves, losses, strict=True):
-            with code.loop(own.times) as turn:
-                place = code.place(turn, rows, own.row)
-                found = window_sums(code, rows, own.a, own.power_a, own.depth, place, step, None, sums, losses_of_half)
-                for r, top in enumerate(found):
-                    code.store(top, tops, code.place(code.builder.add(place, code.index(r)), width))
+        own, others = TileStep(*given[: len(TileStep._fields)]), given[len(TileStep._fields) :]
+        ends, lost = Ends(*others[: len(Ends._fields)]), others[len(Ends._fields) :]
+        floors, none = _Floors(code, own), code.index(NO_EXPONENT)
+        count = code.builder.add(own.half, own.rest)
+        step = Window(own.b, own.power_b, own.first, count, own.window, own.lowest, none)
+        with code.loop(own.times) as turn:
+            place = code.place(turn, rows, own.row)
+            with code.builder.if_else(is_whole(code, rows, own.acc, place, step, ends)) as (whole, cut):
+                with whole:
+                    sums = whole_sums(code, rows, own.a, own.depth, place, step, own.acc)
+                    totals = {cell: floors.rounded(x) for cell, x in sums.items()}
+                    pairs = {cell: [(total, sums[cell])] for cell, total in totals.items()}
+                    _store(code, totals, pairs, own.acc, place, lost)
+                with cut:
+                    _store(code, *_joined(code, rows, own, floors, place, lost), own.acc, place, lost)
 
     tile.__qualname__ = f"halves_tile_{rows}"
     return vector_function(tile, carrier=0, rounding=TOWARD_ZERO)
+
+
+def _joined(
+    code: Code, rows: int, own: TileStep, floors: _Floors, place: Any, lost: tuple[Any, ...]
+) -> tuple[Sums, dict[tuple[int, int], list[Any]]]:
+    width, none = VECTORS * code.lanes, code.index(NO_EXPONENT)
+    other = (
+        code.behind(own.b, code.place(own.half, PLANES * width), code.float.element),
+        code.behind(own.power_b, code.place(own.half, width), BYTE),
+        code.builder.add(own.first, own.half),
+    )
+    first_half = Window(own.b, own.power_b, own.first, own.half, own.window, own.lowest, none)
+    second_half = Window(*other, own.rest, own.window, own.lowest, none)
+    losses: list[Losses | None] = [None, None]
+    if lost:
+        low_a, low_b, marks = lost
+        losses = [Losses(*lost), Losses(low_a, code.behind(low_b, code.place(own.half, width), BYTE), marks)]
+    (tops, even), (other_tops, odd) = (
+        window_sums(code, rows, own.a, own.power_a, own.depth, place, step, None, losses_of_half)
+        for step, losses_of_half in zip((first_half, second_half), losses, strict=True)
+    )
+    totals, pairs = {}, {}
+    for r in range(rows):
+        top, row = code.larger(tops[r], other_tops[r]), code.place(code.builder.add(place, code.index(r)), width)
+        for v in range(VECTORS):
+            c = code.load(own.acc, code.place(v, code.lanes, row), code.float)
+            totals[r, v], pairs[r, v] = floors.joined(even[r, v], odd[r, v], code.part(top, v), c)
+    return totals, pairs
+
+
+def _store(
+    code: Code, totals: Sums, pairs: dict[tuple[int, int], list[Any]], acc: Any, place: Any, lost: tuple[Any, ...]
+) -> None:
+    store_sums(code, totals, acc, place)
+    if lost:
+        for (r, v), some in pairs.items():
+            row = code.place(code.builder.add(place, code.index(r)), VECTORS * code.lanes)
+            differ = [code.builder.fcmp_unordered("!=", *pair) for pair in some]
+            code.mark(lost[-1], code.place(v, code.lanes, row), differ)
 
 
 _rows_tile, _row_tile = _tile(ROWS), _tile(1)
 
 
 @called
-def _step(s, t, left_side, packed, panel, found, products, redo, losses, marks):
-    (a, power_a), (values, powers), (sums, tops), (first, last) = left_side, packed, found, products
+def _step(s, t, left_side, packed, panel, products, redo, others, marks):
+    (a, power_a), (values, powers), (first, last) = left_side, packed, products
     half = (last - first + 1) // 2
-    numbers = (first, half, last - first - half, s.window, s.lowest, sums[0], sums[1], tops[0], tops[1])
+    numbers = (first, half, last - first - half, s.window, s.interleaved, s.lowest)
     times = panel.shape[0] // ROWS
-    some = (a, power_a, a.shape[1], values, powers, 0, times, *numbers)
-    _rows_tile(some + losses)
+    _rows_tile((a, power_a, a.shape[1], values, powers, panel, 0, times, *numbers, *others))
     rest = panel.shape[0] - times * ROWS
-    others = (a, power_a, a.shape[1], values, powers, times * ROWS, rest, *numbers)
-    _row_tile(others + losses)
+    _row_tile((a, power_a, a.shape[1], values, powers, panel, times * ROWS, rest, *numbers, *others))
     for i in range(panel.shape[0]):
-        own = marks_of_row(marks, i)
-        redo[i] |= _close(s, t, panel[i], sums[0, i], sums[1, i], tops[0, i], tops[1, i], own)
+        redo[i] |= _close(s, t, panel[i], marks_of_row(marks, i))
 
 
 @kernel
-def halves(s, t, sides, sums_of_steps, products, redo, lost):
+def halves(s, t, sides, lowest_bits, sums, products, redo, lost):
     """Add products of even and of odd index separately, in steps of `s.products` products, in float64.
 
-    The function has the arguments of `aligned.aligned`, but there are no chunks.
+    The function has the arguments of `aligned.aligned`, but there are no chunks, and `lowest_bits` is not None.
     """
-    (a, power_a, b, power_b), (acc, out), (begin, end) = sides, sums_of_steps, products
+    (a, power_a, b, power_b), (low_a, low_b), (acc, out), (begin, end) = sides, lowest_bits, sums, products
     m, width = acc.shape[0], tile_columns(acc.itemsize)
-    panel, sums = np.empty((m, width)), np.empty((2, m, width))
-    tops = np.empty((2, m, width), np.int8)
+    panel, ends = np.empty((m, width)), ends_of_steps(power_a, low_a, begin, end, end - begin, s.products)
+    of_columns, near = np.empty((2, s.products), np.int8), s.window - binades(s.products)
+    highest, lowest = np.empty(m, np.int64), np.empty(m, np.int64)
     for number in range(redo.shape[1]):
         left = number * width
+        columns = slice(left, min(left + width, b.shape[1]))
         values = np.zeros((s.products, PLANES, width))
         powers = np.full((s.products, width), np.int8(NO_EXPONENT))
         lows, marks = np.full((s.products, width), np.int8(-NO_EXPONENT - 1)), marks_of(lost, panel)
         take_panel(panel, acc, left)
         for i in range(m):
             redo[i, number] |= _special(s, panel[i])
-        for first in range(begin, end, s.products):
+        for step in range(ends.shape[0]):
+            first = begin + step * s.products
             last = min(first + s.products, end)
             pack(values, powers, b[first:last], power_b[first:last], left)
             if lost is not None:
-                pack_bytes(lows, lost[1][first:last], left)
-            losses = losses_of(lost, lows, marks)
-            _step(
-                s, t, (a, power_a), (values, powers), panel, (sums, tops), (first, last), redo[:, number], losses, marks
-            )
+                pack_bytes(lows, low_b[first:last], left)
+            ends_b = ends_of_columns(of_columns, power_b[first:last, columns], low_b[first:last, columns])
+            own = power_a[:, first:last], low_a[:, first:last]
+            ends_of_products(ends[step], *own, of_columns, *ends_b, near, highest, lowest)
+            others = (highest, lowest, *losses_of(lost, lows, marks))
+            _step(s, t, (a, power_a), (values, powers), panel, (first, last), redo[:, number], others, marks)
         give_panel(panel, out, left)
         if lost is not None:
             give_panel(marks, lost[-1], left)

@@ -7,6 +7,7 @@ Python body of a vector function runs once, at compile time, and emits LLVM inst
 from __future__ import annotations
 
 import contextlib
+import functools
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -133,6 +134,11 @@ class Code:
         scalar = value.type.element
         stored = self.builder.store(value, self.behind(pointer, place, scalar))
         stored.align = _size(scalar)
+
+    def mark(self, marks: Any, place: Any, lost: list[Any]) -> None:
+        """Set the integer marks at a place where one of the truth values `lost` is true."""
+        some = self.builder.zext(functools.reduce(self.builder.or_, lost), self.int)
+        self.store(self.builder.or_(self.load(marks, place, self.int), some), marks, place)
 
     def variable(self, value: Any) -> Variable:
         return Variable(self.builder, value)

@@ -62,8 +62,13 @@ class Losses(NamedTuple):
     marks: Any
 
 
+Sums = dict[tuple[int, int], Any]
+"""Vectors of sums by row and number of the vector."""
+
+
 def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: Any, step: Window,
-                acc: Any, out: Any, losses: Losses | None = None) -> list[Any]:  # fmt: skip
+                acc: Any, losses: Losses | None = None) -> tuple[list[Any], Sums]:  # fmt: skip
+    # The highest exponents of the rows, and the sums of each row's vectors.
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
     places = [code.place(code.builder.add(row, code.index(r)), width) for r in range(rows)]
@@ -84,10 +89,8 @@ def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: An
         if losses is not None:
             dropped = code.builder.icmp_signed("<", code.part(ends[r].get(), v), finest)
             kept = code.builder.fsub(alls[r, v].get(), base)
-            dropped = code.builder.or_(dropped, code.builder.fcmp_unordered("!=", kept, magnitude))
-            cell = code.place(v, code.lanes, places[r])
-            mark = code.builder.or_(code.load(losses.marks, cell, code.int), code.builder.zext(dropped, code.int))
-            code.store(mark, losses.marks, cell)
+            unequal = code.builder.fcmp_unordered("!=", kept, magnitude)
+            code.mark(losses.marks, code.place(v, code.lanes, places[r]), [dropped, unequal])
         negatives[r, v] = code.variable(code.builder.fadd(base, below))
     with code.loop(step.count) as k:
         start = code.place(k, PLANES * width)
@@ -103,14 +106,20 @@ def window_sums(code: Code, rows: int, a: Any, power_a: Any, depth: Any, row: An
                 alls[r, v].set(code.fma(magnitudes[v], x, alls[r, v].get()))
                 against = code.load(step.b, code.place(v, code.lanes, other), code.float)
                 negatives[r, v].set(code.fma(against, x, negatives[r, v].get()))
-    for r, v in cells:
-        every, below = (code.builder.fsub(x[r, v].get(), bases[r, v]) for x in (alls, negatives))
-        total = code.builder.fsub(code.builder.fsub(every, below), below)
-        code.store(total, out, code.place(v, code.lanes, places[r]))
-    return [top.get() for top in tops]
+    sums = {}
+    for cell in cells:
+        every, below = (code.builder.fsub(x[cell].get(), bases[cell]) for x in (alls, negatives))
+        sums[cell] = code.builder.fsub(code.builder.fsub(every, below), below)
+    return [top.get() for top in tops], sums
 
 
-def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window, acc: Any) -> None:
+def store_sums(code: Code, sums: Sums, acc: Any, row: Any) -> None:
+    for (r, v), total in sums.items():
+        place = code.place(code.builder.add(row, code.index(r)), VECTORS * code.lanes)
+        code.store(total, acc, code.place(v, code.lanes, place))
+
+
+def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window, acc: Any) -> Sums:
     # All bits must fit into the alignment window.
     width = VECTORS * code.lanes
     left = [code.place(code.builder.add(row, code.index(r)), depth, step.first) for r in range(rows)]
@@ -128,8 +137,7 @@ def whole_sums(code: Code, rows: int, a: Any, depth: Any, row: Any, step: Window
             x = code.splat(code.load(a, place, code.float.element))
             for v in range(VECTORS):
                 sums[r, v].set(code.fma(numbers[v], x, sums[r, v].get()))
-    for (r, v), total in sums.items():
-        code.store(total.get(), acc, code.place(v, code.lanes, places[r]))
+    return {cell: total.get() for cell, total in sums.items()}
 
 
 class _Exponents:
@@ -245,6 +253,14 @@ def _ends(powers, lows):
     for k in range(powers.size):
         highest, lowest = max(highest, powers[k]), min(lowest, lows[k])
     return np.int64(highest), np.int64(lowest)
+
+
+@inlined
+def binades(products):
+    count = 0
+    while products >> count:
+        count += 1
+    return count
 
 
 @inlined
