@@ -45,7 +45,7 @@ def sweep(
     settings: tuple[str, ...],
     as_json: bool,
 ) -> None:
-    """Check the Verilog of UNIT on every input.
+    """Check the Verilog and the C model of UNIT on every input.
 
     If a unit has state or too many inputs, the command simulates the corner suite and COUNT random operations. To
     continue a stopped sweep, run the same command again. Results are added to the record UNIT.json. On a mismatch, the
@@ -83,7 +83,8 @@ def sweep(
         + [f"{sides[side]:.1f}" for side in ("verilog", "model")]
     ]
     columns = ["kind", "operations", "mismatches", "million/s", "Verilog alone", "model alone"]
-    said = [f"record: {found.path}", *([f"simplest failure: {again}"] if again else [])]
+    compared = ["C model: equal to the golden model"] if record["c_model"] else []
+    said = [*compared, f"record: {found.path}", *([f"simplest failure: {again}"] if again else [])]
     show({**record, "reproducer": again}, as_json, table(unit.name, columns, rows, numbers=columns[1:]), *said)
     if not found.passed:
         raise SystemExit(1)
