@@ -115,16 +115,13 @@ class Joined(Aligned):
             self._rounder = np.float32(0)
         places = np.arange(self.depth)
         self._order = np.lexsort((places, places % engine.step.products % 2, places // engine.step.products))
-        self.a, self.b = self.a.take(self._order, axis=1), self.b[self._order]
-        self._exponents = self._ordered(self._exponents)
-
-    def _ordered(self, pair: tuple[NDArray[Any], NDArray[Any]]) -> tuple[NDArray[Any], NDArray[Any]]:
-        return pair[0].take(self._order, axis=1), pair[1][self._order]
+        self.a = self.a.take(self._order, axis=1)
+        self._exponents = self._exponents[0].take(self._order, axis=1), self._exponents[1]
 
     @functools.cached_property
     def _lowest_bits(self) -> tuple[NDArray[Any], NDArray[Any]]:
         a, b = self._given
-        return self._ordered((a.rows("lowest bits"), b.columns("lowest bits")))
+        return a.rows("lowest bits").take(self._order, axis=1), b.columns("lowest bits")
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:

@@ -224,7 +224,8 @@ def _step(s, t, left_side, packed, panel, products, redo, others, marks):
 def halves(s, t, sides, lowest_bits, sums, products, redo, lost):
     """Add products of even and of odd index separately, in steps of `s.products` products, in float64.
 
-    The function has the arguments of `aligned.aligned`, but there are no chunks, and `lowest_bits` is not None.
+    The function has the arguments of `aligned.aligned`, but there are no chunks, and `lowest_bits` is not None. In the
+    arrays of `a`, the products of a step are in the order of the halves.
     """
     (a, power_a, b, power_b), (low_a, low_b), (acc, out), (begin, end) = sides, lowest_bits, sums, products
     m, width = acc.shape[0], tile_columns(acc.itemsize)
@@ -243,12 +244,17 @@ def halves(s, t, sides, lowest_bits, sums, products, redo, lost):
         for step in range(ends.shape[0]):
             first = begin + step * s.products
             last = min(first + s.products, end)
-            pack(values, powers, b[first:last], power_b[first:last], left)
-            if lost is not None:
-                pack_bytes(lows, low_b[first:last], left)
-            ends_b = ends_of_columns(of_columns, power_b[first:last, columns], low_b[first:last, columns])
+            highest_b, lowest_b = np.int64(NO_EXPONENT), np.int64(-NO_EXPONENT - 1)
+            for odd in range(min(last - first, 2)):
+                half = slice((last - first + 1) // 2, last - first) if odd else slice(0, (last - first + 1) // 2)
+                some = slice(first + odd, last, 2)
+                pack(values[half], powers[half], b[some], power_b[some], left)
+                if lost is not None:
+                    pack_bytes(lows[half], low_b[some], left)
+                high, low = ends_of_columns(of_columns[:, half], power_b[some, columns], low_b[some, columns])
+                highest_b, lowest_b = max(highest_b, high), min(lowest_b, low)
             own = power_a[:, first:last], low_a[:, first:last]
-            ends_of_products(ends[step], *own, of_columns, *ends_b, near, highest, lowest)
+            ends_of_products(ends[step], *own, of_columns, highest_b, lowest_b, near, highest, lowest)
             others = (highest, lowest, *losses_of(lost, lows, marks))
             _step(s, t, (a, power_a), (values, powers), panel, (first, last), redo[:, number], others, marks)
         give_panel(panel, out, left)
