@@ -7,13 +7,19 @@ from pathlib import Path
 import click
 
 from fp9.cli.support import Command, UserError, load_unit, settings_option, show, table
-from fp9.cli.words import ENGINE, FORMAT, UNIT
+from fp9.cli.words import ENGINE, FORMAT_OR_BLOCK, UNIT
 from fp9.system.files import write_whole
 
 
 @click.command(cls=Command, page="how-to/emulator.md")
 @click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
-@click.option("--formats", default="", metavar="FORMAT,...", type=FORMAT, help="Write functions of these formats.")
+@click.option(
+    "--formats",
+    default="",
+    metavar="FORMAT,...",
+    type=FORMAT_OR_BLOCK,
+    help="Write functions of these formats and block formats.",
+)
 @click.option(
     "--engines", default="", metavar="ENGINE,...", type=ENGINE, help="Also write dot products with these accumulators."
 )
@@ -43,11 +49,13 @@ def cmodel(
     file. The files UNIT_dpi.c and UNIT_dpi.sv import the model into SystemVerilog by DPI-C.
 
     With --formats, the header fp9_NAME.h has C functions that convert and classify codes and find neighbouring
-    numbers. With --engines, the header also has dot products.
+    numbers. For a block format, the header has a C function that quantises a block. With --engines, the header also
+    has dot products.
 
     \b
       fp9 cmodel fma_fp32_ocp cast_fp32 -o build/cmodel
       fp9 cmodel --formats e4m3,hif8 --engines hopper,dlfloat -o build/cmodel
+      fp9 cmodel --formats nvfp4,mxfp8_e4m3 --name blocks -o build/cmodel
     """
     from fp9.cmodel import files, library_files  # slow to load
 

@@ -5,7 +5,8 @@ from fp9.cmodel.bench import bench
 from fp9.cmodel.headers import unit_header
 from fp9.cmodel.library import library_header
 from fp9.engines import engine
-from fp9.formats import format
+from fp9.formats import BLOCK_NAMES, format
+from fp9.formats.blocks import block_format
 from fp9.units import Unit
 from fp9.units.base import check_name
 from fp9.units.toml import names_in
@@ -30,9 +31,11 @@ def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
     identifier.
     """
     check_name(name)
-    found = [format(text) for text in names_in(formats)]
+    names = names_in(formats)
+    found = [format(text) for text in names if not BLOCK_NAMES.find(text)]
+    blocks = [block_format(text) for text in names if BLOCK_NAMES.find(text)]
     accumulators = [engine(text) for text in names_in(engines)] if engines else []
-    return {f"fp9_{name}.h": library_header(found, accumulators, name)}
+    return {f"fp9_{name}.h": library_header(found, accumulators, name, blocks)}
 
 
 __all__ = ["bench", "dpi", "files", "library_files", "library_header", "unit_header"]

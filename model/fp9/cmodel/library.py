@@ -4,47 +4,94 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from fp9.cmodel.dot_products import engine_text
+from fp9.cmodel.blocks import BlockText, block_text, tensor_scale_text
+from fp9.cmodel.dot_products import EngineText, engine_text
 from fp9.cmodel.formats import is_tapered
 from fp9.cmodel.headers import closing, opening, shared
 from fp9.cmodel.text import OVERFLOWS, ROUNDINGS, filled, identifier
 from fp9.engines import Engine, check_exponents
 from fp9.formats import Format, fixed_format
+from fp9.formats.blocks import BlockFormat
 from fp9.formats.rounding import Overflow, Rounding
+from fp9.units import TENSOR_SCALE
 
 _FP32 = fixed_format("fp32")
 
 
-def library_header(formats: Sequence[Format], engines: Sequence[Engine] = (), name: str = "formats") -> str:
-    """Return the text of `fp9_NAME.h`, a C header for formats and accumulator models (engines).
+def library_header(
+    formats: Sequence[Format],
+    engines: Sequence[Engine] = (),
+    name: str = "formats",
+    blocks: Sequence[BlockFormat] = (),
+) -> str:
+    """Return the text of `fp9_NAME.h`, a C header for formats, block formats and accumulator models (engines).
 
-    The dot products accept operands in the given formats. Raises ValueError if `formats` is empty, or if an accumulator
-    model has unsupported parameters.
+    The dot products accept operands in the given formats, and in the element formats of `blocks`. Raises ValueError if
+    `formats` and `blocks` are empty, or if an accumulator model has unsupported parameters.
     """
-    if not formats:
+    if not formats and not blocks:
         raise ValueError("no formats given; give those of the operands, such as e4m3")
-    made = [engine_text(engine, operand_formats(formats), scale_formats(formats)) for engine in engines]
-    parts = {"order", "flush", *(part for text in made for part in text.parts)}
-    parts |= {"hif8_order"} if any(map(is_tapered, formats)) else set()
-    needed = [_FP32, *formats, *(fmt for text in made for fmt in text.formats)]
-    listing = [f"formats: {', '.join(fmt.name for fmt in formats)}"]
+    named: list[Format | BlockFormat] = [*formats, *blocks]
+    listing = [f"formats: {', '.join(fmt.name for fmt in named)}"]
+    command = f"fp9 cmodel --name {name} --formats {_quoted(named)}"
     if engines:
         listing.append(f"engines: {', '.join(engine.name for engine in engines)}")
-    command = f"fp9 cmodel --name {name} --formats {_quoted(formats)}"
-    command += f" --engines {_quoted(engines)}" if engines else ""
+        command += f" --engines {_quoted(engines)}"
+    formats = list(dict.fromkeys([*formats, *(fmt for block in blocks for fmt in (block.element, block.scale))]))
+    made = [engine_text(engine, operand_formats(formats), scale_formats(formats)) for engine in engines]
+    casts = [_block_cast(block) for block in blocks]
+    texts: list[BlockText | EngineText] = [*casts, *made]
+    parts = {"order", "flush", *(part for text in texts for part in text.parts)}
+    parts |= {"hif8_order"} if any(map(is_tapered, formats)) else set()
+    needed = [_FP32, *formats, *(fmt for text in texts for fmt in text.formats)]
     return "".join(
         [
             opening(f"Number formats{' and accumulators' if engines else ''} in C", command, "\n".join(listing), name),
             shared(needed, parts),
             "\n",
             *map(_conversions, formats),
-            *(text.functions for text in made),
+            *(text.functions for text in texts),
             closing(name),
         ]
     )
 
 
-def _quoted(rows: Sequence[Format | Engine]) -> str:
+def _block_cast(block: BlockFormat) -> BlockText:
+    name = f"fp9_{identifier(block)}"
+    text = block_text(block, [block.rule(rule) for rule in block.rules], name, TENSOR_SCALE)
+    words = {
+        "name": name,
+        "guard": name.upper(),
+        "says": f"{block.name}: {block.length} elements in {block.element.name} share a scale in {block.scale.name}.",
+        "rules": ", ".join(f"{name}_{rule}".upper() for rule in block.rules),
+        "length": block.length,
+        "functions": text.functions + (tensor_scale_text(block, name) if block.tensor else ""),
+    }
+    return text._replace(functions=filled(_BLOCK_CAST, words))
+
+
+_BLOCK_CAST = """\
+#ifndef @{guard}_BLOCKS
+#define @{guard}_BLOCKS
+/* @{says} */
+enum { @{rules} }; /* rules for scales */
+
+@{functions}\
+/* Quantises @{length} FP32 numbers, which are given as bits, and returns the code of the scale.
+   `tensor_scale` is the scale of the whole tensor as FP32 bits: 0x3F800000 (1) without such a scale. */
+FP9_FN uint32_t @{name}_quantise(const uint32_t *x, uint32_t tensor_scale, int rule, uint8_t *element)
+{
+    fp9_number number[@{length}];
+    int i;
+    for (i = 0; i < @{length}; ++i) number[i] = fp9_fp32_decode(x[i]);
+    return @{name}_block(number, fp9_fp32_decode(tensor_scale), rule, element);
+}
+#endif
+
+"""
+
+
+def _quoted(rows: Sequence[Format | BlockFormat | Engine]) -> str:
     return '"' + ",".join(row.name for row in rows) + '"'
 
 

@@ -12,6 +12,7 @@ from fp9.formats.rounding import NanSign, Overflow, Rounding
 
 if TYPE_CHECKING:
     from fp9.formats import Format
+    from fp9.formats.blocks import BlockFormat
 
 WIDTH = 120
 
@@ -29,7 +30,7 @@ def filled(template: str, words: Mapping[str, object]) -> str:
     return re.sub(r"@\{(\w+)\}", lambda found: str(words[found[1]]), template)
 
 
-def identifier(fmt: Format) -> str:
+def identifier(fmt: Format | BlockFormat) -> str:
     """Return a format's name as a C identifier, such as `hfp8_143_bias_4` or `f_1_4_3_b_10`."""
     text = re.sub("[^a-z0-9]+", "_", fmt.name.lower().replace("=-", "_minus_")).strip("_")
     return text if text[0].isalpha() else f"f_{text}"

@@ -12,9 +12,7 @@ from tests.support.compilers import COMPILERS, GCC, Compiler, write
 
 import fp9
 from fp9.blocks import BlockFormat, quantise, tensor_scale
-from fp9.cmodel.blocks import block_text, tensor_scale_text
-from fp9.cmodel.headers import shared
-from fp9.units import TENSOR_SCALE
+from fp9.cmodel import library_files
 
 BLOCKS = 600
 
@@ -22,11 +20,9 @@ _CALLED = """
 void blocks(const uint32_t *x, uint32_t tensor, int rule, int count, uint32_t *scale, uint8_t *element);
 void blocks(const uint32_t *x, uint32_t tensor, int rule, int count, uint32_t *scale, uint8_t *element)
 {{
-    fp9_number number[{length}];
-    int i, j;
+    int i;
     for (i = 0; i < count; ++i) {{
-        for (j = 0; j < {length}; ++j) number[j] = fp9_fp32_decode(x[i * {length} + j]);
-        scale[i] = {name}_block(number, fp9_fp32_decode(tensor), rule, element + i * {length});
+        scale[i] = fp9_{name}_quantise(x + i * {length}, tensor, rule, element + i * {length});
     }}
 }}
 """
@@ -35,16 +31,15 @@ _TENSOR = """
 uint32_t tensor(uint32_t largest, int rule);
 uint32_t tensor(uint32_t largest, int rule)
 {{
-    return {name}_tensor_scale(fp9_fp32_decode(largest), rule);
+    return fp9_{name}_tensor_scale(fp9_fp32_decode(largest), rule);
 }}
 """
 
 
 def _source(block: BlockFormat) -> str:
-    text = block_text(block, [block.rule(name) for name in block.rules], block.name, TENSOR_SCALE)
-    own = tensor_scale_text(block, block.name) + _TENSOR.format(name=block.name) if block.tensor else ""
+    (header,) = library_files(block.name, "", "blocks").values()
     called = _CALLED.format(name=block.name, length=block.length)
-    return "\n".join([shared(text.formats, text.parts), text.functions, called, own])
+    return "\n".join([header, called, _TENSOR.format(name=block.name) if block.tensor else ""])
 
 
 def _built(block: BlockFormat, folder: Path, compiler: Compiler) -> ctypes.CDLL:
