@@ -7,7 +7,7 @@ import sys
 
 from benchmarks.measure import machine, report
 
-GROUPS = ("casts", "matmul", "flags", "threads", "small", "blocks", "layers", "simulation", "cmodel")
+GROUPS = ("casts", "matmul", "flags", "threads", "small", "blocks", "layers", "integers", "simulation", "cmodel")
 """Modules of this package with a function `run` that returns results."""
 
 

@@ -155,9 +155,19 @@ def gpu(record: dict) -> str:
     ways = record["integers"]
     speeds = " and ".join(f"{ways[way]['tera_macs']:.3f} {way}" for way in ("eager", "compiled"))
     differ = sum(ways[way]["differ"] for way in ("eager", "compiled"))
-    page += f"\nThe integer operations of torch compute `hopper` with {speeds} (10^12 multiply-accumulates a second, "
+    page += f"\nThe exact operations of torch compute `hopper` with {speeds} (10^12 multiply-accumulates a second, "
     page += f"{' x '.join(map(str, ways['size']))}). {differ} results differ from the kernel.\n"
-    return page
+    return page + (tensors(record["tensors"]) if "tensors" in record else "")
+
+
+def tensors(found: dict) -> str:
+    """The section of `fp9_ml.torch` on tensors of a GPU: what was compared with the CPU, and the speed."""
+    page = "\n### `fp9_ml.torch.scaled_mm` and layers on tensors of the GPU, against the CPU\n"
+    page += "\n| calls with | calls | results | differing results |\n|---|---|---|---|\n"
+    for what, one in found["compared"].items():
+        page += f"| {what} | {one['calls']} | {one.get('results', '')} | {one['differ']} |\n"
+    page += f"\n| call, n = {found['size']:,} | 10^12 multiply-accumulates a second |\n|---|---|\n"
+    return page + "".join(f"| `{name}` | {rate:.3f} |\n" for name, rate in found["tera_macs"].items())
 
 
 def compared(sources: list[tuple[str, int | None, str]]) -> str:

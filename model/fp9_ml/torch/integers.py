@@ -478,9 +478,9 @@ def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str,
     """Multiply codes a (M, K) by codes b (K, N), and return codes in the accumulator model's output format.
 
     The tensors `a` and `b` may have any integer type. The result has the dtype int64, and is bit-identical to
-    `fp9.matmul`. With fp9[cuda], a CUDA kernel multiplies tensors on a CUDA device. Without a CUDA kernel, torch's
-    integer operations are used, and the operand formats must have at most 8 bits. For `torch.compile`, use the module
-    `Product`.
+    `fp9.matmul`. With fp9[cuda], a CUDA kernel multiplies tensors on a CUDA device. Without a CUDA kernel, exact torch
+    operations on integers and float64 numbers are used, and the operand formats must have at most 8 bits. For
+    `torch.compile`, use the module `Product`.
 
     Raises ValueError for accumulator models with scaled groups, stochastic rounding or `zero_bypass`.
     """

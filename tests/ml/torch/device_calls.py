@@ -1,12 +1,13 @@
 """Compares scaled products and layers on a device with the processor, bit for bit.
 
 `PYTHONPATH=model:. python -m tests.ml.torch.device_calls` needs a GPU, PyTorch for CUDA and cuda-bindings. It prints
-the number of results that differ, for every profile, kind of scales and recipe, and multiply-accumulates a second.
+how many results differ, for every kind of scales and for the layers, and multiply-accumulates a second.
 """
 
 from __future__ import annotations
 
 import copy
+import json
 import sys
 import time
 from collections.abc import Callable, Iterator
@@ -177,25 +178,44 @@ def speed(case: Case, size: int, device: torch.device) -> float:
     return size**3 / seconds(lambda: ft.scaled_mm(a, b.t(), *given, **call)) / 1e12
 
 
-def main(shapes: tuple[tuple[int, int, int], ...] = ((6, 128, 320), (200, 384, 1056)), size: int = 4096) -> int:
-    """Print all comparisons, and return 1 if results differ."""
-    device, failed = torch.device("cuda"), 0
-    print(torch.cuda.get_device_name(), torch.__version__, flush=True)
+def compared(shapes: tuple[tuple[int, int, int], ...], device: torch.device) -> dict[str, dict[str, int]]:
+    """Return the numbers of results and of differing results, by kind of scales and for the layers."""
+    found: dict[str, dict[str, int]] = {}
     for case in cases():
-        counts = [differences(case, shape, device, seed) for seed, shape in enumerate(shapes)]
-        results, differ = (sum(each) for each in zip(*counts, strict=True))
-        failed += differ
-        print(f"{case}: {differ} of {results} differ", flush=True)
+        kind = found.setdefault(f"scales of kind {case.call.scaling}", {"calls": 0, "results": 0, "differ": 0})
+        for seed, shape in enumerate(shapes):
+            results, differ = differences(case, shape, device, seed)
+            kind["calls"], kind["results"], kind["differ"] = (
+                kind["calls"] + 1,
+                kind["results"] + results,
+                kind["differ"] + differ,
+            )
+            if differ:
+                print(f"{case} {shape}: {differ} of {results} differ", flush=True)
     torch.manual_seed(0)
     x = torch.randn(64, 96)
-    for name, layer in layers():
-        differ = layer_differences(layer, x, device)
-        failed += differ
-        print(f"layer {name}: {differ} differ", flush=True)
+    counts = {name: layer_differences(layer, x, device) for name, layer in layers()}
+    print({name: count for name, count in counts.items() if count} or "layers equal", flush=True)
+    return found | {"layers": {"calls": len(counts), "differ": sum(counts.values())}}
+
+
+def record(
+    shapes: tuple[tuple[int, int, int], ...] = ((6, 128, 320), (200, 384, 1056)), size: int = 4096
+) -> dict[str, Any]:
+    """Return the comparisons, and the speed of every call without a split and with other scales than MX and NVFP4."""
+    device, speeds = torch.device("cuda"), {}
     for case in cases():
-        if case.call.scaling not in OPERANDS:
-            print(f"{case}: {speed(case, size, device):.3f} tera multiply-accumulates a second", flush=True)
-    return int(failed > 0)
+        if case.call.scaling not in OPERANDS and not case.square and case.choice.get("split_k", 1) == 1:
+            speeds[str(case)] = round(speed(case, size, device), 3)
+    return {"size": size, "tera_macs": speeds, "compared": compared(shapes, device)}
+
+
+def main() -> int:
+    """Print the record, and return 1 if results differ."""
+    print(torch.cuda.get_device_name(), torch.__version__, flush=True)
+    found = record()
+    print(json.dumps(found, indent=1))
+    return int(any(each["differ"] for each in found["compared"].values()))
 
 
 if __name__ == "__main__":

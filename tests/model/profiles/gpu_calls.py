@@ -19,6 +19,7 @@ from typing import Any
 
 import numpy as np
 import torch
+from tests.ml.torch import device_calls
 from torch.profiler import ProfilerActivity, profile
 
 import fp9
@@ -386,6 +387,7 @@ def main(out: str, name: str = "h200") -> None:
         "speed": speed,
         "instructions": lambda: dict(instructions()),
         "integers": integers,
+        "tensors": device_calls.record,
     }
     for part, measure in parts.items():
         if part in record:
