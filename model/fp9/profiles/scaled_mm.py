@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import inspect
 import math
 from typing import TYPE_CHECKING, Any
 
@@ -12,6 +13,7 @@ from fp9.casts.sources import check_integer, check_switches
 from fp9.engines import Engine, engine
 from fp9.formats import Format, format
 from fp9.formats.dtypes import carried
+from fp9.names import unknown
 from fp9.profiles import epilogues
 from fp9.profiles.backends import Backend, NumpyBackend
 from fp9.profiles.catalogue import SCALINGS, SPLITS
@@ -80,7 +82,7 @@ def scaled_codes(
 
     `given` holds the first six arguments of `scaled_mm`.
     """
-    (a, b, scale_a, scale_b, bias, scale_result), found, wanted = given, find_profile(profile), _Choices(**choices)
+    (a, b, scale_a, scale_b, bias, scale_result), found, wanted = given, find_profile(profile), _chosen(choices)
     x, y = on.operand("a", a, wanted.format_a), on.operand("b", b, wanted.format_b)
     if x.ndim != 2 or y.ndim != 2 or x.shape[1] != y.shape[0]:
         raise ValueError(f"shapes {tuple(x.shape)} and {tuple(y.shape)} given; give (M, K) and (K, N)")
@@ -93,7 +95,7 @@ def scaled_codes(
         if call.epilogue.bias is None:
             _missing(found, "how the bias is rounded", "add it to the result")
         else:
-            numbers = call.epilogue.bias(numbers, on.numbers("bias", bias))
+            numbers = call.epilogue.bias(numbers, _bias(on, bias, y.shape[1]))
     return _output(on, numbers, output, scale_result if call.epilogue.takes_result_scale else None), output
 
 
@@ -115,6 +117,21 @@ class _Choices:
         self.format_a, self.format_b = format_a, format_b
 
 
+def _chosen(choices: dict[str, Any]) -> _Choices:
+    known = inspect.signature(_Choices).parameters
+    for name in choices:
+        if name not in known:
+            raise TypeError(unknown("choice", name, known, f"give one of {', '.join(known)}"))
+    return _Choices(**choices)
+
+
+def _bias(on: Backend, given: Any, columns: int) -> Any:
+    numbers = on.numbers("bias", given)
+    if tuple(numbers.shape) != (columns,):
+        raise ValueError(f"bias of shape {tuple(numbers.shape)} given; give ({columns},), a number for each column")
+    return numbers
+
+
 def _missing(found: Profile, fact: str, instead: str) -> None:
     raise ValueError(f"profile {found.name} given, and nobody has measured {fact} on {found.device}; {instead}")
 
@@ -131,6 +148,11 @@ def _call(found: Profile, scaling: Scaling) -> Call:
 
 
 def _check_formats(found: Profile, call: Call, names: tuple[str, str, str]) -> None:
+    for name in names[:2]:
+        if format(name).bits > 8:
+            raise ValueError(
+                f"operand of {name} given; {found.library} scales operands of at most 8 bits: cast it first"
+            )
     for refused in found.refused:
         if all(want in ("*", got) for want, got in zip(refused, names, strict=True)):
             raise ValueError(
@@ -198,7 +220,7 @@ def sums(
     **choices: Any,
 ) -> NDArray[np.float32]:
     """Return the matrix product a x b in FP32, before the library multiplies by the scales of the two tensors."""
-    on, found, wanted = NumpyBackend(), find_profile(profile), _Choices(**choices)
+    on, found, wanted = NumpyBackend(), find_profile(profile), _chosen(choices)
     x, y = on.operand("a", a, wanted.format_a), on.operand("b", b, wanted.format_b)
     found_sums: NDArray[np.float32] = _sums(
         on, found, _call(found, SCALINGS["tensor"]), x, y, (None, None), use_fast_accum, wanted

@@ -7,6 +7,7 @@ from typing import Any
 
 import torch
 
+from fp9.casts.sources import check_switches
 from fp9.formats import Format, format
 from fp9.profiles import PROFILES, Profile
 from fp9.profiles import profile as find_profile
@@ -67,21 +68,42 @@ def scaled_mm(
 ) -> torch.Tensor:
     """Return the same result, bit by bit, as `torch._scaled_mm` on a GPU. `profile` names the GPU.
 
-    The arguments are the arguments of `fp9.scaled_mm`. The result has no gradients, as in torch; `scaled_linear` has
+    The arguments are the arguments of `fp9.scaled_mm`, as tensors. Operands of dtype `float4_e2m1fn_x2` hold two codes
+    along K in a byte. The result has no gradients, as in torch; `scaled_linear` has
     gradients. The tensors' device computes the result, bit-identical to the CPU's result. For MX and NVFP4 scales, the
     CPU computes the sums.
 
     Raises ValueError for a missing argument, for arguments that torch refuses, and for settings that were never
     measured on the GPU.
     """
+    _check_tensors({"input": input, "mat2": mat2, "scale_a": scale_a, "scale_b": scale_b}, optional=False)
+    _check_tensors({"bias": bias, "scale_result": scale_result}, optional=True)
+    check_switches(use_fast_accum=use_fast_accum)
     dtype = input.dtype if out_dtype is None else out_dtype
     if dtype not in _NAMES:
         raise ValueError(f"out_dtype={dtype} given; give one of {', '.join(map(str, _NAMES))}")
-    stated = json.dumps({"profile": _profile_name(profile), "choices": _spelled(choices)}, sort_keys=True)
-    found: torch.Tensor = _scaled_mm(
-        input, mat2, scale_a, scale_b, bias, scale_result, _NAMES[dtype], use_fast_accum, stated
-    )
+    packed = {f"format_{side}": "e2m1" for side, x in (("a", input), ("b", mat2)) if x.dtype == _PACKED}
+    stated = json.dumps({"profile": _profile_name(profile), "choices": packed | _spelled(choices)}, sort_keys=True)
+    a, b = _unpacked(input, 1), _unpacked(mat2, 0)
+    found: torch.Tensor = _scaled_mm(a, b, scale_a, scale_b, bias, scale_result, _NAMES[dtype], use_fast_accum, stated)
     return found
+
+
+_PACKED = torch.float4_e2m1fn_x2
+
+
+def _check_tensors(given: dict[str, Any], optional: bool) -> None:
+    for name, value in given.items():
+        if not isinstance(value, torch.Tensor) and not (optional and value is None):
+            raise TypeError(f"{name} of type {type(value).__name__} given; give a tensor")
+
+
+def _unpacked(x: torch.Tensor, axis: int) -> torch.Tensor:
+    # A byte holds two FP4 codes of neighbours along K. The low half is the first code.
+    if x.dtype != _PACKED:
+        return x
+    codes = x.view(torch.uint8)
+    return torch.stack((codes & 15, codes >> 4), axis + 1).flatten(axis, axis + 1)
 
 
 def _profile_name(profile: str | Profile) -> str:

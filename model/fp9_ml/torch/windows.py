@@ -35,8 +35,8 @@ _CUT: dict[Truncation, Any] = {Truncation.ZERO: torch.trunc, Truncation.FLOOR: t
 _ROUND: dict[Rounding, Any] = {Rounding.RTZ: torch.trunc, Rounding.RNE: torch.round}
 # A sum of fewer than 2^40 products of an operand format.
 _GROWTH = 40
-# Largest exponent of a zero for which powers of two and their inverses are float32 numbers.
-_ZERO_EXPONENT = 64
+# Exponents of normal float32 numbers.
+_SINGLE_RANGE = (-126, 127)
 
 
 class Window:
@@ -59,8 +59,9 @@ class Window:
         self._zero = None if zero is None or zero <= self._floor else zero
         inside = self._lowest <= self._floor - width and highest + _GROWTH <= floor_log2(result.max_magnitude)
         self.ends = not (inside and engine.result.rounding is Rounding.RTZ)
-        narrow = _bits(engine) <= _SINGLE.fraction + 1 and (self._zero or 0) <= _ZERO_EXPONENT
-        self._float = _SINGLE if narrow and not self.ends else _DOUBLE
+        normal = _SINGLE_RANGE[0] <= self._floor - width and highest + _GROWTH <= _SINGLE_RANGE[1]
+        narrow = normal and _bits(engine) <= _SINGLE.fraction + 1 and (self._zero or 0) <= _SINGLE_RANGE[1] // 2
+        self._float = _SINGLE if narrow else _DOUBLE
         self.dtype = self._float.dtype
 
     def tables(self, fmt: Format) -> tuple[Tensor, Tensor]:

@@ -89,6 +89,36 @@ def test_scaled_mm_refuses_what_torch_refuses() -> None:
         ft.scaled_mm(a, a.t(), torch.tensor(1.0), torch.tensor(1.0), out_dtype=torch.bfloat16, profile="h100")
 
 
+WRONG: dict[str, dict[str, Any]] = {
+    "scale_a of type float given; give a tensor": {"scale_a": 1.0},
+    "input of type ndarray given; give a tensor": {"input": np.zeros((16, 16), np.uint8)},
+    "use_fast_accum of type str given": {"use_fast_accum": "yes"},
+    r"bias of shape \(4,\) given; give \(16,\)": {"bias": torch.zeros(4)},
+    "operand of bf16 given; cuBLASLt .* at most 8 bits": {"input": numbers(16, 16).bfloat16()},
+    "unknown choice 'splitk'; did you mean split_k": {"splitk": 2},
+}
+
+
+@pytest.mark.parametrize("sentence", WRONG)
+def test_wrong_arguments_of_scaled_mm_are_refused_in_a_sentence(sentence: str) -> None:
+    a, one = numbers(16, 16).to(torch.float8_e4m3fn), torch.tensor(1.0)
+    call = {"input": a, "mat2": a.t(), "scale_a": one, "scale_b": one, "out_dtype": torch.bfloat16} | CALL
+    with pytest.raises((TypeError, ValueError), match=sentence):
+        ft.scaled_mm(**(call | {"profile": "h200"} | WRONG[sentence]))
+
+
+def test_packed_fp4_operands_have_the_bits_of_their_codes() -> None:
+    rng = np.random.default_rng(1)
+    a, b = (rng.integers(0, 16, (8, 32), np.uint8) for _ in range(2))
+    scales = [torch.ones(shape).to(torch.float8_e4m3fn) for shape in ((8, 2), (2, 8))]
+    packed = [torch.from_numpy(x[:, ::2] | x[:, 1::2] << 4).view(torch.float4_e2m1fn_x2) for x in (a, b)]
+    call: dict[str, Any] = {"use_fast_accum": True, "profile": "b200", "split_k": 1}
+    found = ft.scaled_mm(packed[0], packed[1].t(), *scales, out_dtype=torch.float32, **call)
+    codes = [fp9.Array(x, fp9.format("e2m1")) for x in (a, b.T)]
+    want = fp9.scaled_mm(*codes, *scales, out_dtype="fp32", **call)
+    fp9.testing.assert_equal_bits(found, want, "fp32")
+
+
 def test_a_scaled_linear_differentiates() -> None:
     x, w, g = numbers(8, 96).requires_grad_(), numbers(24, 96, seed=1).requires_grad_(), numbers(8, 24, seed=2)
     ft.scaled_linear(x, w, **CALL).backward(g)
