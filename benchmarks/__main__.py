@@ -7,7 +7,19 @@ import sys
 
 from benchmarks.measure import machine, report
 
-GROUPS = ("casts", "matmul", "flags", "threads", "small", "blocks", "layers", "integers", "simulation", "cmodel")
+GROUPS = (
+    "casts",
+    "matmul",
+    "flags",
+    "threads",
+    "small",
+    "blocks",
+    "layers",
+    "integers",
+    "simulation",
+    "cmodel",
+    "first",
+)
 """Modules of this package with a function `run` that returns results."""
 
 

@@ -4,16 +4,18 @@ from __future__ import annotations
 
 import bisect
 import functools
+from fractions import Fraction
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from fp9.casts.request import Plan, Request, Supplied, widened
-from fp9.casts.tables import Target, edge_codes, rounding_rows, rounding_target
+from fp9.casts.tables import Target, edge_codes, rounding_target
 from fp9.formats import FixedFormat, Format, PowerOfTwo, ScaledInteger, UnsignedFloat
 from fp9.formats.host import BINARY64
 from fp9.formats.policy import CastPolicy
-from fp9.formats.rounding import Flags
+from fp9.formats.rounding import Flags, Rounding
+from fp9.oracle import casts as oracle
 from fp9.system.parallel import CACHED
 
 if TYPE_CHECKING:
@@ -75,7 +77,8 @@ def _tiny(fmt: Format, policy: CastPolicy, flags: bool) -> tuple[int, int]:
         return _pattern(fmt.smallest), 0
     if not flags or not fmt.can_underflow:
         return 0, 0
-    return _tiny_below(fmt, policy, False), _tiny_below(fmt, policy, True)
+    rounding = policy.rounding_for(fmt)
+    return _tiny_below(fmt, rounding, False), _tiny_below(fmt, rounding, True)
 
 
 def _unsigned_edges(target: Target) -> tuple[int, int, int, int]:
@@ -96,21 +99,19 @@ _MOST_BITS = BINARY64.precision - 1
 """Maximum width of the target significand, so that rounding from float64 drops at least one bit."""
 
 
-def _tiny_below(fmt: Format, policy: CastPolicy, negative: bool) -> int:
+@functools.lru_cache(maxsize=1024)
+def _tiny_below(fmt: Format, rounding: Rounding, negative: bool) -> int:
     """Return the underflow limit for source numbers of one sign, as a float64 bit pattern."""
-    from fp9.kernels import round64 as kernels  # slow to load
 
-    rows, target = rounding_rows(fmt), rounding_target(fmt, policy)
-    mode, sign = kernels.MODES[policy.rounding_for(fmt)], BINARY64.sign if negative else 0
+    # The slow exact reference needs no kernel, which would have to be compiled first.
+    policy, sign = CastPolicy(rounding), -1 if negative else 1
+
+    def flags(pattern: int) -> Flags:
+        magnitude = Fraction(float(np.uint64(pattern).view(np.float64)))
+        return oracle.encode(oracle.exact(sign * magnitude), fmt, policy)[1]
 
     def not_tiny(pattern: int) -> bool:
         # Exact results raise no flag. Of two neighbouring patterns, at least one has an inexact result.
-        patterns = np.array([sign | pattern, sign | pattern + 1], dtype=np.uint64).view(np.int64)
-        codes, flags = np.empty(2, dtype=np.uint32), np.empty(2, dtype=np.uint8)
-        kernels.encode_bits(*rows, target, mode, patterns, _NO_RANDOM, 1, 0, codes, flags)
-        return not (int(flags[0]) | int(flags[1])) & Flags.UNDERFLOW
+        return not (flags(pattern) | flags(pattern + 1)) & Flags.UNDERFLOW
 
     return bisect.bisect_left(range(BINARY64.infinity), True, lo=1, key=not_tiny)
-
-
-_NO_RANDOM = np.zeros(1, dtype=np.int64)

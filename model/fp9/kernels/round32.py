@@ -207,13 +207,16 @@ def look_up(codes, table, numbers):
         numbers[i] = table[codes[i]]
 
 
+_HIGHEST = (1 << 15) - 1
+
+
 @kernel
 def survey(codes, finite, lowest, highest):
     """Return whether all codes are finite, the lowest entry in the table `lowest` and the highest in `highest`."""
     met = np.zeros(finite.size, dtype=np.bool_)
     for i in range(codes.size):
         met[codes[i]] = True
-    is_finite, low, high = True, np.int64(lowest.max()), np.int64(highest.min())
+    is_finite, low, high = True, np.int64(_HIGHEST), np.int64(-_HIGHEST)
     for code in range(met.size):
         if met[code]:
             is_finite &= finite[code]

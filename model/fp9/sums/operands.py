@@ -36,7 +36,7 @@ class Span(NamedTuple):
         return Span(self.format, self.lowest + low, self.highest + high, self.precision + bits)
 
 
-_NOWHERE = np.iinfo(np.int16).min
+_NOWHERE = -np.iinfo(np.int16).max
 
 
 class _Seen(NamedTuple):
