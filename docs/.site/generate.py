@@ -163,7 +163,9 @@ def gpu(record: dict) -> str:
 def tensors(found: dict) -> str:
     """The section of `fp9_ml.torch` on tensors of a GPU: what was compared with the CPU, and the speed."""
     page = "\n### `fp9_ml.torch.scaled_mm` and layers on tensors of the GPU, against the CPU\n"
-    page += "\n| calls with | calls | results | differing results |\n|---|---|---|---|\n"
+    page += (
+        f"\nMeasured on {found['date']}.\n\n| calls with | calls | results | differing results |\n|---|---|---|---|\n"
+    )
     for what, one in found["compared"].items():
         page += f"| {what} | {one['calls']} | {one.get('results', '')} | {one['differ']} |\n"
     page += f"\n| call, n = {found['size']:,} | 10^12 multiply-accumulates a second |\n|---|---|\n"

@@ -7,6 +7,7 @@ how many results differ, for every kind of scales and for the layers, and multip
 from __future__ import annotations
 
 import copy
+import datetime
 import json
 import sys
 import time
@@ -207,7 +208,8 @@ def record(
     for case in cases():
         if case.call.scaling not in OPERANDS and not case.square and case.choice.get("split_k", 1) == 1:
             speeds[str(case)] = round(speed(case, size, device), 3)
-    return {"size": size, "tera_macs": speeds, "compared": compared(shapes, device)}
+    today = datetime.date.today().isoformat()
+    return {"date": today, "size": size, "tera_macs": speeds, "compared": compared(shapes, device)}
 
 
 def main() -> int:
