@@ -94,6 +94,7 @@ class AlignedNarrow(Aligned):
             rounds
             and _aligns(engine, a, b)
             and engine.window.interleaved is None
+            and (engine.window.zero_exponent or 0) <= SAFE_EXPONENT
             and _holds(engine, engine.window.width, BINARY32.precision)
         )
 

@@ -388,3 +388,12 @@ def test_blocks_with_scales_are_sums_one_by_one(name: str, block: str, depth: in
             a.elements, b.elements.T, "e2m1", "e2m1", name, scale_a=a.scales, scale_b=b.scales.T, flags=True, **options
         )
         assert np.array_equal(ours, single)
+
+
+@pytest.mark.parametrize("exponent", [90, 124, 512])
+@pytest.mark.parametrize("name", ["hopper", "ada", "hopper_fp16", "blackwell"])
+def test_a_zero_with_the_largest_exponents_hides_all_products(name: str, exponent: int) -> None:
+    a = np.asarray(fp9.encode([[1.0, 2.0]], "e4m3"))
+    engine = f"{name}(zero_exponent={exponent})"
+    assert fp9.matmul(a, a.T, "e4m3", "e4m3", engine).tolist() == [[0]]
+    assert fp9.dot(a[0], a[0], "e4m3", "e4m3", engine).tolist() == 0
