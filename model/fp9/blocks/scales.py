@@ -5,6 +5,7 @@ Quotients are rounded to float64 and then to the scale format, which gives the s
 
 from __future__ import annotations
 
+import functools
 from typing import Any
 
 import numpy as np
@@ -20,6 +21,11 @@ _BF16 = format("bf16")
 def bf16_reciprocals(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
     """Return 1 / numbers in float64, rounded to bfloat16."""
     return decode_to(encode(1.0 / numbers, _BF16), _BF16, np.float64)
+
+
+@functools.lru_cache(maxsize=64)
+def _bf16_reciprocal(number: float) -> float:
+    return float(bf16_reciprocals(np.array(number)))
 
 
 def _ties_up(sizes: NDArray[np.float64], precision: int) -> NDArray[np.float64]:
@@ -45,7 +51,7 @@ def scale_codes(
         sizes = _ties_up(sizes, block.element.precision)
     by = float(block.divisor(rule)) if divisor is None else divisor
     if rule.reciprocals:
-        products = sizes * bf16_reciprocals(np.array(by))
+        products = sizes * _bf16_reciprocal(by)
         quotients = decode_to(encode(products, _BF16), _BF16, np.float64)
     else:
         quotients = sizes / (by * tensor_scale)
