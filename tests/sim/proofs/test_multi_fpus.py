@@ -27,7 +27,6 @@ _UNITS = [
     _unit("hif8,hfp8_143,dlfloat16", (Rounding.RNA,)),
     _unit("binary8p3se,e5m2,fp16", nan_boxing=True, overflow=(Overflow.DIRECTED,)),
     _unit("e5m2,hif8,fp16", lanes=2),
-    _unit("e5m2,e4m3,fp16,fp32", lanes=4, half_lanes=True, mixed=False),
     _unit("e3m2,bf16,fp32", (Rounding.RNE, Rounding.SR), mixed=False, wide_overflow=True, stages=2),
 ]
 
