@@ -200,3 +200,39 @@ def test_what_multipliers_of_strangers_do_has_its_own_sentence(sentences: tuple[
     assert found.mismatches
     assert not found.unexplained
     assert tuple(explanation.says for explanation in found.explanations) == sentences
+
+
+@pytest.mark.parametrize(
+    ("name", "words"),
+    [
+        ("fma", "reads subnormal operands at half their value"),
+        ("narrowed", "reads subnormal operands at half their value"),
+        ("narrowed", "a carry from rounding does not reach its exponent"),
+        ("cast", "a carry from rounding does not reach its exponent"),
+        ("narrowed", "shifts the significand of every subnormal result right by one place"),
+    ],
+)
+def test_faults_of_public_units_are_named(name: str, words: str) -> None:
+    """EmadMak/vlsi-fp8-arithmetic-unit and SzymonOzog/Verilog_Playground have these faults."""
+    made = vectors_of(name)
+    (fault,) = [d for d in differences(made.unit) if words in d.says and "wraps" not in d.says]
+    found = explain(made, results_under(made.unit, made.inputs, (fault,)))
+    assert found.mismatches and not found.unexplained
+    assert [words in one.says for one in found.explanations] == [True]
+
+
+@pytest.mark.parametrize(
+    ("words", "a", "b", "right", "wrong"),
+    [
+        ("reads subnormal operands at half their value", 0x04, 0x40, 0x08, 0x04),
+        ("a carry from rounding does not reach its exponent", 0x21, 0x26, 0x10, 0x08),
+        ("shifts the significand of every subnormal result right by one place", 0x08, 0x20, 0x01, 0x04),
+    ],
+)
+def test_faults_give_the_products_of_a_public_multiplier(words: str, a: int, b: int, right: int, wrong: int) -> None:
+    """The products of EmadMak/vlsi-fp8-arithmetic-unit, simulated."""
+    unit = UNITS["narrowed"]
+    inputs = {"a": np.uint8([a]), "b": np.uint8([b]), "c": np.uint32([0x80000000])}
+    (fault,) = [d for d in differences(unit) if words in d.says and "wraps" not in d.says]
+    assert results_under(unit, inputs, ())["result"].tolist() == [right]
+    assert results_under(unit, inputs, (fault,))["result"].tolist() == [wrong]
