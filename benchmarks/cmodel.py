@@ -15,7 +15,7 @@ from fp9.cmodel.text import ROUNDINGS, filled, identifier
 from fp9.formats import format
 from fp9.units import CATALOGUE, Unit, unit
 from fp9.vectors import export, generate
-from fp9_sim.batch.c_model import CModel
+from fp9_sim.batch import CModel
 from fp9_sim.bench.scoreboard import Answers, mismatches
 
 FORMATS = ("e4m3", "e5m2", "hif8")

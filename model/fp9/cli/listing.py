@@ -25,7 +25,7 @@ Record = dict[str, Any]
 @click.option("--papers", is_flag=True, help="Compare the tables that papers print with computed figures.")
 @click.option("--out", type=click.Path(path_type=Path), metavar="FOLDER", help="With --papers: folder for pictures.")
 def formats(name: str | None, codes: bool, papers: bool, out: Path | None, as_json: bool) -> None:
-    """List all number formats and block formats, or show the properties of a single format.
+    """List number formats and block formats, or show one format.
 
     NAME is a format with or without parameters, a description by bit counts, or a name from another package:
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from fp9.units import Unit
 from fp9.vectors.sets import VectorSet, from_inputs
-from fp9_sim.batch.c_model import CModel
+from fp9_sim.batch import CModel
 from fp9_sim.batch.unit import Verilated, verilated
 from fp9_sim.bench.scoreboard import Answers, mismatches
 from fp9_sim.sweeps.plan import Plan
