@@ -17,8 +17,7 @@ from fp9.units.multi_fpu import DOTS
 from fp9_sim import records
 from fp9_sim.evidence.catalogue import PROOF
 from fp9_sim.evidence.status import status
-from fp9_sim.proofs import State
-from fp9_sim.proofs.specs.fpus.operand import Split, splits
+from fp9_sim.proofs import Split, State, splits
 
 _HEADING = """\
 # Evidence for each operation of an FPU

@@ -13,6 +13,7 @@ from fp9_sim.proofs.proof_run import (
     explain,
     prove,
 )
+from fp9_sim.proofs.specs.fpus.operand import Split, splits
 from fp9_sim.proofs.text import TEXT_SECONDS, TextRecord, prove_text
 
 __all__ = [
@@ -21,6 +22,7 @@ __all__ = [
     "CaseRecord",
     "ClaimRecord",
     "ProofRecord",
+    "Split",
     "State",
     "TextRecord",
     "claims_of",
@@ -30,4 +32,5 @@ __all__ = [
     "prove",
     "prove_text",
     "seconds_left",
+    "splits",
 ]

@@ -3,7 +3,7 @@
 A TOML file maps the ports of the DUT to the ports of the specification.
 """
 
-from fp9_sim.third_party import area, areas_chart
+from fp9_sim.third_party import area, areas_chart, areas_page
 from fp9_sim.third_party.check import Verdict, check_rtl
 from fp9_sim.third_party.draft import Given, draft
 from fp9_sim.third_party.mapping import Design, load, spec_of
@@ -17,6 +17,7 @@ __all__ = [
     "Verdict",
     "area",
     "areas_chart",
+    "areas_page",
     "check_rtl",
     "design_proof",
     "draft",
