@@ -213,7 +213,7 @@ def test_what_multipliers_of_strangers_do_has_its_own_sentence(sentences: tuple[
     ],
 )
 def test_faults_of_public_units_are_named(name: str, words: str) -> None:
-    """EmadMak/vlsi-fp8-arithmetic-unit and SzymonOzog/Verilog_Playground have these faults."""
+    """EmadMak/vlsi-fp8-arithmetic-unit has all of these faults, SzymonOzog/Verilog_Playground the first."""
     made = vectors_of(name)
     (fault,) = [d for d in differences(made.unit) if words in d.says and "wraps" not in d.says]
     found = explain(made, results_under(made.unit, made.inputs, (fault,)))
