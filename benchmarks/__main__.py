@@ -19,6 +19,8 @@ GROUPS = (
     "simulation",
     "cmodel",
     "first",
+    "growth",
+    "mix",
 )
 """Modules of this package with a function `run` that returns results."""
 

@@ -32,7 +32,7 @@ ENGINES = {
     "exact": None,
 }
 """The package to compare with, for each engine."""
-PEER_ROWS = 8
+BASELINE_ROWS = 8
 
 
 def _mmasim(a: np.ndarray, b: np.ndarray, formats: tuple[str, str]) -> Contender | None:
@@ -114,7 +114,7 @@ def run() -> list[Result]:
             a, b = (fp9.encode(rng.normal(size=s), f) for s, f in zip(((m, k), (k, n)), formats, strict=True))
             theirs: dict[str, list[Result]] = {}
             for name, make in OTHERS.items() if set(formats) <= THEIRS else ():
-                part = a[:PEER_ROWS]
+                part = a[:BASELINE_ROWS]
                 contender = make(part, b, formats)
                 theirs[name] = [] if contender is None else measure("", part.size * n, [contender])
             x, y = (fp9.decode(codes, name).astype(np.float32) for codes, name in zip((a, b), formats, strict=True))

@@ -7,6 +7,7 @@ from collections import Counter
 
 import pytest
 
+import fp9.kernels  # noqa: F401  tests of small arrays reach the kernels: see fp9.system.warming
 from tests.support.costs import Meter
 
 

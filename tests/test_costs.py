@@ -11,7 +11,7 @@ import pytest
 from tests.support.costs import CHILDREN, COMPILING, OWN, SHOWN, Meter, lines
 
 
-def test_the_dearest_causes_come_first_and_below_all_of_them() -> None:
+def test_the_slowest_causes_follow_the_total_in_descending_order() -> None:
     costs = {f"cause {n}": Counter({OWN: n, CHILDREN: 2 * n, COMPILING: 0.5, "tests": 1}) for n in range(1, 15)}
     said = lines(costs)
     assert len(said) == 1 + SHOWN

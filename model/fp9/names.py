@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import contextlib
 import difflib
+import functools
 import re
 from collections.abc import Callable, Iterable, Mapping
 from importlib import import_module
@@ -17,6 +18,7 @@ _NEAR = 0.7
 _SEPARATORS = re.compile(r"[\s_().:/-]+")
 
 
+@functools.lru_cache(maxsize=1024)
 def plain(name: str) -> str:
     """Return a name in lower case, without blanks and punctuation, so that its spellings compare equal.
 
@@ -47,7 +49,7 @@ class Synonyms:
                 raise ValueError(f"{what} {name!r} given for {entry}, and for another entry; call it ambiguous")
 
     def find(self, name: str) -> str | None:
-        """Return the name of the catalogue entry that has the given synonym, or None if it is unknown.
+        """Return the name of the catalogue entry that has the given synonym, or None if the synonym is unknown.
 
         Raises ValueError for an ambiguous name. The error message lists the possible entries.
         """
@@ -63,7 +65,7 @@ class Synonyms:
         return list(self.ambiguous.get(key, [self._found[key]] if key in self._found else []))
 
     def of(self, entry: str) -> dict[str, list[str]]:
-        """Return the synonyms of a catalogue entry, by source."""
+        """Return a catalogue entry's synonyms, as a dictionary with a list of names for each source."""
         named = {source: [n for n, e in names.items() if e == entry] for source, names in self.by_source.items()}
         return {source: names for source, names in named.items() if names}
 
@@ -98,7 +100,9 @@ def found_by(module: str, function: str) -> Callable[[type[Record]], type[Record
 
 
 def unknown(what: str, name: object, known: Iterable[str], listing: str) -> str:
-    """Return the error message for an unknown name. `listing` tells the user how to list all names.
+    """Return the error message for an unknown name.
+
+    `listing` is the last part of the message, which tells the user how to list all names.
 
     >>> unknown("unit", "fma_fp23", [f"unit_{i}" for i in range(9)] + ["fma_fp32"], "`fp9 units` lists all")
     "unknown unit 'fma_fp23'; did you mean fma_fp32? `fp9 units` lists all"

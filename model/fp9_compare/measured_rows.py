@@ -50,15 +50,16 @@ class Rows:
     d: NDArray[np.uint32]
 
     def start(self, with_c: bool) -> NDArray[Any]:
-        """Return the addends `c` as codes in the format of the results. If `with_c` is false, return codes of +0
-        instead.
+        """Return the addends `c` as codes in the format of the results.
+
+        If `with_c` is false, all returned codes are +0.
         """
         numbers = self.c.view(np.float32) if with_c else np.zeros(len(self.c), dtype=np.float32)
         codes: NDArray[Any] = encode(numbers, self.output, "rne", "inf")
         return codes
 
     def results(self, engine: Engine, with_c: bool, rows: slice = slice(None)) -> NDArray[np.uint32]:
-        """Return the results of an accumulator model as FP32 bit patterns, one pattern for all NaN."""
+        """Return the results of an accumulator model as FP32 bit patterns, in which all NaN have the same pattern."""
         operands, start = (self.operands, self.operands), self.start(with_c)[rows]
         codes = dot(self.a[rows], self.b[rows], *operands, engine, start, format_c=self.output)
         return with_one_nan(decode(codes, engine.addend_format).view(np.uint32))
@@ -69,8 +70,8 @@ class Verdict:
     """The accumulator models that reproduce the most sums in a file of measured sums.
 
     `agree` is the number of reproduced sums. `with_c` states whether the models add C. Each entry of `rules` lists the
-    preset names of one accumulator model, simplest model first. `differs` is the index of the first sum that the
-    simplest model does not reproduce, or None.
+    preset names of one accumulator model, and the simplest model comes first. `differs` is the index of the first sum
+    that the simplest model does not reproduce, or None.
     """
 
     rows: Rows
@@ -92,7 +93,8 @@ class Verdict:
 class Step:
     """One accumulation step of a sum: the addend, the number of products, and the exact and the rounded result.
 
-    `top` and `last` are the exponents of the first and the last bit in the alignment window, or None without window.
+    `top` and `last` are the exponents of the first and the last bit in the alignment window, or None if there is no
+    window.
     """
 
     what: str
@@ -112,7 +114,7 @@ def with_one_nan(patterns: NDArray[np.uint32]) -> NDArray[np.uint32]:
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """Yield the measured dot products of each GPU, operand format and output format in a folder.
+    """Yield the measured dot products in a folder, for each combination of GPU, operand format and output format.
 
     `folder` is a clone of MATLAB-tensor-core, or the folder model_validation in a clone. Raises ValueError if the
     folder has no measured sums, or if its files have different numbers of sums. Raises OSError for unreadable files.
@@ -171,8 +173,9 @@ def _parsed(path: Path, words: list[str], base: int) -> NDArray[np.uint32]:
 def explain(rows: Rows) -> Verdict:
     """Return the accumulator presets that reproduce the most sums in a file of measured sums.
 
-    Only presets with the output format of the file are tried. Among equally good presets, presets that add C are
-    preferred.
+    Only presets with the output format of the file are tried. The function computes the sums of each preset with the
+    addends `c` of the file, and again with zero addends. If both computations reproduce equally many measured sums, the
+    function chooses presets with the addends `c`.
     """
     tried = [(engine, with_c) for engine in _candidates(rows.output) for with_c in (True, False)]
     counts = [np.count_nonzero(rows.results(engine, with_c) == rows.d) for engine, with_c in tried]
@@ -213,7 +216,7 @@ def _candidates(output: str) -> list[Engine]:
 
 
 def steps(verdict: Verdict, row: int) -> list[Step]:
-    """Return the accumulation steps of the measured sum `row`, for the first accumulator preset in `verdict`."""
+    """Return the accumulation steps of the sum in row `row`, computed with the first preset in `verdict.presets`."""
     rows = verdict.rows
     fmt, c = format(rows.operands), int(rows.start(verdict.with_c)[row])
     return steps_of(ENGINES[verdict.presets[0]], rows.a[row].tolist(), rows.b[row].tolist(), fmt, fmt, c)
@@ -222,10 +225,7 @@ def steps(verdict: Verdict, row: int) -> list[Step]:
 def steps_of(
     engine: Engine, a: Sequence[int], b: Sequence[int], format_a: Format, format_b: Format, c: int
 ) -> list[Step]:
-    """Return the accumulation steps of one sum, as the given accumulator model rounds them.
-
-    If the accumulator model adds all products exactly, the returned list is empty.
-    """
+    """Return the rounded steps of one sum, or an empty list if all products are added exactly."""
     seen: list[oracle.Taken] = []
     products = oracle.product_terms(engine, a, b, format_a, format_b)
     oracle.dot(engine, products, oracle.code_term(c, engine.addend_format), seen=seen)

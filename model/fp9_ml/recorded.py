@@ -32,10 +32,10 @@ NUMBERS = 256
 def from_recording(unit: Unit, path: Path | str, count: int | None = None, seed: int = 0) -> VectorSet:
     """Return golden vectors for a `cast`, `dot`, `fma` or `mac` unit from a file that `Recording.save` wrote.
 
-    `count` random elements of each recorded matrix product, and `count` random numbers of each recorded cast, become
-    test vectors. A selected element of a matrix product becomes one test vector for each accumulation step of the
-    element's sum. `seed` is the seed of the random selection. Raises ValueError for other kinds of units, for a file
-    without a recording, and if the unit can compute none of the recorded operations.
+    For each recorded cast, the function returns `count` vectors, whose operands are random elements of the recorded
+    tensor. For each recorded matrix product, the function randomly selects `count` elements of the result. For each
+    selected element of the result, the function returns one golden vector per accumulation step. Raises ValueError if
+    the unit computes none of the recorded operations.
     """
     recording, generator = read_recording(path), np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:

@@ -10,7 +10,22 @@ from amaranth.hdl import ClockDomain, EnableInserter, Module, ResetInserter, Sig
 from amaranth.lib import data, wiring
 from amaranth.lib.wiring import In, Out
 
-from fp9.units import Cast, Decoder, Dot, Fpu, Handshake, Mac, Mul, MultiFpu, Port, Quantiser, Reset, Unit, Upcast
+from fp9.units import (
+    Cast,
+    Decoder,
+    Division,
+    Dot,
+    Fpu,
+    Handshake,
+    Mac,
+    Mul,
+    MultiFpu,
+    Port,
+    Quantiser,
+    Reset,
+    Unit,
+    Upcast,
+)
 from fp9.units.hooks import Hook
 from fp9_rtl.accumulators import kulisch
 from fp9_rtl.accumulators.chunks import ChunkSum, Total
@@ -21,7 +36,7 @@ from fp9_rtl.casts.cast_steps import cast_steps
 from fp9_rtl.casts.lanes import RunningAmax
 from fp9_rtl.casts.upcast import UpcastStep
 from fp9_rtl.fpu import steps as fpu
-from fp9_rtl.fpu.lanes import multi_steps
+from fp9_rtl.fpu.lanes import multi_stages, multi_steps
 from fp9_rtl.operands.unit import Decode
 from fp9_rtl.parts.condition import Circuits
 from fp9_rtl.parts.layouts import ports_layout
@@ -182,6 +197,14 @@ def _cast_stages(unit: Cast) -> dict[str, StreamComponent]:
     return {"pipeline": Pipeline(earlier, unit), "amax": amax} if earlier else {"amax": amax}
 
 
+def _multi_fpu_stages(unit: MultiFpu) -> dict[str, StreamComponent]:
+    if unit.division is Division.ARRAY:
+        return _pipeline(unit)
+    before, divider, after = multi_stages(unit)
+    pipeline = Pipeline(cut(after, unit.stages - 1), unit)
+    return {"operands": Combinational(before), "divider": divider, "pipeline": pipeline}
+
+
 _stages: Hook[[], dict[str, StreamComponent]] = Hook(
     "RTL with stages",
     {
@@ -189,6 +212,7 @@ _stages: Hook[[], dict[str, StreamComponent]] = Hook(
         Quantiser: _block_stages,
         Dot: lambda unit: _sum_front(unit, unit_steps(unit), unit.stages),
         Mac: _accumulator_stages,
+        MultiFpu: _multi_fpu_stages,
     },
     otherwise=_pipeline,
 )

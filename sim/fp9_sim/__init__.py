@@ -45,7 +45,7 @@ _HOMES = {
 
 
 def __getattr__(name: str) -> object:
-    """Import a public name on first use, so that `--help` works even if no simulator is installed."""
+    """Import a public name of this package on its first use, so that `--help` works even without a simulator."""
     if name not in _HOMES:
         raise AttributeError(f"module {__name__} has no name {name!r}; it offers {', '.join(__all__)}")
     return getattr(import_module(_HOMES[name]), name)

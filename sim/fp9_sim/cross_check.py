@@ -1,7 +1,7 @@
 """Cross-check golden vectors with the independent reference model in exact fractions.
 
-A comparison between a compiled kernel and a circuit cannot reveal a bug that kernel and circuit share. The reference
-model runs in a process that cannot load the kernels or the golden model.
+A comparison of a compiled kernel with a circuit cannot reveal a bug that both implementations contain. The reference
+model runs in a separate process, which cannot import the compiled kernels or the golden model.
 """
 
 from __future__ import annotations

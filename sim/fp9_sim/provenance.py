@@ -44,7 +44,7 @@ def model_digest() -> str:
 
 @functools.cache
 def source_digest() -> str:
-    """Return the digests of the source code of the model, the RTL generator and the simulation package."""
+    """Return three source code digests: for the golden model, the RTL generator and the simulation package."""
     packages = [Path(file).parent for file in (fp9_rtl.__file__, __file__)]
     return " ".join([model_digest(), *(digest(package, package.rglob("*.py")) for package in packages)])
 

@@ -27,7 +27,7 @@ def width(port: Port) -> str:
 class Fields:
     """Parameters that a test bench needs to decode a format with fixed exponent and fraction fields.
 
-    A magnitude is a code without its sign bit and padding bits.
+    The fields `largest` and `infinity` are magnitudes, which are codes without sign bit and padding bits.
     """
 
     padding: int

@@ -43,7 +43,8 @@ def _commands(group: click.Group, path: tuple[str, ...] = ()) -> Iterator[tuple[
 
 
 COMMANDS = [*_commands(main)]
-LEAVES = [path for path in COMMANDS if path not in (("vectors",), ("records",))]
+GROUPS_OF_COMMANDS = [("vectors",), ("records",)]
+LEAVES = [path for path in COMMANDS if path not in GROUPS_OF_COMMANDS]
 
 
 # --- help ------------------------------------------------------------------------------------------
@@ -64,11 +65,15 @@ def test_every_command_s_help_has_an_example_and_json(path: tuple[str, ...]) -> 
     assert "--debug" in text
 
 
-def test_every_command_names_a_documentation_page_that_exists() -> None:
-    unnamed = {"cache", "help"}
-    for name in {path[0] for path in COMMANDS} - unnamed:
-        page = run(name, "--help").stdout.rpartition("Documentation: ")[2].strip()
-        assert (Path(__file__).parents[2] / page).is_file(), name
+@pytest.mark.parametrize("path", COMMANDS, ids=" ".join)
+def test_every_command_names_a_documentation_page_that_exists(path: tuple[str, ...]) -> None:
+    page = run(*path, "--help").stdout.rpartition("Documentation: ")[2].strip()
+    assert (Path(__file__).parents[2] / page).is_file()
+
+
+@pytest.mark.parametrize("group", GROUPS_OF_COMMANDS, ids=" ".join)
+def test_the_help_of_a_group_has_an_example(group: tuple[str, ...]) -> None:
+    assert f"\n    fp9 {' '.join(group)} " in run(*group, "--help").stdout
 
 
 def test_no_arguments_mean_help() -> None:
@@ -78,6 +83,8 @@ def test_no_arguments_mean_help() -> None:
 
 def test_no_summary_of_a_command_is_cut_short() -> None:
     assert "..." not in run("--help").stdout.partition("Numbers:")[2].replace("UNIT...", "")
+    for group in GROUPS_OF_COMMANDS:
+        assert "..." not in run(*group, "--help").stdout.partition("Commands:")[2].replace("UNIT...", "")
 
 
 def test_the_help_shows_every_command_once_below_its_group() -> None:

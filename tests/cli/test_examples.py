@@ -153,6 +153,11 @@ def test_a_topic_is_found_by_words_of_its_text(words: str, topic: str) -> None:
         ("wgmma", "which-accumulator-does-my-gpu-have"),
         ("use_fast_accum", "coming-from-torchao"),
         ("mutation testing", "mutation-testing"),
+        ("fault injection", "fault-injection"),
+        ("constrained random", "constrained-random"),
+        ("block floating point", "block-floating-point"),
+        ("NaN boxing", "nan-boxing"),
+        ("PPA", "ppa"),
     ],
 )
 def test_a_word_of_other_packages_finds_its_page(words: str, topic: str) -> None:

@@ -12,6 +12,8 @@ MODES = tuple(mode for mode in Rounding if not (mode.needs_bits or mode.reads_so
 DESCRIBED = [
     MultiFpu("integers", (format("e4m3"), format("fp16")), tuple(FpuGroup), MODES, nan_boxing=True),
     MultiFpu("integers_8", (format("e5m2"), format("binary8p3se")), (FpuGroup.INTCONV,), MODES),
+    MultiFpu("integers_16", (format("1.7.15,b=63,specials=ieee"),), (FpuGroup.INTCONV,), MODES),
+    MultiFpu("integers_27", (format("e5m2"), format("1.7.19,b=28,specials=merged")), (FpuGroup.INTCONV,), MODES),
     MultiFpu("integers_32", (format("hif8"), format("bf16"), format("fp32")), tuple(FpuGroup)[:4], lanes=4),
     MultiFpu("dots", (format("e4m3"), format("e5m2"), format("fp16")), (FpuGroup.DOT,), MODES),
     MultiFpu("dots_4", (format("hif8"), format("hfp8_143"), format("fp32")), (FpuGroup.ADDMUL, FpuGroup.DOT), lanes=4),
@@ -22,6 +24,7 @@ DESCRIBED = [
     MultiFpu(
         "divide_2", (format("e4m3fnuz"), format("f161"), format("bf16")), tuple(FpuGroup), lanes=2, nan_boxing=False
     ),
+    MultiFpu("roots", (format("bf16"),), (FpuGroup.DIVSQRT,), MODES),
     MultiFpu("tiny", (format("e5m2"), format("hif8"), format("fp16")), lanes=2, tiny_before_rounding=True),
     MultiFpu(
         "scaled", (format("e4m3"), format("hif8"), format("fp16")), tuple(FpuGroup)[:4], MODES, lanes=2, scale=True

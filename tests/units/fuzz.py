@@ -15,6 +15,7 @@ from __future__ import annotations
 
 import argparse
 import contextlib
+import gc
 import json
 import os
 import resource
@@ -49,7 +50,7 @@ WATCHED = 5
 SHOWN = 2
 """Faults of one class that are shrunk and printed; others are counted."""
 
-PER_WORKER = 40
+PER_WORKER = 80
 """Units after which a worker process is replaced: each loads the libraries of its units."""
 
 
@@ -78,6 +79,7 @@ def limited() -> Iterator[None]:
 
 def checked(text: str, seed: int, models: bool) -> dict[str, Any]:
     """What the checks of a unit found, which is given as TOML; a fault has the simplest unit that shows it."""
+    gc.freeze()  # the garbage collector then skips modules and compiled kernels
     unit, before = build(tomllib.loads(text)), _cpu()
     checks = MODELS if models else WITH_PACKAGE if seed % PACKAGED == 0 else CIRCUITS
     record: dict[str, Any] = {}

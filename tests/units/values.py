@@ -295,6 +295,13 @@ def _roundings_of_fpu(rng: Random, fields: Table) -> object:
     return rng.sample(_FPU_ROUNDINGS[: None if possible else -1], rng.randint(1, 6))
 
 
+def _division(rng: Random, fields: Table) -> object:
+    """An iterative divider where a unit can have one; rarely elsewhere."""
+    waits = fields.get("handshake", "ready") == "ready"
+    possible = waits and "divsqrt" in fields.get("groups", ()) and int(fields["stages"]) > 1
+    return rng.choice(["array", "iterative", "iterative"] if possible or rng.random() < _ODD else ["array"])
+
+
 _GROUPS = [group.value for group in FpuGroup]
 _FPU_ROUNDINGS = ["rne", "rtz", "rdn", "rup", "rna", "rto", "sr", "hybrid"]
 
@@ -318,6 +325,7 @@ BY_FIELD: dict[str, Draw] = {
     "MultiFpu.lanes": _sometimes(_lanes_of_fpu, 0.6),
     "MultiFpu.half_lanes": lambda rng, fields: _has_halves(fields) and rng.choice([False, True, True]),
     "MultiFpu.random_bits": _sometimes(_offers(1, 2, 3, 8, 16, 23, 24), 0.5),
+    "MultiFpu.division": _division,
     "MultiFpu.tag": _sometimes(_offers(0, 1, 5), 0.3),
     "Dot.scale": scale,
     "Dot.block": _sometimes(_block),

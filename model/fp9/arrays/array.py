@@ -1,4 +1,4 @@
-"""Arrays of codes with a number format and optional power-of-two scales."""
+"""Array class for the codes of a number format, with optional power-of-two scales."""
 
 from __future__ import annotations
 
@@ -52,9 +52,9 @@ class Array(Held):
     """Array of codes in a number format. An `Array` behaves like an array of the numbers that its codes represent.
 
     `Array(codes, fmt)` holds an array of unsigned integers without a copy. Omit `fmt` for arrays with an 8-bit dtype of
-    ml_dtypes, en_dtypes or torch. Call `array(numbers, fmt)` to round numbers. `scales` holds integer exponents k that
-    broadcast to the codes. Each number is multiplied by 2**k. `accumulator` is the accumulator model with which `a @ b`
-    adds products (see `fp9.accumulator`).
+    ml_dtypes, en_dtypes or torch. Call `array(numbers, fmt)` to round numbers. `scales` holds integer exponents k, in a
+    shape that broadcasts to the shape of the codes. Each number is multiplied by 2**k. `accumulator` is the accumulator
+    model with which `a @ b` adds products (see `fp9.accumulator`).
 
     NumPy functions that compute new numbers return plain NumPy arrays: float32, or float64 if float32 is too narrow.
     NumPy functions that only move elements, such as `np.transpose`, return an `Array` in the same format.
@@ -218,7 +218,6 @@ class Array(Held):
         return numbers if dtype is None else numbers.astype(dtype)
 
     def __dlpack__(self, **options: Any) -> Any:
-        """Export the array's numbers through DLPack."""
         return self.numbers().__dlpack__(**options)
 
     def __dlpack_device__(self) -> tuple[Any, int]:
@@ -252,9 +251,9 @@ class Array(Held):
     def view(self, package: Any = "ml_dtypes") -> Any:
         """Return the codes, without scales, as an array of ml_dtypes or en_dtypes, or as a torch tensor.
 
-        `package` is the name of the package, or one of its dtypes. The returned array or tensor shares its memory with
-        `codes`. Raises ValueError if the package has no dtype for the array's format, or if `package` is a dtype of
-        another format.
+        `package` is the name of the package, or the package's dtype for the array's format, such as
+        `torch.float8_e5m2`. The returned array or tensor shares its memory with `codes`. Raises ValueError if the
+        package has no dtype for the array's format, or if the given dtype has a different format.
         """
         return as_dtype(self.codes, self.format, package)
 

@@ -1,4 +1,4 @@
-"""Arrays of a block format: elements, block scales, and a tensor scale."""
+"""Arrays in a block format, stored as element codes, block scales and a tensor scale."""
 
 from __future__ import annotations
 
@@ -82,8 +82,8 @@ class BlockArray(Array):
     def reshape(self, *shape: Any) -> BlockArray:
         """Return the array in another shape.
 
-        Blocks must lie along the last axis. The last axis must keep its length, unless its old and new lengths are
-        multiples of the block length.
+        Blocks must lie along the last axis. A reshape must keep the length of the last axis, unless the old and the new
+        length are multiples of the block length.
         """
         given = shape[0] if len(shape) == 1 and not isinstance(shape[0], int) else shape
         codes, length = self.codes.reshape(given), self.format.length

@@ -1,4 +1,4 @@
-"""NumPy functions and operators on arrays with a number format (`fp9.Array`)."""
+"""NumPy functions and operators for `fp9.Array`, an array of codes in a number format."""
 
 from __future__ import annotations
 
@@ -51,7 +51,7 @@ class Held(NDArrayOperatorsMixin):
 
 
 def numbers_of(given: Any) -> Any:
-    """Replace every `Array` in an argument by its numbers, also inside lists, tuples and dictionaries."""
+    """Replace every `Array` by its numbers, also inside lists, tuples and dictionaries."""
     if isinstance(given, Held):
         return given.numbers()
     if isinstance(given, list | tuple):

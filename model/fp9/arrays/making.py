@@ -1,4 +1,4 @@
-"""Conversion of numbers to arrays with a number format. `quantise` also computes scales."""
+"""Functions that convert numbers to arrays of codes in a number format. `quantise` also computes scales."""
 
 from __future__ import annotations
 
@@ -29,10 +29,13 @@ AXES: dict[str, Any] = {"tensor": None, "row": -1, "column": -2}
 def array(
     x: ArrayLike, fmt: Format | str, *, accumulator: Engine | str | None = None, **options: Unpack[CastOptions]
 ) -> Array:
-    """Return numbers as an array of a format, with the options of `fp9.encode`.
+    """Return an `fp9.Array` with the numbers `x`, rounded to a format.
 
-    The array stores the exponents in `scale` as its `scales`, so that the array's numbers approximate `x`.
-    `accumulator` is the accumulator model that `a @ b` uses (see `fp9.accumulator`).
+    `options` are keyword arguments of `fp9.encode`, such as `rounding`.
+
+    If the option `scale` is k, the array stores the codes of `x` * 2**-k, and k as the array's scale exponent. The
+    array's numbers are the numbers of the codes times 2**k, so they approximate `x`. `accumulator` is the accumulator
+    model that `a @ b` uses (see `fp9.accumulator`).
 
     >>> array([[1.0, 1e9]], "e5m2", overflow="inf")
     Array([[1.0, inf]], e5m2)
@@ -60,7 +63,7 @@ def quantise(
     threads: int | None = None,
     accumulator: Engine | str | None = None,
 ) -> Array:
-    """Convert numbers to an array in the shape of `x`, and compute the scales.
+    """Quantise the numbers `x` with computed scales, and return an array whose numbers approximate `x`.
 
     Each scale is computed from the largest magnitude of the numbers that share the scale.
 
@@ -69,14 +72,15 @@ def quantise(
     - `fmt`: a block format (`fp9.block_formats()`), or a format without block scales (`fp9.formats()`). The elements of
       a block lie along `axis` and share a scale.
     - `per` says which numbers share a scale, for formats other than block formats. With `per="tensor"`, the default,
-      all numbers share a scale. With `per="row"` or `per="column"`, all numbers along the last or the second-last axis
-      share a scale. If `per` is an integer, each block of `per` numbers along `axis` shares a scale.
+      all numbers share a scale. With `per="row"`, all numbers along the last axis share a scale. With `per="column"`,
+      all numbers along the second-last axis share a scale. If `per` is an integer, each block of `per` numbers along
+      `axis` shares a scale.
     - `rule`: the scale rule of blocks. For a format without block scales, such as `e4m3`, a scale is the lowest power
       of two at which no number saturates.
     - `rounding`: the rounding mode of the elements, by default the format's rounding mode. `fp9.encode` describes
       `random_bits`, `random_width` and `rng`.
     - `tensor_scale`: an FP32 number that multiplies an NVFP4 array, or "amax" to use `fp9.blocks.tensor_scale`.
-    - `square`: whether blocks are squares of length x length elements over the last two axes.
+    - `square`: whether each block is a square over the last two axes, with the block length as the length of its sides.
     - `accumulator`: the accumulator model that products `a @ b` of the returned array use (see `fp9.accumulator`).
 
     >>> import fp9
@@ -152,11 +156,11 @@ def dequantise(elements: Any, scales: Any = None, block: Any = None, axis: int =
 
 
 def fake_quantise(x: ArrayLike, fmt: Format | BlockFormat | str, **options: Any) -> NDArray[Any]:
-    """Round numbers to a format or block format. The numbers keep the dtype of `x`, and integers become float32.
+    """Round numbers to a format or block format. The result has the dtype of `x`, or float32 if `x` holds integers.
 
-    If `fmt` is a block format, or if `per` is given, `options` are keyword arguments of `quantise`. For any other
-    format without `per`, `options` are keyword arguments of `encode`, except `out`. A number that the dtype of `x`
-    cannot represent is rounded to this dtype.
+    If `fmt` is a block format, or if `per` is given, `options` are keyword arguments of `quantise`. If `fmt` is not a
+    block format and `per` is not given, `options` are keyword arguments of `encode`, except `out`. If the dtype of `x`
+    cannot represent a quantised number, the quantised number is rounded to this dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]

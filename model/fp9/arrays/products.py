@@ -1,4 +1,4 @@
-"""Dot products and matrix products of arrays, by a chosen accumulator model."""
+"""Dot products and matrix products of arrays, computed with a chosen accumulator model."""
 
 from __future__ import annotations
 
@@ -44,20 +44,20 @@ def matmul(
 ) -> Any:
     """Return the matrix product a (..., M, K) x b (..., K, N) + c (..., M, N) in the accumulator's output format.
 
-    The accumulator receives the products of an element in the order k = 0, 1, ..., K - 1. For `fp9.Array` operands, the
-    function returns an `fp9.Array`, with all scales applied. If the operands are plain codes, or if `out` is given, the
-    result is an array of plain codes. With `flags`, the function also returns exception flags, a uint8 array of
-    `fp9.Flags` bits.
+    The accumulator adds the products of each result element in the order k = 0, 1, ..., K - 1. For `fp9.Array`
+    operands, the function returns an `fp9.Array`, with all scales applied. If the operands are plain codes, or if `out`
+    is given, the result is an array of plain codes. With `flags`, the function also returns exception flags, a uint8
+    array of `fp9.Flags` bits.
 
     `engine` is the name of an accumulator preset or device, or an `Engine`. By default, `matmul` uses the attribute
     `accumulator` of the operands, or else the accumulator that the context manager `fp9.accumulator` has set, or else
     `fma_fp32`.
 
-    All other arguments and the errors are those of `dot`, but leading axes broadcast as in `numpy.matmul`. `scale_a` is
-    one exponent, or an array of exponents with the shape (..., M). `scale_b` is one exponent, or an array of exponents
-    with the shape (..., N). If `block` is given, the arrays have the shapes (..., M, blocks) and (..., blocks, N).
-    `threads` is the maximum number of threads, by default one per core. `matmul` repeatedly calls the function
-    `progress` with the completed fraction of the work.
+    All other arguments, and the errors raised, are the same as for `fp9.dot`. Leading axes broadcast as in
+    `numpy.matmul`. `scale_a` is one exponent, or an array of exponents with the shape (..., M). `scale_b` is one
+    exponent, or an array of exponents with the shape (..., N). If `block` is given, `scale_a` has the shape (..., M,
+    blocks), and `scale_b` has the shape (..., blocks, N). `threads` is the maximum number of threads, by default one
+    per core. `matmul` repeatedly calls the function `progress` with the completed fraction of the work.
 
     >>> import fp9
     >>> fp9.matmul(fp9.array([[1.0, 2.0]], "e4m3"), fp9.array([[3.0], [4.0]], "e5m2"), engine="hopper")
@@ -85,14 +85,15 @@ def dot(
       lengths.
     - `c`: the initial value of each sum, +0 by default. `c` has the accumulator's output format, and the shape of the
       result. `format_c` states the format if `c` holds plain codes.
-    - `engine`: the accumulator model, an `Engine` or a name. The default accumulator is the same as in `matmul`.
-    - `scale_a`, `scale_b`: exponents k of scales 2**k, from -127 to 127. Give one exponent, or one per vector. With
-      `block`, the last axis of the scales has one exponent for every `block` products of a vector. The accumulator
-      model's field `scaling` states whether scales multiply products or sums.
+    - `engine`: the accumulator model, as an `Engine` or by its name. The default accumulator is the same as in
+      `matmul`.
+    - `scale_a`, `scale_b`: exponents k, from -127 to 127, of the scales 2**k. Give one exponent, or one per vector.
+      With `block` = n, the last axis of the scales holds one exponent for every n consecutive elements of a vector. The
+      accumulator model's field `scaling` states whether scales multiply products or sums.
     - `scale_format`: the format of the scales if the scales are codes (e8m0, ue4m3, ue5m3 or e6m2). A NaN scale makes
       the result NaN.
-    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis holds one integer for every
-      rounding (see `Engine.steps`), and one more if a scale multiplies the whole sum.
+    - `random_bits`: integers of `random_width` bits for stochastic rounding. The last axis of `random_bits` holds one
+      integer for every rounding (see `Engine.steps`), and one more if a scale multiplies the whole sum.
     - `rng`: a seed or a NumPy Generator for stochastic rounding, instead of `random_bits`.
 
     >>> import fp9
@@ -107,9 +108,9 @@ def dot(
 
 
 def stated_product(a: Array, b: Array, matrices: bool) -> Any:
-    """Return `a @ b`, computed with the accumulator of the arrays or of the context manager `fp9.accumulator`.
+    """Return `a @ b`, computed with the accumulator model of the arrays.
 
-    Raises ValueError if no accumulator is set.
+    If the arrays have no accumulator model, the function uses the model set with `fp9.accumulator`.
     """
     engine = required_accumulator(a.accumulator, b.accumulator)
     called = products.matmul if matrices and a.ndim > 1 and b.ndim > 1 else products.dot

@@ -1,4 +1,4 @@
-"""Selection of the accumulator for `a @ b`: by a context manager or by an array's attribute."""
+"""Selection of the accumulator model for `a @ b`, by a context manager or by an array's attribute."""
 
 from __future__ import annotations
 
@@ -39,10 +39,7 @@ def _stating(engine: Engine) -> Iterator[Engine]:
 
 
 def stated_accumulator(*owners: Engine | None) -> Engine | None:
-    """Return the accumulator of the arrays, or else the accumulator set by `fp9.accumulator`, or None.
-
-    Raises ValueError if the arrays have different accumulators.
-    """
+    """Return the arrays' accumulator model, or else the model set by `fp9.accumulator`."""
     own = list(dict.fromkeys(owner for owner in owners if owner is not None))
     if len(own) > 1:
         raise ValueError(f"arrays with the accumulators {own[0].name} and {own[1].name} given; name one as engine")
@@ -50,10 +47,6 @@ def stated_accumulator(*owners: Engine | None) -> Engine | None:
 
 
 def required_accumulator(*owners: Engine | None) -> Engine:
-    """Return the accumulator of the arrays, or else the accumulator set by `fp9.accumulator`.
-
-    Raises ValueError if no accumulator is set.
-    """
     engine = stated_accumulator(*owners)
     if engine is None:
         raise ValueError(

@@ -46,8 +46,8 @@ def quantise(
 ) -> Quantised:
     """Cast an array to a block format, and return the codes of the elements and of the scales.
 
-    The element codes are uint8 in the shape of `x`. The array of scale codes has one code per block, so the length of
-    `axis` is divided by the block length and rounded up.
+    The element codes are uint8 in the shape of `x`. The array of scale codes has one code per block, so its length
+    along `axis` is the number of blocks along `axis`.
 
     - `x`: float64, float32, float16, bfloat16 or integers. Each number is divided by its scale, and the quotient is
       rounded once.
@@ -55,15 +55,15 @@ def quantise(
     - `rounding`: the rounding mode of the elements. Elements above the largest number saturate.
     - `random_bits`, `random_width` and `rng`: the random bits of stochastic rounding (see `fp9.encode`).
     - `tensor_scale`: an FP32 number that multiplies all elements of the array (see the function `tensor_scale`).
-    - `square`: whether blocks are squares of length x length elements over the last two axes.
+    - `square`: whether each block is a square over the last two axes, with the block length as the length of its sides.
 
     >>> import numpy as np
     >>> x = np.float32([1.0, -0.5, 448.0, 3.0])
     >>> [codes.tolist() for codes in quantise(x, "mxfp8_e4m3")]
     [[56, 176, 126, 68], [127]]
 
-    Raises ValueError for unknown names, and for shapes and rounding modes that do not fit. With the scale rule 4over6,
-    numbers that float32 cannot hold also raise ValueError. Sources: `fp9.blocks.RULES` and
+    Raises ValueError for unknown names, and for shapes and rounding modes that do not fit the block format. With the
+    scale rule 4over6, numbers that float32 cannot hold also raise ValueError. Sources: `fp9.blocks.RULES` and
     docs/reference/formats/blocks.md.
     """
     check_work(threads)
@@ -120,9 +120,9 @@ def dequantise(
 def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | None = None) -> np.float32:
     """Return the FP32 scale of a whole tensor, computed from its largest magnitude (amax) and rounded to nearest.
 
-    For NVFP4, the tensor scale is amax / (6 * 448): the largest element times the largest block scale. For the scale
-    rule 4over6, the tensor scale is amax / (6 * 256). Infinities and NaN are ignored. The tensor scale is 1 for an
-    array of zeros, and never below the smallest normal FP32 number.
+    For NVFP4, the tensor scale is amax / (6 * 448), where 6 is the largest element and 448 is the largest block scale.
+    For the scale rule 4over6, the tensor scale is amax / (6 * 256). Infinities and NaN are ignored. The tensor scale is
+    1 for an array of zeros, and never below the smallest normal FP32 number.
 
     Raises ValueError for block formats without a tensor scale.
     """
@@ -139,11 +139,10 @@ def tensor_scale(x: ArrayLike, block: BlockFormat | str = "nvfp4", rule: str | N
 
 
 def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
-    """Return x as float32 if this is exact, and otherwise as float64, rounded to odd with significands of 44 bits.
-
-    Midpoints between elements or scales have at most 32 bits.
-    """
-    source = as_numbers(np.asarray(x) if carried(x) else x)
+    """Return x as float32 if float32 can represent all its numbers, and otherwise as float64."""
+    source = as_numbers(x if type(x) is np.ndarray or carried(x) is None else np.asarray(x))
+    if source.dtype == np.float32:
+        return source
     with np.errstate(over="ignore", invalid="ignore"):
         narrow = np.asarray(source, dtype=np.float32)
     if source.dtype.kind not in "iu" and source.dtype != np.float64:
@@ -155,6 +154,8 @@ def _numbers(x: ArrayLike, rule: ScaleRule | None = None) -> NDArray[Any]:
             f"a number that float32 does not hold given with rule {rule.name}, which compares errors in float64; "
             "round it first, as x.astype(np.float32), or name another rule"
         )
+    # The float64 numbers are rounded to odd with significands of 44 bits. Midpoints between elements or scales have
+    # significands of at most 32 bits, so rounding to odd moves no number to or across a midpoint.
     patterns = widen(source).view(np.int64)
     dropped = (1 << _DROPPED) - 1
     odd = patterns & ~dropped | np.where(patterns & dropped, 1 << _DROPPED, 0)

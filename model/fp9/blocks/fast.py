@@ -62,15 +62,17 @@ def _work(block: BlockFormat, rule: ScaleRule, rounding: Rounding, tensor_scale:
 
 def _powers(block: BlockFormat, rule: ScaleRule) -> Work | None:
     from fp9.kernels import block_casts as kernels  # slow to load
+    from fp9.kernels.compiled import Direct  # slow to load
 
     steps, element = _steps(block, rule), block.element
     if isinstance(element, ScaledInteger):
         unit, largest = np.float32(2.0**element.bias), np.float32(element.max_code)
-        return lambda patterns, scales, codes: kernels.scaled_integers(patterns, steps, unit, largest, scales, codes)
+        integers = Direct(kernels.scaled_integers)
+        return lambda patterns, scales, codes: integers(patterns, steps, unit, largest, scales, codes)
     if not isinstance(element, FixedFormat) or element.flushes:
         return None
-    grid = _grid(element)
-    return lambda patterns, scales, codes: kernels.scaled_floats(patterns, steps, grid, scales, codes)
+    grid, floats = _grid(element), Direct(kernels.scaled_floats)
+    return lambda patterns, scales, codes: floats(patterns, steps, grid, scales, codes)
 
 
 def _steps(block: BlockFormat, rule: ScaleRule) -> Steps:
@@ -121,6 +123,7 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
     if rule.divisor is not Divisor.LARGEST or rule.rounding not in (Rounding.RNE, Rounding.RUP):
         return None
     from fp9.kernels import block_casts as kernels  # slow to load
+    from fp9.kernels.compiled import Direct  # slow to load
 
     nan = found.nan_code(False)
     assert nan is not None, "every scale has a NaN"
@@ -130,7 +133,8 @@ def _any_scale(block: BlockFormat, rule: ScaleRule, tensor_scale: float) -> Work
     factors = decode_table(found) * tensor_scale
     factors = np.where(factors > 0, factors, np.inf)[:, np.newaxis]
     limits = _lowest_patterns(factors * _middles(block.element), _ties_up(Rounding.RNE))
-    return lambda patterns, scales, codes: kernels.counted(patterns, grid, divisor, limits, scales, codes)
+    counted = Direct(kernels.counted)
+    return lambda patterns, scales, codes: counted(patterns, grid, divisor, limits, scales, codes)
 
 
 def _is_counted(element: Format) -> bool:
@@ -148,7 +152,10 @@ def _ties_up(rounding: Rounding) -> NDArray[np.bool_]:
 
 
 def _lowest_patterns(bounds: NDArray[np.float64], including: NDArray[np.bool_] | bool) -> NDArray[np.int32]:
-    """Return the pattern of the lowest float32 number above each bound, or at the bound where `including` is true."""
+    """Return the bit pattern of the smallest float32 number above each bound.
+
+    Where `including` is true, a float32 number that equals the bound is also allowed.
+    """
     with np.errstate(over="ignore"):
         near = bounds.astype(np.float32)
     short = np.where(including, near < bounds, near <= bounds)

@@ -1,4 +1,4 @@
-"""Layout of blocks in an array: along any axis or as squares, with shorter last blocks."""
+"""Division of an array into blocks along an axis, or into square blocks; the last blocks can be shorter."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 @dataclass(frozen=True, slots=True)
 class Layout:
-    """Layout of an array's blocks of `length` elements along `axis`, or of squares over the last two axes."""
+    """Layout of blocks: `length` elements along `axis`, or `length` x `length` squares over the last two axes."""
 
     shape: tuple[int, ...]
     length: int
@@ -41,11 +41,11 @@ class Layout:
 
     @property
     def divides(self) -> bool:
-        """Return whether all blocks have the full length and lie contiguously in memory."""
+        """Return whether all blocks are contiguous and have the full length."""
         return not self.square and self.axis in (-1, len(self.shape) - 1) and self.shape[-1] % self.length == 0
 
     def blocks(self, array: NDArray[Any]) -> NDArray[Any]:
-        """Rearrange an array to contiguous blocks (blocks, block_size). Short blocks are padded with zeros."""
+        """Rearrange an array to contiguous blocks (blocks, block_size), padded with zeros."""
         if self.divides:
             return np.ascontiguousarray(array).reshape(-1, self.length)
         moved = array if self.square else np.moveaxis(array, self.axis, -1)

@@ -1,4 +1,4 @@
-"""Factors that multiply a block's elements: the block scale, and the level bits of HiF4."""
+"""Factors of a block's elements: the block scale, and HiF4's optional factors of 2 for groups of elements."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def own_codes(scales: NDArray[Any], block: BlockFormat) -> NDArray[Any]:
 
 
 def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
-    """Return the factors that multiply the elements of each block, shape (blocks, 1), or (blocks, length) for HiF4."""
+    """Return the scale factor that multiplies each element, with shape (blocks, 1), or (blocks, length) for HiF4."""
     factors = decode_to(own_codes(scales, block), block.scale, np.float64)[:, np.newaxis]
     place = block.scale.bits
     for group in block.levels:
@@ -30,7 +30,7 @@ def factors_of(scales: NDArray[Any], block: BlockFormat) -> NDArray[np.float64]:
 
 
 def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFormat) -> list[NDArray[np.bool_]]:
-    """Return, for each level of a HiF4 block format, an array (blocks, groups) with the level bits of all groups."""
+    """Return the level bits of all groups, as one array (blocks, groups) for each level of HiF4."""
     if not block.levels:
         return []
     reciprocals = bf16_reciprocals(decode_to(codes, block.scale, np.float64))[:, np.newaxis]
@@ -44,10 +44,7 @@ def level_bits(numbers: NDArray[np.float64], codes: NDArray[Any], block: BlockFo
 
 
 def with_levels(codes: NDArray[Any], bits: list[NDArray[np.bool_]], block: BlockFormat) -> NDArray[Any]:
-    """Return scale codes (blocks,): the low bits hold the block scale, and the bits above hold HiF4's level bits.
-
-    A level bit of 1 doubles the factor of a group of elements.
-    """
+    """Return scale codes (blocks,) with HiF4's level bits above the bits of the block scale."""
     if not bits:
         return codes
     words, place = codes.astype(np.uint32), block.scale.bits

@@ -1,4 +1,4 @@
-"""Block quantisation for all formats and scale rules: float64 division, then a cast."""
+"""Block quantisation for all formats and scale rules, by float64 division and a cast."""
 
 from __future__ import annotations
 
@@ -22,11 +22,12 @@ if TYPE_CHECKING:
 
 
 class Quotients(NamedTuple):
-    """Settings of a block quantisation. `scale` is a single tensor scale, or an array (blocks,) of tensor scales."""
+    """Settings of a block quantisation."""
 
     block: BlockFormat
     rule: ScaleRule
     policy: CastPolicy
+    # One tensor scale, or an array (blocks,) of tensor scales.
     scale: float | NDArray[np.float64]
     random: RandomBits | None
 
@@ -44,13 +45,11 @@ def by_casts(rows: NDArray[Any], how: Quotients) -> tuple[NDArray[Any], NDArray[
 
 
 class _Try(NamedTuple):
-    """Result of quantising blocks with one divisor: element codes, scale codes, and the sums for `error`.
-
-    `squares` is sum y^2 and `products` is sum xy, for numbers x and their quantised numbers y without the tensor scale.
-    """
+    """Result of one try: the codes of blocks that were quantised with one divisor of the scale rule."""
 
     elements: NDArray[Any]
     scales: NDArray[Any]
+    # Sums of y^2 and of x * y in each block, whose numbers x are quantised to t * y with the tensor scale t.
     squares: NDArray[np.float64]
     products: NDArray[np.float64]
 
@@ -88,23 +87,21 @@ def _tries(numbers: NDArray[np.float64], amax: NDArray[np.float64], how: Quotien
 def errors_of_tries(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: float | NDArray[np.float64]
 ) -> list[NDArray[np.float64]]:
-    """For every divisor that a scale rule tries, return a measure of the squared error of each block, shape (blocks,).
+    """For each divisor that the scale rule tries, return an array (blocks,) with one error measure per block.
 
-    Numbers x are quantised to t * y, where t is the tensor scale, and the measure is m = t * sum y^2 - 2 * sum xy. The
-    sum of squared errors is t * m + sum x^2, where sum x^2 is equal for all divisors.
+    For the same block, a divisor with a smaller error measure also gives a smaller sum of squared errors.
     """
+    # Numbers x are quantised to t * y, where t is the tensor scale, and the measure is t * sum y^2 - 2 * sum xy. The
+    # sum of squared errors is t * measure, plus a term that is equal for all divisors.
     return [made.error(scale) for made in _made(numbers, block, rule, scale)]
 
 
 def balancing_scales(
     numbers: NDArray[np.float64], block: BlockFormat, rule: ScaleRule, scale: NDArray[np.float64]
 ) -> NDArray[np.float64]:
-    """Return the tensor scale of each block, shape (blocks,), at which two divisors give equal squared errors.
+    """Return, for each block, a tensor scale at which the scale rule's two divisors give equal squared errors.
 
-    `rule` is a scale rule that tries two divisors, such as 4over6. The codes are computed with the tensor scales
-    `scale` (blocks,).
-
-    The block scale is the largest magnitude of the block, divided by the divisor and the tensor scale.
+    The function quantises block i with the tensor scale `scale[i]`, and does not change the codes afterwards.
     """
     first, second = _made(numbers, block, rule, scale)
     with np.errstate(divide="ignore", invalid="ignore"):

@@ -1,4 +1,4 @@
-"""Scale codes of blocks, computed from the largest magnitudes (amax) by a scale rule.
+"""Compute the code of each block's scale from the block's largest magnitude (amax).
 
 Quotients are rounded to float64 and then to the scale format, which gives the same code as a single rounding.
 """
@@ -19,7 +19,7 @@ _BF16 = format("bf16")
 
 
 def bf16_reciprocals(numbers: NDArray[np.float64]) -> NDArray[np.float64]:
-    """Return 1 / numbers in float64, rounded to bfloat16."""
+    """Return 1 / numbers, rounded to bfloat16."""
     return decode_to(encode(1.0 / numbers, _BF16), _BF16, np.float64)
 
 
@@ -41,10 +41,7 @@ def scale_codes(
     tensor_scale: float | NDArray[np.float64] = 1.0,
     divisor: float | None = None,
 ) -> NDArray[Any]:
-    """Return the scale codes (blocks,) for blocks with the largest magnitudes `amax`.
-
-    A block with an infinity or a NaN has the scale NaN. A block of zeros has the smallest scale.
-    """
+    """Return each block's scale code (blocks,), computed from the block's largest magnitude in `amax` (blocks,)."""
     finite = np.isfinite(amax)
     sizes = np.where(finite, amax, 1.0)
     if rule.amax_first:
@@ -55,6 +52,7 @@ def scale_codes(
         quotients = decode_to(encode(products, _BF16), _BF16, np.float64)
     else:
         quotients = sizes / (by * tensor_scale)
+    # A block of zeros has the smallest scale, and a block with an infinity or a NaN has the scale NaN.
     lowest = 0.0 if block.scale.has_zero else block.scale.smallest
     codes = encode(np.maximum(quotients, lowest), block.scale, rule.rounding)
     nan = block.scale.nan_code(False)

@@ -118,13 +118,15 @@ def encode(
     threads: int | None = None,
     out: NDArray[Any] | None = None,
 ) -> Any:
-    """Return the codes of x * 2**-scale in the shape of `x`, as uint8, uint16 or uint32 by the format's width.
+    """Return the codes of x * 2**-scale in the shape of `x`.
+
+    The dtype of the codes is uint8, uint16 or uint32: the smallest type that can hold a code of the format.
 
     With `flags`, also return the exception flags of every element, a uint8 array of `fp9.Flags` bits. With `counts`,
     also return an `fp9.Counts` of statistics, such as the number of overflows and the largest magnitude.
 
-    - `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. An array of codes
-      with a format (`fp9.Array`, ml_dtypes, en_dtypes, torch) is decoded first.
+    - `x`: float64, float32, float16, bfloat16 or integers, as an array, a torch tensor or a number. If `x` is an array
+      of codes that states its format (`fp9.Array`, ml_dtypes, en_dtypes, torch), `encode` decodes `x` first.
     - `rounding`: the rounding mode, or None for the target format's default rounding mode.
     - `overflow`: the overflow policy, such as saturate, inf, or directed as in IEEE 754 (see `fp9.Overflow`).
     - `nan_sign`: kept, overflow or lost (see `fp9.NanSign`).
@@ -143,8 +145,8 @@ def encode(
     >>> encode([1.0, 464.0, 1e9], "e4m3").tolist()
     [56, 126, 126]
 
-    Raises ValueError if x contains NaN and the format has no NaN, and for options that do not fit the format. Raises
-    TypeError if x does not hold numbers or if a switch is not a boolean. Source: numerics.md.
+    Raises ValueError if x contains NaN and the format has no NaN, or if an option does not fit the format. Raises
+    TypeError if x does not hold numbers, or if a boolean option is not a boolean. Source: numerics.md.
     """
     target = format(fmt)
     check_switches(nan_to_zero=nan_to_zero, inf_clip=inf_clip, flush_source=flush_source, flags=flags, counts=counts)
@@ -194,7 +196,7 @@ def _encode(
     out: NDArray[Any] | None = None,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
     fmt, (flat,) = request.fmt, read_only(np.ascontiguousarray(source).reshape(-1))
-    plan = encoder(request, flat.dtype, flat.size)
+    plan = encoder(request, flat.dtype, flat.size, counter is not None)
     if not plan.takes_nan and _has_nan(flat):
         raise ValueError(f"NaN given, and {fmt.name} has no NaN; remove it or ask for nan_to_zero")
     codes = output_array(out, source.shape, fmt.dtype).reshape(-1)
@@ -308,7 +310,7 @@ def cast(
 def _give_payloads(
     sources: NDArray[Any], source: Format, codes: NDArray[Any], target: Format, details: Details
 ) -> None:
-    """Copy the NaN payloads of the source codes into `codes`, because a decoded NaN has no payload."""
+    # A decoded NaN has no payload, so the payloads come from the source codes.
     kept = NanSign(details.get("nan_sign", NanSign.KEPT)), Payload(details["payload"])
     policy = CastPolicy(nan_sign=kept[0], payload=kept[1])
     for code in np.unique(sources).tolist():

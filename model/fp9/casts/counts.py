@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Counts:
-    """Statistics of a cast, such as the number of overflowed elements. Add the `Counts` of several casts with `+`.
+    """Statistics of a cast, such as the number of overflowed elements.
+
+    The operator `+` adds the statistics of two casts.
 
     >>> import fp9
     >>> _, first = fp9.encode([1000.0, 0.001, 1e-9, 0.0], "e4m3", counts=True)
@@ -157,14 +159,12 @@ def _magnitudes(codes: NDArray[Any], fmt: Format) -> NDArray[np.float64]:
 
 
 class _SourceLimits(NamedTuple):
-    """Bit patterns of a source type: its magnitude mask, its infinity, and the overflow limits of both signs.
+    """Bit patterns of a source type."""
 
-    If `is_sharp` is false, random bits decide whether a magnitude above the limit overflows.
-    """
-
-    mask: Any
+    mask: Any  # magnitude mask
     infinity: Any
-    overflow: tuple[Any, Any]
+    overflow: tuple[Any, Any]  # overflow limits of positive and negative numbers
+    # If false, random bits decide whether a magnitude above the limit overflows.
     is_sharp: bool
 
 
@@ -198,11 +198,11 @@ def _overflow(request: Request, dtype: np.dtype[Any]) -> Callable[[int], bool]:
 
 
 class _CodeLimits(NamedTuple):
-    """Codes of a target format: its magnitude mask, its smallest nonzero code, and its smallest normal code."""
+    """Constants of a target format."""
 
-    mask: Any
-    nonzero: Any
-    normal: Any
+    mask: Any  # magnitude mask
+    nonzero: Any  # smallest nonzero code
+    normal: Any  # smallest normal code
     nan_is_small: bool
     """Whether a NaN code without its sign bit equals the code of a zero or a subnormal number."""
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,16 +13,14 @@ from fp9.casts.wide import decode_wide
 from fp9.formats import Format
 from fp9.formats.dtypes import named_or_carried, stored_codes
 from fp9.system.parallel import over_parts
+from fp9.system.warming import stays_in_numpy
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
 
 
 def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """Return `codes` as an array of the format's unsigned integer dtype, without a copy if possible.
-
-    Raises TypeError if `codes` are not integers of sufficient width. Raises ValueError for codes of another format.
-    """
+    """Return `codes` as an array of the format's unsigned integer dtype, without a copy if possible."""
     array = stored_codes(codes, fmt)
     if array.dtype == fmt.dtype and fmt.bits == 8 * array.itemsize and not fmt.padding:
         return array
@@ -33,7 +32,8 @@ def as_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
             "these codes, or convert the array"
         )
     if array.dtype != fmt.dtype or fmt.bits % 8:
-        if array.size and not 0 <= int(array.min()) <= int(array.max()) < 1 << fmt.bits:
+        lowest = 0 if array.dtype.kind == "u" or not array.size else int(array.min())
+        if array.size and not 0 <= lowest <= int(array.max()) < 1 << fmt.bits:
             raise ValueError(f"a code outside 0..2**{fmt.bits}-1 given; {fmt.name} has {fmt.bits} bits")
         array = array.astype(fmt.dtype, copy=False)
     if fmt.padding and (array & fmt.dtype.type((1 << fmt.padding) - 1)).any():
@@ -66,7 +66,7 @@ def decode(
     source = named_or_carried(codes, fmt)
     array = as_codes(codes, source)
     exponents = as_scale(scale, array.shape)
-    span = (int(np.min(exponents)), int(np.max(exponents))) if np.size(exponents) else (0, 0)
+    span = (exponents, exponents) if isinstance(exponents, int) else _span(exponents)
     numbers = decode_to(array, source, smallest_dtype(source, span), threads, out)
     if span != (0, 0):
         factors = exponents if isinstance(exponents, int) else exponents.reshape(array.shape)
@@ -74,25 +74,50 @@ def decode(
     return numbers
 
 
+def _span(exponents: NDArray[np.int32]) -> tuple[int, int]:
+    return (int(exponents.min()), int(exponents.max())) if exponents.size else (0, 0)
+
+
 def decode_to(
     codes: NDArray[Any], fmt: Format, dtype: Any, threads: int | None = None, out: NDArray[Any] | None = None
 ) -> NDArray[Any]:
-    """Decode `codes`, and return the numbers as an array of `dtype`. The codes must be valid."""
+    """Decode valid codes to an array of `dtype`."""
     numbers = output_array(out, codes.shape, np.dtype(dtype))
     if fmt.bits > 16:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
             numbers[...] = decode_wide(codes, fmt)
         return numbers
-    from fp9.kernels.round32 import look_up  # slow to load
-
     (flat,), results = read_only(np.ascontiguousarray(codes).reshape(-1)), numbers.reshape(-1)
     table = decode_table(fmt, numbers.dtype)
     over_parts(flat.size, threads, lambda part: look_up(flat[part], table, results[part]))
     return numbers
 
 
+def look_up(codes: NDArray[Any], table: NDArray[Any], results: NDArray[Any]) -> None:
+    """Write the table entry of each code (n,) to `results` (n,)."""
+    if stays_in_numpy(codes.size // _LOOK_UPS):
+        np.take(table, codes, out=results, mode="clip")
+    else:
+        _kernels().look_up(codes, table, results)
+
+
+@functools.cache
+def _kernels() -> Any:
+    from fp9.kernels import round32  # slow to load
+
+    return round32
+
+
+_LOOK_UPS = 32
+"""Number of look-ups that take NumPy as long as one rounding."""
+
+
 def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Decode codes to the NumPy float type that has the format's bit layout, or else to float32 or float64."""
+    """Decode codes to numbers of the NumPy or ml_dtypes type that has the same bit layout as the format.
+
+    If `fmt.native_dtype` is None, the result has the smaller of the types float32 and float64 that represents all
+    numbers of the format.
+    """
     if fmt.native_dtype is None:
         return decode_to(codes, fmt, smallest_dtype(fmt))
     import ml_dtypes  # slow to load; it gives NumPy the name bfloat16
@@ -102,7 +127,6 @@ def decode_native(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
 
 
 def output_array(out: NDArray[Any] | None, shape: tuple[int, ...], dtype: np.dtype[Any]) -> NDArray[Any]:
-    """Return `out`, or a new array if `out` is None. Raises TypeError or ValueError if `out` is unsuitable."""
     if out is None:
         return np.empty(shape, dtype=dtype)
     if not isinstance(out, np.ndarray):

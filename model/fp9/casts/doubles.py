@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 
 def by_doubles(request: Request) -> Plan | None:
-    """Return an encoding plan with a vector kernel for float64 patterns, or None if no kernel supports the cast."""
+    """Return an encoding plan that uses a float64 vector kernel."""
     if request.rounding.reads_source or request.rounding.needs_bits or request.random_width:
         return None
     target = _wide_target(request.fmt, request.policy, request.flags)
@@ -101,7 +101,7 @@ _MOST_BITS = BINARY64.precision - 1
 
 @functools.lru_cache(maxsize=1024)
 def _tiny_below(fmt: Format, rounding: Rounding, negative: bool) -> int:
-    """Return the underflow limit for source numbers of one sign, as a float64 bit pattern."""
+    """Return the float64 pattern of the magnitude below which inexact source numbers underflow."""
 
     # The slow exact reference needs no kernel, which would have to be compiled first.
     policy, sign = CastPolicy(rounding), -1 if negative else 1

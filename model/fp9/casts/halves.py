@@ -1,7 +1,8 @@
-"""Casts by look-up tables over all 16-bit patterns.
+"""Casts by look-up tables with one entry for each 16-bit pattern.
 
-A float32 source is first rounded to odd in bfloat16. The second rounding is correct if bfloat16 has at least two
-significand bits more than the target (Boldo and Melquiond, "When double rounding is odd", IMACS 2005).
+A float32 source number is first converted to bfloat16 with rounding to odd. The second rounding, from bfloat16 to the
+target format, gives the same result as a single rounding if bfloat16 has at least two significand bits more than the
+target format (Boldo and Melquiond, "When double rounding is odd", IMACS 2005).
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ _LOWEST = -100
 
 
 def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    """Return an encoding plan that looks up each 16-bit source pattern in a table, or None if a table is unsuitable."""
+    """Return an encoding plan that looks up each 16-bit source pattern in a table."""
     if size < TABLE_PAYS or request.scale is None or request.random_width:
         return None
     from fp9.kernels.round32 import look_up  # slow to load
@@ -100,7 +101,7 @@ def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> 
 def _flagged_table(
     fmt: Format, policy: CastPolicy, hybrid: Hybrid, scale: int, dtype: np.dtype[Any]
 ) -> NDArray[np.uint32]:
-    """Return a table, uint32 of shape (65536,), with code + 2^16 * flags for each 16-bit source pattern."""
+    """Return a table (65536,) of code + 2^16 * flags for each 16-bit source pattern."""
     codes, flags = np.empty(_HALVES, dtype=fmt.dtype), np.empty(_HALVES, dtype=np.uint8)
     whole = slice(0, _HALVES)
     universal(Request(fmt, policy, hybrid, scale, flags=True), dtype).encode(

@@ -1,4 +1,4 @@
-"""Format limits as in `numpy.finfo`, casts to a format and back, and quantisation error."""
+"""Functions for format limits (as in `numpy.finfo`), for casts to a format and back, and for quantisation errors."""
 
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class Finfo:
 
     @property
     def tiny(self) -> float:
-        """Return `smallest_normal` under its older name in `numpy.finfo`."""
+        """Return the smallest normal number, which `numpy.finfo` also calls `tiny`."""
         return self.smallest_normal
 
 
@@ -84,8 +84,8 @@ def finfo(fmt: Format | str | object) -> Finfo:
 def fake_quantise(x: ArrayLike, fmt: Format | str, **options: Unpack[CastOptions]) -> NDArray[Any]:
     """Cast numbers to a format and back. The result has the dtype of `x`, or float32 if `x` holds integers.
 
-    All options of `encode` except `out` are accepted. A number that the dtype of `x` cannot represent is rounded to
-    this dtype.
+    All options of `encode` except `out` are accepted. If the dtype of `x` cannot represent a quantised number, the
+    quantised number is rounded to this dtype.
 
     >>> fake_quantise([0.3, 1000.0], "e4m3", scale=2).tolist()
     [0.3125, 1024.0]
@@ -137,8 +137,9 @@ def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...]) -> np.float64 
 def sqnr(x: ArrayLike, y: ArrayLike, axis: int | tuple[int, ...] | None = None) -> Any:
     """Return the signal-to-quantisation-noise ratio in dB over `axis` or all elements, computed in float64.
 
-    The ratio is 10 log10(sum x^2 / sum (x - y)^2), and infinity if x equals y. If x is all zeros and y is not, the
-    ratio is minus infinity. If x or y contains an infinity or NaN, the ratio is NaN.
+    For numbers x and quantised numbers y, the ratio is 10 log10(sum x^2 / sum (x - y)^2), and infinity if x equals y.
+    If all numbers in x are 0 and y contains a nonzero number, the signal-to-noise ratio is minus infinity. If x or y
+    contains an infinity or NaN, the signal-to-noise ratio is NaN.
 
     >>> round(float(sqnr([1.0, 2.0], [1.0, 2.25])), 3)
     19.031

@@ -59,7 +59,9 @@ def compare(a: ArrayLike, b: ArrayLike, fmt: Format | str) -> NDArray[np.int8]:
 
 
 def nextafter(codes: ArrayLike, toward: ArrayLike, fmt: Format | str) -> NDArray[Any]:
-    """Return the neighbour of each code in the direction of `toward`. The two arrays broadcast against each other.
+    """For each code, return the code of the next number in the direction of `toward`.
+
+    The arrays `codes` and `toward` broadcast against each other.
 
     The neighbour above the largest number is infinity, or the largest number in a format without infinity.
     """
@@ -111,7 +113,7 @@ def _max_ordinal(fmt: Format) -> int:
 
 
 def _ordinals(codes: NDArray[Any], fmt: Format) -> tuple[NDArray[np.int64], NDArray[np.bool_]]:
-    """Return the signed ordinals of codes, and a mask of the codes with negative sign, including -0."""
+    """Return the signed ordinals of codes, and a mask of negative signs, including -0."""
     if not isinstance(fmt, FixedFormat):
         ordinals, negative, _, _ = _tables(fmt)
         return ordinals[codes], negative[codes]
@@ -136,7 +138,11 @@ def _codes_at(ordinals: NDArray[np.int64], negative_zero: NDArray[np.bool_], fmt
 def _tables(
     fmt: Format,
 ) -> tuple[NDArray[np.int64], NDArray[np.bool_], NDArray[np.int64], NDArray[np.int64]]:
-    """Return four tables that convert between codes and signed ordinals, for a format without fixed fields."""
+    """Return four look-up tables.
+
+    The first two tables map codes to ordinals and to signs. The last two tables map magnitudes of ordinals to positive
+    codes and to negative codes.
+    """
     every = range(1 << fmt.bits)
     magnitudes = {fmt.value_of(int(code)): i for i, code in enumerate(fmt.ordered_magnitudes(), start=not fmt.has_zero)}
     top = max(magnitudes.values())

@@ -1,4 +1,4 @@
-"""Flush of subnormal sources before a cast, and transfer of NaN payloads after the cast."""
+"""Flushing of subnormal source numbers to zero before a cast, and copying of NaN payloads after the cast."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 def around(encode: Encode, request: Request, dtype: np.dtype[Any]) -> Encode:
-    """Return an encode function that also flushes subnormal sources or copies NaN payloads, as the policy requires."""
+    """Return an encode function that also flushes subnormal sources or copies NaN payloads."""
     policy, fmt = request.policy, request.fmt
     flushes, keeps = policy.flush_source, policy.payload is not Payload.LOST
     if dtype.kind in "iu" or not (flushes or keeps):

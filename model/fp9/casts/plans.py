@@ -1,13 +1,15 @@
 """Selection of the encoding kernel by source type, target format and cast policy.
 
-The kernels form four groups. Tests check that different kernels give the same codes.
+The kernels form four groups. Tests check that different kernels give the same codes. Until the kernels are loaded,
+NumPy operations (`in_numpy`) encode small arrays.
 
-* Vector kernels on float32 patterns (`round32`, `hif8`) support target formats whose range lies within float32's
-  range. Float64 numbers, integers and scaled numbers are first rounded to odd in float32.
+* Vector kernels on float32 bit patterns (`round32`, `hif8`) support target formats whose range lies within float32's
+  range. Before a float32 kernel encodes float64 numbers, integers or scaled numbers, the numbers are converted to
+  float32 with rounding to odd.
 * Look-up tables with 65,536 entries encode 16-bit sources. Casts from float32 to hif8 also use look-up tables.
-* Vector kernels on float64 patterns (`wide`) support formats that are too wide for the float32 kernels. The `wide`
+* Vector kernels on float64 bit patterns (`wide`) support formats that are too wide for the float32 kernels. The `wide`
   kernels also compute exception flags.
-* The universal kernel on float64 patterns (`round64`) performs all other casts.
+* The universal kernel on float64 bit patterns (`round64`) performs the casts that no faster kernel supports.
 """
 
 from __future__ import annotations
@@ -19,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from fp9.casts import in_numpy
 from fp9.casts.doubles import by_doubles
 from fp9.casts.halves import TABLE_PAYS, by_upper_half, flagged_by_upper_half, hif8_by_upper_half
 from fp9.casts.payloads import around
@@ -30,6 +33,7 @@ from fp9.formats.host import BINARY32
 from fp9.formats.policy import CastPolicy
 from fp9.formats.rounding import Hybrid, Rounding
 from fp9.system.parallel import CACHED, STREAMED
+from fp9.system.warming import stays_in_numpy
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -40,13 +44,24 @@ if TYPE_CHECKING:
 TOP_FIELD = BINARY32.top_field - 1
 
 
-def encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
+def encoder(request: Request, dtype: np.dtype[Any], size: int, counts: bool = False) -> Plan:
+    if not counts and in_numpy.supports(request.rounding) and stays_in_numpy(size):
+        return _in_numpy(request, dtype)
     return _encoder(request, dtype, TABLE_PAYS if size >= TABLE_PAYS else 0)
 
 
 @functools.lru_cache(maxsize=512)
 def _encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
-    plan = _plan(request, dtype, size)._replace(takes_nan=can_express_nan(request.fmt, request.policy))
+    return _completed(_plan(request, dtype, size), request, dtype)
+
+
+@functools.lru_cache(maxsize=128)
+def _in_numpy(request: Request, dtype: np.dtype[Any]) -> Plan:
+    return _completed(in_numpy.plan_of(request), request, dtype)
+
+
+def _completed(plan: Plan, request: Request, dtype: np.dtype[Any]) -> Plan:
+    plan = plan._replace(takes_nan=can_express_nan(request.fmt, request.policy))
     changed = around(plan.encode, request, dtype)
     return plan._replace(encode=changed, counted=plan.counted if changed is plan.encode else None)
 
@@ -102,7 +117,7 @@ def _counted(request: Request, grid: Grid, edges: Edges) -> Counted | None:
 
 
 def odd_is_safe(grid: Grid) -> bool:
-    """Return whether a cast gives the same result if the source is first rounded to odd in float32."""
+    """Return whether rounding the source to odd in float32 leaves the result of a cast unchanged."""
     needed = int(grid.fraction_bits) + int(grid.random_width) + 2
     return needed <= BINARY32.fraction_bits and int(grid.lowest) >= needed - BINARY32.fraction_bits
 
@@ -111,21 +126,22 @@ def fixed_rounding(
     request: Request, grid: Grid, edges: Edges
 ) -> Callable[[Supplied, slice, NDArray[np.uint32], NDArray[Any]], None]:
     from fp9.kernels import round32 as fast_kernels  # slow to load
+    from fp9.kernels.compiled import Direct  # slow to load
 
     complement = request.fmt.twos_complement
     if magic := _magic(request, grid):
-        return lambda supplied, part, patterns, codes: fast_kernels.encode_nearest_even(
-            patterns, *magic, grid, edges, codes
-        )
+        nearest = Direct(fast_kernels.encode_nearest_even)
+        return lambda supplied, part, patterns, codes: nearest(patterns, *magic, grid, edges, codes)
     kernel = fast_kernels.ENCODE_FIXED[request.rounding, complement]
     if not request.random_width:
-        return lambda supplied, part, patterns, codes: kernel(patterns, _NO_BITS, grid, edges, codes)
+        direct = Direct(kernel)
+        return lambda supplied, part, patterns, codes: direct(patterns, NO_BITS, grid, edges, codes)
     return lambda supplied, part, patterns, codes: kernel(
         patterns, _aligned(supplied, part, patterns.size), grid, edges, codes
     )
 
 
-_NO_BITS = np.zeros(1, dtype=np.uint32)
+NO_BITS = np.zeros(1, dtype=np.uint32)
 
 
 def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
@@ -134,11 +150,7 @@ def _aligned(supplied: Supplied, part: slice, size: int) -> NDArray[Any]:
 
 
 def grid_of(request: Request, scale: int, top: int) -> Grid | None:
-    """Return the target format's constants for the float32 kernels, or None if its exponents do not fit.
-
-    A float32 exponent field that is greater than the field of the target format's largest number means overflow.
-    Float32 must have such a greater exponent field.
-    """
+    """Return the target format's constants for the float32 kernels, or None for an unsupported format."""
     from fp9.kernels.round32 import Grid  # slow to load
 
     fmt = request.fmt
@@ -148,6 +160,8 @@ def grid_of(request: Request, scale: int, top: int) -> Grid | None:
     lowest = fmt.quantum(-2 * TOP_FIELD * BINARY32.bias) + precision + BINARY32.bias - scale
     flush = fmt.flushes
     highest = lowest + (fmt.max_code >> precision) - (not flush)
+    # The kernels detect overflow by a float32 exponent field above the exponent field of the format's largest number,
+    # so float32 must have a higher exponent field.
     if not 1 <= lowest <= highest <= top:
         return None
     width = request.random_width

@@ -26,9 +26,9 @@ _WORD = 32
 
 
 class Stochastic(Enum):
-    """Hardware instructions for stochastic rounding.
+    """Hardware instructions whose stochastic rounding a cast can reproduce.
 
-    Each instruction has its own rule for the random bits of an element.
+    Each hardware instruction has its own rule for the random bits of an element.
     """
 
     NVIDIA_RS = "nvidia_rs"
@@ -38,7 +38,7 @@ class Stochastic(Enum):
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Random integers of `width` bits for stochastic rounding, for each element, for each row, or for all elements."""
+    """Random integers for stochastic rounding: one per element, one per row, or one in total."""
 
     values: NDArray[Any]
     width: int
@@ -50,6 +50,10 @@ class RandomBits:
         return RandomBits(self.part(rows), self.width)
 
 
+NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
+"""Argument of kernels whose rounding mode needs no random bits."""
+
+
 def random_bits_of(
     policy: CastPolicy,
     given: ArrayLike | None,
@@ -59,22 +63,7 @@ def random_bits_of(
     fmt: Format,
     rng: Rng | None = None,
 ) -> RandomBits | None:
-    """Return the random bits for a source of the given shape, or None if the rounding mode needs no random bits.
-
-    The random bits come from the array `given` or from the random generator `rng`. `stochastic` selects the rule of an
-    instruction:
-
-    - `nvidia_rs`: four source elements use the same 32-bit random word. The last axis of `given` is a quarter as long
-      as the source's last axis. The random bits of the four elements are, in memory order, word[15:0], bit-reversed
-      word[15:0], word[31:16], and bit-reversed word[31:16]. PTX calls the four source operands f, e, b and a, in memory
-      order.
-    - `amd_sr`: every element has a 32-bit seed. The cast uses the upper 23 - p bits of the seed, where p is the number
-      of fraction bits of the target format.
-    - `intel_bias`: every element has 8 random bits.
-
-    Raises ValueError for missing bits, wrong shapes, and integers that are too wide. Raises TypeError if `given` are
-    not integers or `rng` is not a seed or generator.
-    """
+    """Return the random bits for a source of the given shape, or None if the rounding mode needs no random bits."""
     rounding = policy.rounding_for(fmt)
     if not rounding.needs_bits:
         named = {"random_bits": given, "rng": rng, "stochastic": stochastic}
@@ -88,6 +77,7 @@ def random_bits_of(
     if preset is Stochastic.AMD_SR:
         if not isinstance(fmt, FixedFormat) or fmt.fraction_bits > 3:
             raise ValueError(f"amd_sr is defined for 8-bit formats of fixed fields; {fmt.name} given")
+        # A cast uses the upper bits of each element's 32-bit seed.
         kept = BINARY32.fraction_bits - fmt.fraction_bits
         seeds = _supplied(source, _WORD, shape, "seeds")
         return RandomBits(seeds.values >> np.uint32(_WORD - kept), kept)
@@ -98,7 +88,6 @@ def random_bits_of(
 
 
 def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> ArrayLike | np.random.Generator:
-    """Return the array `given` if random integers are given, and otherwise a random generator for the seed `rng`."""
     if given is not None and rng is not None:
         raise ValueError("random_bits and rng given; give one of them")
     if isinstance(given, np.random.Generator):
@@ -111,7 +100,6 @@ def source_of_bits(given: ArrayLike | None, rng: Rng | None, what: str) -> Array
 
 
 def generator_of(rng: Rng) -> np.random.Generator:
-    """Return a NumPy random generator for a seed. Raises TypeError or ValueError for an unsuitable seed."""
     if isinstance(rng, np.random.Generator):
         return rng
     if isinstance(rng, np.random.SeedSequence | np.random.BitGenerator):
@@ -130,6 +118,8 @@ def _words_of(shape: tuple[int, ...]) -> tuple[int, ...]:
 
 
 def _nvidia(words: RandomBits) -> RandomBits:
+    # Four consecutive elements share one 32-bit random word. PTX names the four source operands of the instruction, in
+    # memory order, f, e, b and a.
     low = words.values.astype(np.uint32) & np.uint32(0xFFFF)
     high = words.values.astype(np.uint32) >> np.uint32(16)
     elements = np.stack([low, _reversed16(low), high, _reversed16(high)], axis=-1)
@@ -154,7 +144,6 @@ def _supplied(given: ArrayLike | np.random.Generator, width: int, shape: tuple[i
 
 
 def check_integers(array: NDArray[Any], width: int, shape: tuple[int, ...], what: str = "integers") -> None:
-    """Raise TypeError or ValueError unless random bits are integers of `width` bits in the given shape."""
     if array.dtype.kind not in "iu":
         raise TypeError(f"random_bits of {array.dtype.name} given; give {what} of shape {shape}")
     if array.shape != shape and not (array.ndim == 0 and math.prod(shape) == 1):

@@ -24,9 +24,9 @@ if TYPE_CHECKING:
 
 
 class Supplied(NamedTuple):
-    """Arguments of one call of `encode`: a scale exponent for each element, and random bits."""
+    """Arguments of one call of `encode`."""
 
-    scales: NDArray[np.int32] | None = None
+    scales: NDArray[np.int32] | None = None  # one exponent for each element
     random: RandomBits | None = None
 
 
@@ -53,7 +53,7 @@ class Plan(NamedTuple):
 
 @dataclass(frozen=True)
 class Request:
-    """Settings of a cast, which many calls of `encode` share, so that a plan is built only once."""
+    """Settings of a cast. Calls of `encode` with equal settings share one encoding plan."""
 
     fmt: Format
     policy: CastPolicy
@@ -61,6 +61,11 @@ class Request:
     scale: int | None = 0
     random_width: int = 0
     flags: bool = False
+
+    def __hash__(self) -> int:
+        # The hash covers only the most important settings, because a hash of all settings is slow.
+        own = id(self.policy.rounding), id(self.policy.overflow), self.scale, self.random_width, self.flags
+        return hash((self.fmt.name, own))
 
     @functools.cached_property
     def rounding(self) -> Rounding:
@@ -86,7 +91,7 @@ def widened(source: NDArray[Any], request: Request, supplied: Supplied, part: sl
 
 
 def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
-    """Return the encoding plan that supports every source type, target format, rounding mode and exception flag."""
+    """Return the encoding plan that supports every cast."""
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows, target = rounding_rows(request.fmt), rounding_target(request.fmt, request.policy)
@@ -96,7 +101,7 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
     def encode(
         supplied: Supplied, part: slice, source: NDArray[Any], codes: NDArray[Any], flags: NDArray[np.uint8]
     ) -> None:
-        numbers, raised = _within(request.fmt, widened(source, request, supplied, part))
+        numbers, raised = within(request.fmt, widened(source, request, supplied, part))
         patterns = numbers.view(np.int64)
         kernels.encode_bits(*rows, target, mode, patterns, bits(supplied, part, source), width, switches, codes, flags)
         if flags.size:
@@ -105,8 +110,8 @@ def universal(request: Request, dtype: np.dtype[Any]) -> Plan:
     return Plan(encode, CACHED)
 
 
-def _within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | np.uint8]:
-    """Replace source numbers that are too low for an unsigned format or for a format without zero."""
+def within(fmt: Format, numbers: NDArray[np.float64]) -> tuple[NDArray[np.float64], NDArray[np.uint8] | np.uint8]:
+    """Replace numbers below the range of an unsigned format, and return the numbers and their exception flags."""
     if fmt.signed or fmt.ends_at_zero:
         return numbers, np.uint8(0)
     outside = numbers < 0 if fmt.has_zero else numbers <= 0

@@ -23,8 +23,13 @@ MAX_SCALE = 4096
 """Maximum absolute scale exponent of a cast."""
 
 
+_USUAL = np.dtype(np.float32), np.dtype(np.float64)
+
+
 def as_numbers(x: ArrayLike) -> NDArray[Any]:
-    """Return `x` as an array of float64, float32, float16, bfloat16 or integers. Raises TypeError for other types."""
+    """Return `x` as an array of float64, float32, float16, bfloat16 or integers."""
+    if type(x) is np.ndarray and x.dtype in _USUAL:
+        return x
     try:
         source = tensor_numbers(x)
     except ValueError as error:
@@ -38,10 +43,10 @@ def as_numbers(x: ArrayLike) -> NDArray[Any]:
 
 
 def widen(source: NDArray[Any]) -> NDArray[np.float64]:
-    """Return source numbers as float64. Integers of more than 53 bits are rounded to odd."""
     if source.dtype.kind not in "iu" or source.dtype.itemsize < 8:
         with np.errstate(invalid="ignore"):  # widening a signalling NaN
             return np.ascontiguousarray(source, dtype=np.float64)
+    # Integers of more than 53 bits are rounded to odd, so that the cast does not round twice to nearest.
     magnitude = np.where(source < 0, np.uint64(0) - source.astype(np.uint64), source.astype(np.uint64))
     wide = magnitude >> np.uint64(_EXACT_INTEGER_BITS) != 0
     sticky = (magnitude & np.uint64((1 << _STICKY_BITS) - 1)) != 0
@@ -51,19 +56,17 @@ def widen(source: NDArray[Any]) -> NDArray[np.float64]:
 
 
 def scaled(numbers: NDArray[np.float64], exponents: NDArray[np.int32] | int) -> NDArray[np.float64]:
-    """Return numbers * 2^exponents as float64, without rounding.
-
-    Products outside float64's range are clipped, because the range of every target format is far smaller.
-    """
+    """Return numbers * 2^exponents as float64, without rounding."""
     with np.errstate(all="ignore"):  # also signalling NaN
         result = np.ldexp(numbers, exponents)
+    # Products outside float64's range are clipped, because the range of every target format is far smaller.
     finite = np.isfinite(numbers) & (numbers != 0)
     result = np.where(finite & np.isinf(result), np.copysign(_HUGE, numbers), result)
     return np.where(finite & (np.abs(result) < _TINY), np.copysign(_TINY, numbers), result)
 
 
 def read_only(*arrays: NDArray[Any]) -> list[NDArray[Any]]:
-    """Return read-only views of the arrays, because Numba would otherwise compile each kernel twice."""
+    # Numba would otherwise compile each kernel twice, for writable and for read-only arrays.
     return [_read_only(array) if array.flags.writeable else array for array in arrays]
 
 
@@ -80,7 +83,6 @@ def check_switches(**given: object) -> None:
 
 
 def check_integer(name: str, value: object, least: int, most: int | None = None, extra: str = "") -> None:
-    """Raise TypeError or ValueError unless the argument `name` is an integer from `least` to `most`."""
     if isinstance(value, bool) or not isinstance(value, int | np.integer):
         raise TypeError(f"{name} of type {type(value).__name__} given; give an integer{extra}")
     if value < least or (most is not None and value > most):
@@ -101,10 +103,15 @@ def check_work(threads: object, progress: object = None) -> None:
 
 
 def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32]:
-    """Return a single exponent as an integer, or an array of exponents broadcast to `shape` and flattened.
+    """Return an integer if `scale` is a single exponent, or else a flat array of exponents.
 
-    Raises TypeError if the exponents are not signed integers, and ValueError for unsuitable shapes and exponents.
+    An array of several exponents is broadcast to `shape` before the function flattens the array.
     """
+    if type(scale) is int and abs(scale) <= MAX_SCALE:
+        return scale
+    outside = f"a scale exponent outside -{MAX_SCALE}..{MAX_SCALE} given; give one of that range"
+    if type(scale) is int:
+        raise ValueError(outside)
     exponents = np.asarray(scale)
     if exponents.dtype.kind not in "iu":
         raise TypeError(f"scale of {exponents.dtype.name} given; give the integer exponent k of the factor 2**k")
@@ -114,7 +121,7 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
             "e8m0 codes: the codes minus 127)"
         )
     if exponents.size and not -MAX_SCALE <= int(exponents.min()) <= int(exponents.max()) <= MAX_SCALE:
-        raise ValueError(f"a scale exponent outside -{MAX_SCALE}..{MAX_SCALE} given; give one of that range")
+        raise ValueError(outside)
     if exponents.ndim == 0:
         return int(exponents)
     try:
@@ -125,10 +132,7 @@ def as_scale(scale: ArrayLike, shape: tuple[int, ...]) -> int | NDArray[np.int32
 
 
 def hybrid_thresholds(dtype: np.dtype[Any], hybrid: Hybrid) -> tuple[Callable[[NDArray[Any]], NDArray[np.int64]], int]:
-    """Return a function that computes hybrid-rounding thresholds from source elements, and a threshold's width in bits.
-
-    Raises TypeError for a source dtype without threshold bits, such as float64.
-    """
+    """Return a function from source elements to hybrid-rounding thresholds, and the width of a threshold in bits."""
     if dtype.name == "bfloat16" and hybrid.bf16_via_fp32:
         return (lambda part: np.zeros(part.size, dtype=np.int64)), _threshold_width("float32")
     if dtype.name in ("float32", "float16", "bfloat16"):

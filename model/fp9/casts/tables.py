@@ -1,6 +1,7 @@
 """Tables and constants that describe a target format and a cast policy to the kernels.
 
-A rounding table has one row per binade of float64. The significand of a magnitude is a 53-bit integer:
+A rounding table has one row per binade of float64. The ordinal of a magnitude is computed from the magnitude's
+significand, a 53-bit integer:
 
     ordinal = base[row] + (significand >> shift[row])    plus 1 if the dropped bits require it
 
@@ -30,15 +31,18 @@ FAR_BELOW = 127
 
 
 class Rows(NamedTuple):
-    """Arrays of a rounding table. `order` maps ordinals to codes, or is empty if each ordinal equals its code."""
+    """Arrays of a table that describes the rounding of float64 numbers to a target format. `order` maps ordinals to
+    codes, or is empty if each ordinal equals its code.
+    """
 
     binades: NDArray[np.int64]  # shape (ROWS, 2): shift, base
     order: NDArray[np.uint32]
 
 
 class Target(NamedTuple):
-    """Scalars of a rounding table. A field of two values holds the value for positive source numbers, and then the
-    value for negative source numbers.
+    """Constants for rounding float64 numbers to a target format.
+
+    Pairs hold a value for positive source numbers and a value for negative source numbers.
     """
 
     max_ordinal: int
@@ -98,10 +102,10 @@ def rounding_target(fmt: Format, policy: CastPolicy) -> Target:
 
 
 def edge_codes(target: Target, takes_sign: int) -> list[int] | None:
-    """Return the codes that vector kernels write for zero, overflow, infinity and NaN, for both signs.
+    """Return the codes that vector kernels write for zero, overflow, infinity and NaN.
 
-    If a negative source number gives the negated code, the returned code has the extra bit `takes_sign` set. Return
-    None if a code for negative sources is neither equal to the code for positive sources nor its negation.
+    If a result code depends on the sign of the source number, the function also sets the bit `takes_sign` in the code.
+    If the bit `takes_sign` is set in a code and the source number is negative, the kernel negates the code.
     """
     zeros = (0, target.sign_mask if target.signed_zero else 0)
     codes = (zeros, target.overflow, target.infinite, target.nan)
@@ -153,10 +157,11 @@ def _ordinal(fmt: Format, order: NDArray[np.uint32] | None, exponent: int) -> in
 
 @functools.lru_cache(maxsize=256)
 def decode_table(fmt: Format, dtype: np.dtype[Any] = _FLOAT64) -> NDArray[Any]:
-    """Return a look-up table (2**bits,) that maps each code of the format to its number, as an array of `dtype`."""
+    """Return a table of each code's number, or one NaN for formats of more than `TABLE_BITS` bits."""
     return fmt.table.astype(dtype) if fmt.bits <= TABLE_BITS else np.array([np.nan], dtype=dtype)
 
 
+@functools.lru_cache(maxsize=256)
 def smallest_dtype(fmt: Format, scales: tuple[int, int] = (0, 0)) -> np.dtype[Any]:
     """Return float32 if float32 represents all numbers of the format times 2**scale, and otherwise float64."""
     low, high = scales

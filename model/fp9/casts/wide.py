@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def decode_wide(codes: NDArray[Any], fmt: Format) -> NDArray[Any]:
-    """Decode `codes`. Return the numbers in the same shape, as float32 for FP32 codes and otherwise as float64."""
+    """Decode FP32 codes to float32, and other codes to float64."""
     assert isinstance(fmt, FixedFormat), "formats of other families have 8 bits"
     if fmt.native_dtype == "float32":
         return np.asarray(codes, dtype=np.uint32).view(np.float32)

@@ -73,7 +73,7 @@ def accuracy(
 ) -> None:
     """Measure the rounding error of accumulators.
 
-    The command compares each ENGINE's sums with exact sums of the same codes, so that only the accumulator differs.
+    The command compares each ENGINE's sums with exact sums of the same codes.
 
     \b
       fp9 accuracy hopper deepseek fma_fp32 --k 512 --k 4096

@@ -9,7 +9,7 @@ from fp9.cli.words import Words
 from fp9.system import cache as library
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="reference/command-line.md")
 @click.argument("kinds", metavar="[KIND]...", nargs=-1, type=Words(library.KINDS))
 @click.option("--clear", is_flag=True, help="Remove the cached files; fp9 writes them again when needed.")
 def cache(kinds: tuple[str, ...], clear: bool, as_json: bool) -> None:

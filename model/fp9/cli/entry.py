@@ -18,7 +18,7 @@ GROUPS = ("Numbers", "Units", "Verification", "Cost", "Other implementations", "
 
 
 class _Packages(Commands):
-    """Group of the commands of all installed packages, each loaded on its first use."""
+    """Command group that loads the commands of all installed packages on its first use."""
 
     def __init__(self, *args: Any, **settings: Any) -> None:
         super().__init__(*args, **settings)

@@ -35,13 +35,16 @@ class UserError(click.ClickException):
 
 
 class Interrupted(UserError):
-    """Error after Ctrl-C, whose message says how to continue the interrupted command."""
+    """Error that Ctrl-C raises.
+
+    The error message says how the user can continue the interrupted command.
+    """
 
     exit_code = INTERRUPTED
 
 
 def keeps(sentence: str) -> None:
-    """Set the message that Ctrl-C prints, about stored results and how to continue the command."""
+    """Set the message that Ctrl-C prints: which results are stored, and how to continue the command."""
     click.get_current_context().meta[_KEPT] = sentence
 
 

@@ -154,11 +154,13 @@ def cast_records(
     random_bits: Sequence[int] = (),
     random_width: int = 16,
 ) -> Record:
-    """Cast numbers, given as texts, to the format `target`, and return codes, numbers and errors.
+    """Cast numbers, given as strings, to the format `target`.
 
-    If `source` is given, a text that starts with 0x is a code of the source format. A number in any other notation,
-    such as 0.3, is first rounded to the source format. For hybrid rounding, the default source format is fp32. Raises
-    ValueError for texts that are not numbers, and for a wrong number of random bits.
+    Return a dictionary with the code, the number and the rounding error of each cast.
+
+    If `source` is given, a string that starts with 0x is a code of the source format. A number in any other notation,
+    such as 0.3, is first rounded to the source format. For HiFloat8's hybrid rounding, the default source format is
+    fp32. Raises ValueError for a string that is not a number, and for a wrong count of random integers.
     """
     to = format(target)
     if source is None and rounding == "hybrid":

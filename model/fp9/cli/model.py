@@ -160,10 +160,14 @@ def vectors() -> None:
 
     A vector file has one operation per line: the values of all ports in hex, separated by blanks. For each vector
     file, a manifest file names the unit and its ports, and tells how the operations were selected.
+
+    \b
+      fp9 vectors export cast_fp32 --suite corner
+      fp9 vectors check build/vectors/*.vec
     """
 
 
-@vectors.command(cls=Command)
+@vectors.command(cls=Command, page="how-to/export-vectors.md")
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
 @click.option(
     "--out", type=click.Path(path_type=Path), default=Path("build/vectors"), show_default=True, help="Folder."
@@ -210,7 +214,8 @@ def export(
     The suite smoke has a few hundred operations, and the suite corner has systematic corner cases. The suite random has
     COUNT random operations. The suite full has every input combination if the unit has few input bits and no state. For
     a unit with many input bits or with state, the suite full has the operations of the suites corner and random. File
-    formats: vec (a line of hex for each operation), memh (for $readmemh), csv, npz (for NumPy), parquet.
+    formats: vec (one line of hexadecimal values for each operation), memh (for $readmemh), csv, npz (for NumPy),
+    parquet.
 
     \b
       fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors
@@ -240,15 +245,15 @@ def export(
     show(records, as_json, table("Golden vectors", ["unit", "operations", "file"], rows, numbers=["operations"]))
 
 
-@vectors.command(cls=Command)
+@vectors.command(cls=Command, page="how-to/export-vectors.md")
 @click.argument("paths", metavar="FILE...", nargs=-1, required=True, type=_PATH)
 @click.option("--unit", "name", metavar="UNIT", type=UNIT, help="Unit of the vectors, if it is not in the catalogue.")
 @settings_option
 def check(paths: tuple[Path, ...], name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
     """Compare vector files with the golden model.
 
-    The command compares digests, specification, ports, policies and expected results, and names every difference. The
-    exit code is 1 if a file differs, and 2 if a file cannot be read.
+    The command compares digests, specification, ports, policies and expected results, and lists every difference from
+    the golden model. The exit code is 1 if a file differs, and 2 if a file cannot be read.
 
     \b
       fp9 vectors check build/vectors/*.vec

@@ -60,7 +60,7 @@ def console(stderr: bool = False) -> Console:
 
 
 def show(record: object, as_json: bool, *tables: RenderableType) -> None:
-    """Print a command's record as JSON, or print its tables."""
+    """Print `record` as JSON if `as_json` is true, and otherwise print the tables."""
     _output_begins()
     context = click.get_current_context(silent=True)
     aside = context is not None and context.meta.get(TAKEN, False)

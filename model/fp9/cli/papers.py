@@ -9,7 +9,7 @@ from fp9.cli.support import extra, show, table
 
 
 def show_papers(pictures: Path | None, as_json: bool) -> None:
-    """Print tables of papers about formats, with a computed figure beside each printed figure."""
+    """Print tables that compare numbers from papers about formats with numbers that fp9 computes."""
     from fp9.studies import papers as paper_tables  # slow to load
 
     if pictures is not None:

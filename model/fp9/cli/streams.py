@@ -14,14 +14,14 @@ from fp9.system.reading import not_text
 _SHOWN = 20
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/export-vectors.md")
 @click.argument("name", metavar="UNIT", type=UNIT)
 @click.option("--level", type=int, default=1, show_default=True, help="1: systematic cases; 2: random ones, too.")
 @click.option("--seed", type=SEED, default=0, show_default=True, help="Seed of the random operations.")
 @click.option("--forever", is_flag=True, help="Continue with random operations until the reader closes the pipe.")
 @settings_option
 def gen(name: str, level: int, seed: int, forever: bool, settings: tuple[str, ...], as_json: bool) -> None:
-    """Print operations of UNIT with their results, one operation per line.
+    """Print operations of UNIT with results, one per line.
 
     A line holds the inputs and outputs in port order, in hex, as in a .vec file. The value x means that an output is
     not defined. With --json, the command prints the names and widths of the columns, and no operations.
@@ -42,7 +42,7 @@ def gen(name: str, level: int, seed: int, forever: bool, settings: tuple[str, ..
     return None
 
 
-@click.command(cls=Command)
+@click.command(cls=Command, page="how-to/export-vectors.md")
 @click.argument("name", metavar="UNIT", type=UNIT)
 @click.argument("source", metavar="[FILE]", type=click.File(), default="-")
 @settings_option

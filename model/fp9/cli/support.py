@@ -127,7 +127,10 @@ class Seconds(click.ParamType):  # type: ignore[type-arg]
 
 
 def settings_option(function: _Function) -> _Function:
-    """Add the option `--set FIELD=VALUE` to a command, passed on as `settings`."""
+    """Add the option `--set FIELD=VALUE` to a command.
+
+    The command function receives the values given with `--set` in its argument `settings`.
+    """
     option = click.option(
         "--set",
         "settings",

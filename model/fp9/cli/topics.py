@@ -27,7 +27,7 @@ def _home() -> Traversable:
 
 
 def topics() -> dict[str, str]:
-    """Return the texts of all documentation pages and glossary entries, by title or term."""
+    """Return a dictionary that maps page titles and glossary terms to their texts."""
     found = {}
     for page in _pages(_home(), FOLDERS):
         text = page.read_text(encoding="utf-8")
@@ -57,8 +57,9 @@ def _key(title: str) -> str:
 def matching(words: str) -> list[str]:
     """Return the help topics that match the given words.
 
-    A topic matches by its whole name, else by words in its name, else by words in its text. British and American
-    spellings match each other.
+    If `words` is exactly the name of a help topic, the function returns only that help topic. If no topic is named
+    `words`, the function returns the topics whose names contain all of the words. If no name contains all of the words,
+    the function returns the topics whose texts contain the words. British and American spellings match each other.
     """
     key, texts = _key(words), topics()
     if key in texts:
@@ -114,7 +115,7 @@ def _words() -> list[str]:
     return [*topics(), *commands]
 
 
-@click.command("help", cls=Command)
+@click.command("help", cls=Command, page="index.md")
 @click.argument("topic", nargs=-1, type=Words(_words))
 def help_command(topic: tuple[str, ...], as_json: bool) -> None:
     """Show a documentation page, a glossary entry or a command's help.

@@ -27,8 +27,8 @@ def files(unit: Unit) -> dict[str, str]:
 def library_files(formats: str, engines: str, name: str) -> dict[str, str]:
     """Return a dictionary from a file name to the text of a C header for formats and accumulator models (engines).
 
-    `formats` and `engines` are names separated by commas. Raises ValueError for unknown names, and if `name` is not a C
-    identifier.
+    `formats` and `engines` are strings of names that are separated by commas. Raises ValueError for unknown names, and
+    if `name` is not a C identifier.
     """
     check_name(name)
     names = names_in(formats)

@@ -17,19 +17,15 @@ _RECIPROCAL = fixed_format("bf16")
 
 
 class BlockText(NamedTuple):
-    """C functions of a block format, and the formats and shared C files that the functions use."""
+    """C source text of the functions for a block format."""
 
     functions: str
     formats: tuple[Format, ...]
-    parts: tuple[str, ...]
+    parts: tuple[str, ...]  # shared C files that the functions use
 
 
 def block_text(block: BlockFormat, rules: Sequence[ScaleRule], name: str, source: Format) -> BlockText:
-    """Return the C function `NAME_block`, which computes the scale code and the element codes of a block.
-
-    The argument `rule` of the C function is an index into `rules`, and selects the scale rule. The numbers of the block
-    come from the format `source`.
-    """
+    """Return the C function `NAME_block`, which computes the codes of a block of numbers of the format `source`."""
     words = {
         "name": name,
         "scale": identifier(block.scale),
@@ -49,7 +45,6 @@ def block_text(block: BlockFormat, rules: Sequence[ScaleRule], name: str, source
 
 
 def tensor_scale_text(block: BlockFormat, name: str) -> str:
-    """Return the C function `NAME_tensor_scale` of a block format with a tensor scale."""
     quotients = [_parts(block.tensor_divisor(block.rule(rule))) for rule in block.rules]
     words = {
         "name": name,
@@ -62,7 +57,7 @@ def tensor_scale_text(block: BlockFormat, name: str) -> str:
 
 
 def _parts(number: Fraction) -> tuple[int, int]:
-    """Return a number of the form integer * 2^exponent as its odd integer and its exponent."""
+    """Return (m, e) for the number m * 2^e with an odd integer m."""
     top = number.numerator
     exponent = (top & -top).bit_length() - number.denominator.bit_length()
     return int(number / Fraction(2) ** exponent), exponent
@@ -236,10 +231,8 @@ FP9_FN uint32_t @{name}_level(fp9_number *number, int group, int least)
 
 
 def _levels(block: BlockFormat, words: dict[str, object]) -> str:
-    """Return C statements that divide the numbers by the block scale, and add HiF4's level bits to the scale code.
-
-    In the scale code, the level bits are above the bits of the block scale.
-    """
+    """Return C statements that divide the numbers by the block scale, and add HiF4's level bits to the scale code."""
+    # The level bits are above the bits of the block scale.
     texts, place = [filled(_BY_RECIPROCALS, words)], block.scale.bits
     for number, group in enumerate(block.levels):
         texts.append(f"    code |= {words['name']}_level(number, {group}, {len(block.levels) - number}) << {place};\n")

@@ -19,18 +19,18 @@ MOST_PRODUCTS = 1 << 30
 
 @dataclass(frozen=True, slots=True)
 class EngineText:
-    """C functions of an accumulator model, with the formats and shared C files that they use."""
+    """C source text of the functions for an accumulator model."""
 
     functions: str
     formats: tuple[Format, ...]
-    parts: tuple[str, ...]
+    parts: tuple[str, ...]  # shared C files that the functions use
 
 
 class Operands(NamedTuple):
-    """C parameters that pass the operands of a dot product, and C expressions for the operands' elements."""
+    """C parameters that pass the operands of a dot product."""
 
     parameters: str
-    element: Callable[[str, str], str]
+    element: Callable[[str, str], str]  # C expression for the element of side "a" or "b" at an index
 
 
 NUMBERS = Operands("const fp9_number *a, const fp9_number *b", lambda side, index: f"{side}[{index}]")
@@ -43,11 +43,7 @@ def engine_text(
     observer: str = "",
     given: Operands = NUMBERS,
 ) -> EngineText:
-    """Return the C functions of an accumulator model for the given operand and scale formats.
-
-    If `observer` is given, the C code calls `observer(joins, terms, count, addend, code)` after each rounding. Raises
-    ValueError for an accumulator model with zero_bypass or random bits.
-    """
+    """Return the C functions of an accumulator model for the given operand and scale formats."""
     operands = [fmt for fmt in operands if takes(engine, fmt)]
     _check(engine, operands)
     name = function_name(engine, operands)
@@ -155,6 +151,8 @@ def _product(given: Operands, index: str) -> str:
 def _observed(name: str, engine: Engine, observer: str) -> dict[str, object]:
     if not observer:
         return {"observed": "", "observed_join": ""}
+    # The C code calls the observer after each rounding. The first argument is 1 if the rounding adds a chunk's sum to
+    # the total.
     addend = "addend"
     if engine.within_chunk.result.flush_addend:
         addend = f"fp9_flushed(addend, {engine.within_chunk.output.min_normal_exponent})"

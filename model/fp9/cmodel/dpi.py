@@ -13,10 +13,7 @@ def function(unit: Unit) -> str:
 
 
 def source(unit: Unit) -> str:
-    """Return the C and C++ source of the functions that the SystemVerilog package imports.
-
-    Raises ValueError for a unit that computes several operations in one call.
-    """
+    """Return the C and C++ source of the functions that the SystemVerilog package imports."""
     text = model_text(unit)
     if text.group > 1:
         raise ValueError(f"{unit.name}: lanes given; the import by DPI-C has no blocks of several operations")
@@ -72,7 +69,6 @@ EXPORTED void @{name}_dpi_model(
 
 
 def imports(unit: Unit) -> str:
-    """Return the source of the SystemVerilog package `NAME_dpi`, which imports the C functions."""
     ports = [f"    input longint unsigned {port.name}" for port in unit.inputs]
     ports += [f"    output longint unsigned {port.name}" for port in unit.outputs]
     ports += ["    output longint unsigned meaning"]

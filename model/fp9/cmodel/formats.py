@@ -78,7 +78,6 @@ def is_tapered(fmt: Format) -> bool:
 
 
 def format_text(fmt: Format) -> str:
-    """Return the C functions `fp9_FORMAT`, `fp9_FORMAT_decode` and `fp9_FORMAT_encode` of a format."""
     if is_tapered(fmt):
         return ""
     values = [_literal(field, value) for field, value in layout_of(fmt)._asdict().items()]

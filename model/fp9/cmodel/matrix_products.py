@@ -1,8 +1,8 @@
-"""Generator of CUDA kernels that multiply matrices with an accumulator model's roundings.
+"""Generate CUDA kernels that compute matrix products, and round the sums as an accumulator model does.
 
-The kernel `fp9_tiles` computes tiles of sums with integers, except sums that overflow or have special operands. The
-kernel `fp9_sums` supports every accumulator model, and computes the sums that `fp9_tiles` leaves out. `fp9_tiles` and
-`fp9_sums` return the same bits.
+The kernel `fp9_tiles` computes tiles of the result matrix in integer arithmetic. The kernel `fp9_tiles` leaves out sums
+that overflow, and sums with an infinite or NaN operand. The kernel `fp9_sums` supports every accumulator model, and
+computes the sums that `fp9_tiles` leaves out. `fp9_tiles` and `fp9_sums` return the same bits.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from fp9.cmodel.dot_products import Operands, engine_text, function_name
 from fp9.cmodel.formats import layout_of
 from fp9.cmodel.headers import shared
 from fp9.cmodel.text import filled, identifier, part
-from fp9.engines import Addend, Engine, Truncation
+from fp9.engines import Addend, Engine, Truncation, check_grouped
 from fp9.formats import FixedFormat, Format, fixed_format, floor_log2, format
 from fp9.formats.rounding import Overflow, Rounding
 
@@ -29,14 +29,14 @@ _NOTHING = -8192
 
 @dataclass(frozen=True, slots=True)
 class Kernels:
-    """CUDA source with the kernel `fp9_sums` and, if `tiled` is true, also `fp9_tiles`.
+    """CUDA source of the kernel `fp9_sums` and, if `tiled` is true, also of the kernel `fp9_tiles`."""
 
-    Both kernels have the parameters (a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b): codes a (m, k), b (k,
-    n) and d (m, n), with strides in elements. `redo` (m, n), uint8, marks the sums that `fp9_tiles` leaves to
-    `fp9_sums`. If `redo` is a null pointer, `fp9_sums` computes all sums. A block of `fp9_tiles` has `THREADS` threads
-    and computes `TILE` x `TILE` sums.
-    """
-
+    # The parameters of both kernels are (a, b, d, redo, m, n, k, row_a, column_a, row_b, column_b).
+    # - The arrays `a` (m, k), `b` (k, n) and `d` (m, n) hold the codes of two matrices and of their product.
+    # - The strides `row_a`, `column_a`, `row_b` and `column_b` count elements.
+    # - `redo` (m, n), uint8, marks the sums that `fp9_tiles` leaves to `fp9_sums`. If `redo` is a null pointer,
+    #   `fp9_sums` computes all sums.
+    # A CUDA thread block of `fp9_tiles` has `THREADS` threads and computes `TILE` x `TILE` sums.
     source: str
     tiled: bool
 
@@ -44,11 +44,13 @@ class Kernels:
 def kernels(format_a: Format | str, format_b: Format | str, engine: Engine) -> Kernels:
     """Return CUDA source that multiplies matrices of codes in the given formats.
 
-    Raises ValueError for an accumulator model with random bits or `zero_bypass`, or if its groups of products do not
-    support the formats.
+    Raises ValueError for an accumulator model with random bits or `zero_bypass`. Raises ValueError if an accumulator
+    model that adds groups of products does not support the pair of formats.
     """
     formats = format(format_a), format(format_b)
     a, b = formats
+    if engine.step.group is not None:
+        check_grouped(engine, a, b)
     types = {"code_a": _type(a), "code_b": _type(b), "code_d": _type(engine.output)}
     given = Operands(
         filled("const @{code_a} *a, long long step_a, const @{code_b} *b, long long step_b", types),

@@ -9,18 +9,13 @@ from fp9.formats import Format
 
 @dataclass(frozen=True, slots=True)
 class ModelText:
-    """C functions and state of a unit's golden model.
-
-    `body` holds the C statements of the function `NAME_model`. `state` is the body of a C struct with the unit's
-    registers, and `reset` holds C statements that reset the registers. One call computes `group` operations. Bit i of
-    the C expression `meaning` is 1 if output i is defined.
-    """
+    """C functions and state of a unit's golden model."""
 
     formats: tuple[Format, ...]
-    parts: tuple[str, ...]
+    parts: tuple[str, ...]  # shared C files that the functions use
     functions: str
-    body: str
-    state: str = ""
-    reset: str = ""
-    group: int = 1
-    meaning: str = ""
+    body: str  # C statements of the function `NAME_model`
+    state: str = ""  # body of a C struct with the unit's registers
+    reset: str = ""  # C statements that reset the registers
+    group: int = 1  # number of operations that one call computes
+    meaning: str = ""  # C expression whose bit i is 1 if output i is defined

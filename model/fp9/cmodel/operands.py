@@ -24,10 +24,7 @@ def signed(port: str, width: int) -> str:
 
 
 def reader(name: str, formats: Sequence[Format], bias_port: bool, bypass: bool = False) -> str:
-    """Return a C function that decodes a code in the format with the given index in `formats`.
-
-    With `bypass`, the merged NaN-Inf code decodes to a NaN with significand 1, which `fp9_bypassed_product` recognises.
-    """
+    """Return a C function that decodes a code in the format with the index `format` in `formats`."""
     cases = []
     for number, fmt in enumerate(formats):
         test = "" if number == len(formats) - 1 else f"if (format == {number}) "
@@ -45,6 +42,7 @@ def _decoded(fmt: Format, bias_port: bool, bypass: bool) -> str:
     name = identifier(fmt)
     moved = bias_port and fmt.programmable_bias
     text = f"fp9_moved(fp9_{name}(), code, {_extra_bias(fmt)} - bias)" if moved else f"fp9_{name}_decode(code)"
+    # A single code for infinity and NaN decodes to a NaN with significand 1, which `fp9_bypassed_product` recognises.
     return f"fp9_merged({text})" if bypass and fmt.nan_is_inf else text
 
 

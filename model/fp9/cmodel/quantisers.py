@@ -30,9 +30,9 @@ def quantiser(unit: Quantiser) -> ModelText:
 
 
 def _tensor(unit: Quantiser) -> str:
-    """Return C statements that read the tensor scale. A tensor scale that is not positive and normal becomes NaN."""
     if not unit.block.tensor:
         return ""
+    # A tensor scale that is not positive and normal becomes NaN.
     return filled(_TENSOR, {"last": unit.group - 1, "lowest": TENSOR_SCALE.min_normal_exponent})
 
 

@@ -19,14 +19,14 @@ class Weights:
     highest: int
 
     def __add__(self, other: Weights) -> Weights:
-        """Return the exponent range of products whose factors have the given exponent ranges."""
+        """Return the range of the products of two factors."""
         return Weights(self.lowest + other.lowest, self.highest + other.highest)
 
     def bits(self, terms: int) -> int:
         return self.highest - self.lowest + terms.bit_length()
 
     def limbs(self, terms: int) -> int:
-        """Return the number of 64-bit words for a two's complement sum of `terms` terms."""
+        """Return the number of 64-bit words for a two's complement sum of terms."""
         return self.bits(terms) // LIMB + 1
 
 

@@ -17,18 +17,14 @@ CUTS = {Truncation.ZERO: "FP9_CUT_ZERO", Truncation.FLOOR: "FP9_CUT_FLOOR", Trun
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """C text of a step function, and the shared C source files that it needs."""
+    """Text of a C function for one accumulation step, and names of the shared C files that the function needs."""
 
     text: str
     parts: tuple[str, ...]
 
 
-def step(name: str, engine: Engine, products: Weights, count: int, grouped: bool = False) -> Step:
-    """Return the C function `NAME_step`, which adds terms to an addend and rounds the sum.
-
-    The C function adds at most `count` terms. Every term is a multiple of 2^`products.lowest` and less than
-    2^`products.highest`. If `grouped` is true, each term is the sum of a group of products.
-    """
+def step(name: str, engine: Engine, products: Weights, count: int) -> Step:
+    """Return the C function `NAME_step`, which adds at most `count` terms to an addend and rounds the sum."""
     words = _words(name, engine) | {"count": count}
     if engine.window.width is None:
         return _fused(engine, products, count, words)
@@ -65,7 +61,7 @@ def _words(name: str, engine: Engine) -> dict[str, object]:
 
 
 def nan_codes(engine: Engine) -> tuple[str, str]:
-    """Return an engine's NaN codes as two C literals: for NaN operands, and for invalid operations."""
+    """Return the NaN codes for NaN operands and for invalid operations, as C literals."""
     own = engine.result.format.nan_code(False) if engine.nan.code is None else engine.nan.code
     assert own is not None, "an engine's result has a NaN"
     return f"0x{own:X}", f"0x{own if engine.nan.invalid_code is None else engine.nan.invalid_code:X}"

@@ -26,12 +26,11 @@ def part(name: str, suffix: str = ".h") -> str:
 
 
 def filled(template: str, words: Mapping[str, object]) -> str:
-    """Replace each `@{name}` in the template by `words[name]`, and return the text."""
     return re.sub(r"@\{(\w+)\}", lambda found: str(words[found[1]]), template)
 
 
 def identifier(fmt: Format | BlockFormat) -> str:
-    """Return a format's name as a C identifier, such as `hfp8_143_bias_4` or `f_1_4_3_b_10`."""
+    """Return a format's name as a C identifier, such as `hfp8_143_bias_4`."""
     text = re.sub("[^a-z0-9]+", "_", fmt.name.lower().replace("=-", "_minus_")).strip("_")
     return text if text[0].isalpha() else f"f_{text}"
 
@@ -42,7 +41,7 @@ def comment(text: str) -> str:
 
 
 def chosen(port: str, values: Iterable[str]) -> str:
-    """Return a C expression that selects the value at index `port`, or the last value if `port` is too large."""
+    """Return a C expression whose value is `values[port]`, or the last of the values if `port` is too large."""
     *before, last = values
     return "".join(f"{port} == {number} ? {value} : " for number, value in enumerate(before)) + last
 

@@ -1,4 +1,4 @@
-"""Build of the explorer's WebAssembly module: `python -m fp9.cmodel.webassembly`."""
+"""Build script of the WebAssembly module for `fp9 explore`: `python -m fp9.cmodel.webassembly`."""
 
 from __future__ import annotations
 
@@ -95,16 +95,13 @@ def digest(text: str) -> str:
 
 
 def module(text: str) -> bytes:
-    """Return the WebAssembly module that Clang or Zig compiles from C source.
-
-    A custom section of the module, named `fp9`, holds the SHA-256 digest of the C source. Raises FileNotFoundError if
-    no compiler is installed.
-    """
+    """Compile C source to a WebAssembly module. Raises FileNotFoundError if no compiler is installed."""
     with tempfile.TemporaryDirectory() as folder:
         made = Path(folder, "module.wasm")
         Path(folder, "module.c").write_text(text)
         words = [*_compiler(), *_OPTIONS, *_LINKED, "-o", str(made), str(Path(folder, "module.c"))]
         subprocess.run(words, check=True)
+        # A custom section of the module holds the digest of the C source.
         return made.read_bytes() + _section("fp9", digest(text))
 
 

@@ -81,7 +81,8 @@ class Accumulator:
 
     @property
     def aligned_bits(self) -> int | None:
-        """Return the width of the alignment window: the fraction bits below the largest exponent of a step's terms.
+        """Return the width of the alignment window: the number of fraction bits below the largest exponent of a step's
+        terms.
 
         Return None if alignment drops no bits.
         """
@@ -94,7 +95,9 @@ class Accumulator:
 
     @property
     def rounding(self) -> str:
-        """Return the rounding mode of a step. With chunks, also return the rounding mode of the total."""
+        """Return the rounding mode of a step. For an accumulator with chunks, also return the rounding mode of the
+        total.
+        """
         own, total = self.engine.result.rounding.value, self.engine.output_rounding.value
         return own if self.engine.chunk.length is None else f"{own}, then {total}"
 

@@ -1,4 +1,4 @@
-"""Catalogue of accumulator presets. A name can set parameters, as in `chunked(L=32)`."""
+"""Catalogue of accumulator presets. The name of a preset can set parameters, as in `chunked(L=32)`."""
 
 from __future__ import annotations
 
@@ -23,11 +23,9 @@ _FP32, _FP16, _BF16, _DLFLOAT16, _E8M13 = (
 
 
 def _mma(name: str, result: FixedFormat) -> Engine:
-    """Return a model of the NVIDIA tensor core that multiplies FP8 operands on its FP16 hardware.
-
-    The tensor core adds 32 products in two steps of 16 products. Products 0 and 1 belong to the first step, products 2
-    and 3 to the second step, products 4 and 5 to the first, and so on.
-    """
+    """Return a model of the NVIDIA tensor core that multiplies FP8 operands on its FP16 hardware."""
+    # Two steps of 16 products add 32 products: products 0 and 1 belong to the first step, products 2 and 3 to the
+    # second step, products 4 and 5 to the first, and so on.
     step, chunk = Step(16, scaling=Scaling.SUMS), Chunk(32, interleave=2)
     if result is _FP16:
         return Engine(name, Result(result, _R.RNE), step, Window(25, zero_exponent=-21), chunk)
@@ -35,12 +33,10 @@ def _mma(name: str, result: FixedFormat) -> Engine:
 
 
 def _rvbna(products: int) -> Engine:
-    """Return the accumulator model of RISC-V's bulk normalised dot product, with a window of 23 + log2(products) bits.
-
-    Every step is a chunk. Both the step and the addition to the total round to odd.
-    """
+    """Return the accumulator model of RISC-V's bulk normalised dot product."""
     window = _FP32.fraction_bits + (products - 1).bit_length()
     name = f"rvbna{products}"
+    # Every step is a chunk, and both the sum of a step and the total are rounded to odd.
     return Engine(name, Result(_FP32, _R.RTO), Step(products), Window(window, Truncation.JAM), Chunk(products))
 
 
@@ -122,7 +118,7 @@ _SETTING = re.compile(r"(\w+)\s*=\s*([\w.+-]+(?:\([^()]*\))?)\s*(?:,\s*|$)")
 
 
 def engine(name: str | Engine) -> Engine:
-    """Return the accumulator preset with a name. The name can also change parameters, as in `chunked(L=32)`.
+    """Return the accumulator preset with a name. The name of a preset can also set parameters, as in `chunked(L=32)`.
 
     The name of a device from `fp9.engines.DEVICES` is also accepted. If the device has several instructions, the name
     must also state the instruction, as in "h100 wgmma". An `Engine` is returned unchanged.

@@ -1,4 +1,4 @@
-"""Devices, their matrix instructions, and the accumulator model of each instruction."""
+"""Catalogue of GPUs: matrix instructions of each architecture, and the accumulator model of each instruction."""
 
 from __future__ import annotations
 
@@ -13,11 +13,9 @@ FP32, FP16 = "fp32", "fp16"
 
 @dataclass(frozen=True, slots=True)
 class Operands:
-    """Operand formats of an instruction.
+    """Operand formats of an instruction."""
 
-    `word` names the operand formats within an instruction's name, for example 16bit in "h100 wgmma 16bit".
-    """
-
+    # The word is part of instruction names, such as 16bit in "h100 wgmma 16bit".
     word: str
     formats: tuple[str, ...]
 
@@ -44,7 +42,7 @@ class Instruction:
 
     @property
     def name(self) -> str:
-        """Return the instruction's full name, such as "mma 16bit fp16"."""
+        """Return the full name, such as "mma 16bit fp16"."""
         return self.names[0] + self.suffix
 
 
@@ -76,7 +74,7 @@ DEVICES = (
             Instruction(_MMA, FP32, "volta", _FP16_ALONE),
             Instruction(_MMA, FP16, "volta_fp16", _FP16_ALONE),
         ),
-        "V100 measured (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
+        "measurements of a V100 (MATLAB-tensor-core), and MMA-Sim (arXiv 2511.10909)",
         _NVIDIA_NANS,
     ),
     Device(
@@ -112,7 +110,7 @@ DEVICES = (
             Instruction((*_WGMMA, *_MMA), FP16, "hopper_16bit_fp16", _FP16_ALONE),
             Instruction((*_WGMMA, *_MMA), FP32, "hopper_tf32", _TF32),
         ),
-        "H100 and H200 measured (MATLAB-tensor-core; fp9, 2026-11-26); MMA-Sim (arXiv 2511.10909)",
+        "measurements of an H100 and an H200 (MATLAB-tensor-core; fp9, 2026-11-26), and MMA-Sim (arXiv 2511.10909)",
         _NVIDIA_NANS,
     ),
     Device(
@@ -125,7 +123,7 @@ DEVICES = (
             Instruction(_MMA, FP16, "ampere_fp16", _FP16_ALONE),
             Instruction(_MMA, FP32, "ampere_tf32", _TF32),
         ),
-        "L40S and an Ada RTX measured (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
+        "measurements of an L40S and an Ada RTX (MATLAB-tensor-core), and MMA-Sim (arXiv 2511.10909)",
         _NVIDIA_NANS,
     ),
     Device(
@@ -141,7 +139,7 @@ DEVICES = (
             Instruction((*_TCGEN05, *_MMA), FP16, "hopper_16bit_fp16", _FP16_ALONE),
             Instruction((*_TCGEN05, *_MMA), FP32, "hopper_tf32", _TF32),
         ),
-        "B200 measured for mma.sync (MATLAB-tensor-core); MMA-Sim (arXiv 2511.10909)",
+        "measurements of mma.sync on a B200 (MATLAB-tensor-core), and MMA-Sim (arXiv 2511.10909)",
         _NVIDIA_NANS,
     ),
     Device(
@@ -213,8 +211,9 @@ DEVICE_NAMES = _synonyms()
 
 
 def unmeasured(name: str) -> str | None:
-    """Return the architecture of a device name in `UNMEASURED`, or None. The name may also state an instruction."""
+    """Return the architecture that `UNMEASURED` lists for a device name."""
     spelled = plain(name)
+    # The name may also state an instruction, so only the start of the name is compared.
     return next((a for a, products in UNMEASURED.items() if spelled.startswith(tuple(map(plain, products)))), None)
 
 
@@ -235,7 +234,7 @@ def operands_of(engine: str) -> list[str]:
 
 
 def nan_of(engine: str) -> int | None:
-    """Return the code of NaN results on the devices of the preset `engine`, or None if no single code is known."""
+    """Return the code of NaN results on the preset's devices, or None if no single code is known."""
     found = {dict(device.nans).get(instruction.result) for device, instruction in _instructions_of(engine)}
     return found.pop() if len(found) == 1 else None
 

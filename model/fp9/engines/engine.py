@@ -51,8 +51,9 @@ _FP32 = fixed_format("fp32")
 class Engine:
     """Accumulator model. Each step adds G products to an addend C, and rounds: R = round(C + p[0] + ... + p[G-1]).
 
-    The fields form five groups: `result`, `step`, `window`, `chunk` and `nan`. Each group is a class, such as `Window`,
-    whose docstring defines the fields by formulas. The method `changed` returns a copy with other field values.
+    The fields form five groups: `result`, `step`, `window`, `chunk` and `nan`. Each group of fields is an object of a
+    class, such as `Window`, whose docstring defines the fields. The method `changed` returns a copy with other field
+    values.
 
     Formats and enumeration members may be given as objects or by name. Raises ValueError if two fields contradict each
     other.
@@ -74,7 +75,7 @@ class Engine:
     """R = code if S is NaN: the NaN codes of results, and the rules that make a sum NaN."""
 
     def __hash__(self) -> int:
-        """Return a hash of the most important fields only, because a hash of all fields is slow."""
+        # A hash of all fields would be slow.
         numbers = (
             self.step.products,
             self.window.width,
@@ -279,7 +280,7 @@ class Engine:
 
     @property
     def is_fused(self) -> bool:
-        """Return whether every step is an exact sum of its terms, which is rounded once.
+        """Return whether each step adds its terms exactly, and then rounds the sum once.
 
         Return false for an accumulator model with chunks or with `zero_bypass`.
         """
@@ -322,9 +323,11 @@ def _has_subnormals(fmt: Format) -> bool:
 
 
 def alignment_exponent(fmt: Format, exponent: int) -> int:
-    """Return the exponent by which an accumulator aligns a number of `fmt` in [2^exponent, 2^(exponent+1)).
+    """Return the exponent that accumulators use to align a number x of the format `fmt`.
 
-    Subnormal numbers have the lowest normal exponent, and integers have the exponent of the largest integer.
+    The argument `exponent` is floor(log2(abs(x))). For a normal floating-point number x, the function returns
+    `exponent`. For a subnormal x, the function returns the lowest normal exponent. For an integer format, the function
+    returns the exponent of the largest integer.
     """
     if isinstance(fmt, FixedFormat | UnsignedFloat):
         return max(exponent, fmt.lowest_exponent)

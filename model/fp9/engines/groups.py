@@ -51,7 +51,7 @@ _FP32 = fixed_format("fp32")
 
 @dataclass(frozen=True)
 class Result:
-    """Format and rounding of an accumulation step's result: R = round(C + p[0] + ... + p[G-1])."""
+    """Format and rounding of a step's result, R = round(C + p[0] + ... + p[G-1]), for addend C and G products p."""
 
     format: FixedFormat = _FP32
     """Format of the result R. An engine with `step.exact` accepts every fixed-field format with a NaN. Other engines
@@ -102,7 +102,11 @@ class Step:
 
 @dataclass(frozen=True)
 class Window:
-    """Addition window, which keeps n fraction bits of every aligned term: S = floor_n(C) + floor_n(p[0]) + ...."""
+    """Addition window: a step truncates the addend C and the products p to n fraction bits, and then adds them.
+
+    The sum of a step is S = floor_n(C) + floor_n(p[0]) + ..., where floor_n truncates a term to the window's n fraction
+    bits.
+    """
 
     width: int | None = None
     """Number n of fraction bits in the window. The engine drops the bits of every term below 2^(E - n), where E is the

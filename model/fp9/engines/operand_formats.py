@@ -1,4 +1,4 @@
-"""Checks whether accumulator models accept a format for their operands."""
+"""Functions that check whether an accumulator model accepts a format for its operands."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ OPERAND_EXPONENTS = (-149, 128)
 def check_exponents(where: str, fmt: Format, role: str = " as operand") -> None:
     """Raise ValueError if an operand format has numbers outside `OPERAND_EXPONENTS`.
 
-    The error message starts with `where`, and has the text `role` after the word "given".
+    The error message starts with the text `where`, and contains the text `role` after the word "given".
     """
     if not _is_operand(fmt):
         lowest, highest = OPERAND_EXPONENTS

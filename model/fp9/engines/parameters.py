@@ -32,7 +32,7 @@ class Parameter:
 
     @property
     def default(self) -> Any:
-        """Return the field's value in an accumulator model with default settings."""
+        """Return the default value of the engine field."""
         return getattr(GROUPS[self.group](), self.field)
 
     def of(self, engine: Any) -> Any:

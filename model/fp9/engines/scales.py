@@ -1,4 +1,4 @@
-"""Check of scale formats, block lengths and operand formats for an accumulator model."""
+"""Functions that check whether an accumulator model accepts scale formats, block lengths and operand formats."""
 
 from __future__ import annotations
 

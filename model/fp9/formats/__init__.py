@@ -50,12 +50,12 @@ __all__ = [
 
 
 def every_format() -> tuple[Format, ...]:
-    """Return all named formats, and all families of formats with their default parameters."""
+    """Return all named formats, and one format with default parameters from each family of formats."""
     return (*NAMED.values(), *(build() for build in FAMILIES.values()))
 
 
 class CallableModule(ModuleType):
-    """Type of the module `fp9.formats`, so that the call `fp9.formats()` returns all formats."""
+    """Module type that makes `fp9.formats` callable: the call `fp9.formats()` returns all formats."""
 
     def __call__(self) -> tuple[Format, ...]:
         """Return all named formats, and all families of formats with their default parameters."""

@@ -31,14 +31,14 @@ class Kind(Enum):
 
 
 class Format(abc.ABC):
-    """Abstract number format, which defines the value of each code of `bits` bits."""
+    """Abstract base class of number formats. A number format defines the value of each code of `bits` bits."""
 
     name: str
     default_rounding: Rounding
     source: str
 
     def __hash__(self) -> int:
-        """Return the hash of the format's name, because a hash of all fields would make cache look-ups slow."""
+        # A hash of all fields would make cache look-ups slow.
         return hash(self.name)
 
     # --- what a code means -------------------------------------------------------------------------------------
@@ -54,7 +54,7 @@ class Format(abc.ABC):
 
     @abc.abstractmethod
     def value_of(self, code: int) -> Fraction:
-        """Return the exact value of a code that is zero or a finite number."""
+        """Return the exact value of a code that represents zero or another finite number."""
 
     @abc.abstractmethod
     def is_negative(self, code: int) -> bool:
@@ -69,8 +69,9 @@ class Format(abc.ABC):
     def quantum(self, exponent: int) -> int:
         """Return log2 of the ulp of magnitudes in [2^exponent, 2^(exponent+1)), for any exponent.
 
-        Above the largest number, the exponent range is unbounded, because overflow is detected after rounding. Below
-        the smallest number, the function returns the ulp of the lowest binade.
+        For magnitudes above the largest number, the function assumes an unbounded exponent range, because overflow is
+        detected after rounding. For magnitudes below the smallest number, the function returns the ulp of the lowest
+        binade.
         """
 
     @property
@@ -112,7 +113,7 @@ class Format(abc.ABC):
     def code_of(self, magnitude: Fraction, negative: bool = False) -> int:
         """Return the code of a finite number that the format can represent.
 
-        `negative` gives the sign of the number, also for -0.
+        `negative` is the sign of the number, and distinguishes -0 from +0.
         """
 
     @abc.abstractmethod

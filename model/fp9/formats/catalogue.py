@@ -23,10 +23,7 @@ _NEAREST_UP = Rounding.RNA
 
 
 def p3109(bits: int, precision: int, signed: bool, extended: bool) -> Format:
-    """Return the IEEE P3109 format Binary{bits}p{precision}{s,u}{e,f} (v4.0, sections 3.1, 3.2 and 4.7.2).
-
-    Raises ValueError for a width or precision that the P3109 draft does not define.
-    """
+    """Return the IEEE P3109 format Binary{bits}p{precision}{s,u}{e,f} (v4.0, sections 3.1, 3.2 and 4.7.2)."""
     name = f"binary{bits}p{precision}{'s' if signed else 'u'}{'e' if extended else 'f'}"
     if not 3 <= bits <= 8 or not 1 <= precision <= bits - signed:
         limit = "less than the number of bits" if signed else "at most the number of bits"
@@ -119,9 +116,10 @@ def format(name: str | Format | object) -> Format:
 
     A dtype of NumPy, ml_dtypes, en_dtypes or torch is accepted in place of a name. A `Format` is returned unchanged.
     The description "1.E.p,b=B" selects a Graphcore format with E exponent bits, p fraction bits and bias B. Graphcore
-    formats have subnormals, and their only NaN is 0x80. A description may end in "specials=ieee" for other special
-    codes, or in "subnormals=false" for no subnormals. The names for `specials` are ieee, nan_only, negative_zero,
-    merged, none, finite, p3109 and p3109_finite. Names such as "binary6p3uf" select IEEE P3109 formats.
+    formats have subnormals, and their only NaN is 0x80. A format description may end in "specials=ieee" to select other
+    special codes, or in "subnormals=false" for a format without subnormals. The names for `specials` are ieee,
+    nan_only, negative_zero, merged, none, finite, p3109 and p3109_finite. Names such as "binary6p3uf" select IEEE P3109
+    formats.
 
     Raises ValueError for an unknown name or parameter, and TypeError for an object that is not a name.
     """
@@ -144,7 +142,7 @@ def fixed_format(name: str | Format | object) -> FixedFormat:
 
 
 def dtype_name(dtype: object) -> str | None:
-    """Return the name of a dtype or scalar type, or None for any other object."""
+    """Return the name of a dtype or scalar type."""
     kind = type(dtype)
     if kind.__module__ == "torch" and kind.__name__ == "dtype":
         return str(dtype).removeprefix("torch.")

@@ -31,7 +31,7 @@ def tensor_numbers(x: Any) -> NDArray[Any]:
 
 
 def carried(codes: Any) -> Format | None:
-    """Return the format that an array states by its attribute `format` or by its dtype, or None."""
+    """Return the format that an array states by its attribute `format` or by its dtype."""
     fmt = getattr(codes, "format", None)
     if fmt is not None and isinstance(fmt, Format):
         return fmt
@@ -40,7 +40,6 @@ def carried(codes: Any) -> Format | None:
 
 
 def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") -> Format:
-    """Return the format `fmt` or, if `fmt` is None, the format that the array `codes` states."""
     found = carried(codes) if fmt is None else format(fmt)
     if found is None:
         raise TypeError(f"plain codes given without their format; give {what}, or an array that has one (fp9.Array)")
@@ -48,7 +47,7 @@ def named_or_carried(codes: Any, fmt: Format | str | None, what: str = "fmt") ->
 
 
 def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
-    """Return codes as an array of integers, also from an array of another package's 8-bit floats."""
+    """Return codes as an array of integers."""
     array, name = codes, None
     if not isinstance(codes, np.ndarray) and isinstance(getattr(codes, "format", None), Format):
         if codes.format != fmt:
@@ -66,6 +65,7 @@ def stored_codes(codes: Any, fmt: Format) -> NDArray[Any]:
     if array.dtype in (np.float16, np.float32) and format(array.dtype.name) != fmt:
         return array
     _check_named(array.dtype.name, fmt)
+    # The bits of another package's 8-bit floats are reinterpreted as integers.
     return array.view(fmt.dtype) if ALIASES.get(array.dtype.name) == fmt.name else array
 
 
@@ -86,8 +86,7 @@ def _check_named(name: str | None, fmt: Format) -> None:
 def as_dtype(codes: NDArray[Any], fmt: Format | str, package: Any = "ml_dtypes") -> Any:
     """Return codes as an ml_dtypes array, an en_dtypes array or a torch tensor, without a copy.
 
-    `package` is a package name, such as "torch", or the package's dtype for the format, such as `torch.float8_e5m2`.
-    Raises ValueError if the package is unknown or has no type for the format, and for the dtype of another format.
+    `package` is a package name or the package's dtype for the format, such as `torch.float8_e5m2`.
     """
     target = format(fmt)
     package = package if isinstance(package, str) else _package_of(package, target)

@@ -32,7 +32,10 @@ class Specials(Enum):
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class FixedFormat(Format):
-    """Format with the fields sign bit, `exponent_bits`, `fraction_bits` and `padding` zero bits, from the top bit down.
+    """Format whose sign, exponent and fraction fields have fixed bit positions.
+
+    From the top bit down, a code has a sign bit, `exponent_bits` exponent bits, `fraction_bits` fraction bits, and
+    `padding` zero bits.
 
     A normal number with sign s, exponent field e and fraction m is (-1)^s 2^(e-bias) (1 + m/2^fraction_bits). With
     `subnormals`, a code with sign s, exponent field 0 and fraction m means (-1)^s 2^(1-bias) (m/2^fraction_bits).
@@ -162,7 +165,7 @@ class FixedFormat(Format):
 
     @cached_property
     def lowest_exponent(self) -> int:
-        """Return the exponent of the lowest binade that has a full significand."""
+        """Return the exponent of the lowest binade of normal numbers."""
         return 1 - self.bias if self.subnormals else -self.bias
 
     @property

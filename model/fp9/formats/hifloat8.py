@@ -18,13 +18,13 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class HiFloat8(Format):
-    """HiFloat8: sign bit, prefix-coded dot field, sign-magnitude exponent, and fraction (HiF8 section 2).
+    """HiFloat8 format: a sign bit, a dot field, a sign-magnitude exponent, and a fraction (HiF8 section 2).
 
-    The dot field of a HiFloat8 code gives the number of exponent bits. The exponent's magnitude has a hidden leading 1
-    (HiF8 section 2.1). Numbers with an exponent from -3 to 3 have 3 fraction bits. Numbers with an exponent magnitude
-    of 4 to 7 have 2 fraction bits. Numbers with an exponent magnitude of 8 to 15 have 1 fraction bit. The seven
-    denormal numbers are the powers of two 2^(M-23) for M = 1..7 (HiF8 section 2.2). HiFloat8 has one zero (0x00), one
-    NaN (0x80), and two infinities (0x6F and 0xEF).
+    The dot field of a HiFloat8 code is a prefix code for the number of exponent bits. The exponent's magnitude has a
+    hidden leading 1 (HiF8 section 2.1). Numbers with an exponent from -3 to 3 have 3 fraction bits. Numbers with an
+    exponent magnitude of 4 to 7 have 2 fraction bits. Numbers with an exponent magnitude of 8 to 15 have 1 fraction
+    bit. The seven denormal numbers are the powers of two 2^(M-23) for M = 1..7 (HiF8 section 2.2). HiFloat8 has one
+    zero (0x00), one NaN (0x80), and two infinities (0x6F and 0xEF).
     """
 
     name: str = "hif8"
@@ -64,11 +64,13 @@ class HiFloat8(Format):
 
     @staticmethod
     def threshold_bits(source: Format) -> tuple[int, int]:
-        """Return (n, m): the threshold of hybrid rounding consists of the n lowest source bits, followed by m ones.
+        """Return the numbers (n, m) of source bits and of constant 1 bits in the threshold of hybrid rounding.
+
+        The upper n bits of the threshold are the lowest n bits of the source, and the m bits below are 1.
 
         For an FP32 source, the threshold is the 14 lowest bits of the source (HiF8 section 3.2). For an FP16 or BF16
-        source, the threshold is the lowest bit of the source, followed by a 1 bit (CANN `Cast`). Raises ValueError for
-        other sources.
+        source, the threshold of hybrid rounding has two bits: the source's lowest bit, and then a 1 (CANN `Cast`).
+        Raises ValueError for other sources.
         """
         match source.native_dtype:
             case "float32":

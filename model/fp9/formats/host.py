@@ -22,7 +22,7 @@ class HostFloat:
 
     @property
     def top_field(self) -> int:
-        """Return the value of the exponent field in infinities and NaNs."""
+        """Return the exponent field of infinities and NaNs."""
         return (1 << self.exponent_bits) - 1
 
     @property
@@ -36,7 +36,7 @@ class HostFloat:
 
     @property
     def hidden(self) -> int:
-        """Return the integer value of the hidden leading 1 of a significand: 2^(number of fraction bits)."""
+        """Return the hidden leading 1 of a significand as an integer."""
         return 1 << self.fraction_bits
 
     @property
@@ -62,7 +62,7 @@ class HostFloat:
         return 1 - self.bias - self.fraction_bits
 
     def pattern(self, exponent: int) -> int:
-        """Return the bit pattern of 2^exponent. The exponent must be normal."""
+        """Return the bit pattern of 2^exponent, a normal number."""
         return (exponent + self.bias) << self.fraction_bits
 
 

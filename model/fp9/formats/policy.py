@@ -13,27 +13,25 @@ from fp9.formats.rounding import NanSign, Overflow, Payload, Rounding, choice
 
 @dataclass(frozen=True, slots=True)
 class CastPolicy:
-    """Options that determine the result of a cast, besides the source format and the target format.
+    """Options that determine the result of a cast, besides the source format and the target format."""
 
-    - `rounding`: the rounding mode, or None for the target format's default rounding mode.
-    - `inf_clip`: for FNUZ and Graphcore targets, an infinite source gives the largest number instead of NaN.
-    - `nan_sign`: which NaN results have a sign.
-    - `nan`: the code of a NaN result, without the sign. None selects the target format's canonical NaN.
-    - `payload`: treatment of a source NaN's payload.
-    - `flush_source`: whether the cast treats a subnormal source as a zero with the same sign (x86's DAZ).
-    """
-
+    # None selects the target format's default rounding mode.
     rounding: Rounding | None = None
     overflow: Overflow = Overflow.SATURATE
     nan_to_zero: bool = False
+    # For FNUZ and Graphcore targets, an infinite source gives the largest number instead of NaN.
     inf_clip: bool = False
+    # Which NaN results have a sign.
     nan_sign: NanSign = NanSign.KEPT
+    # Code of a positive NaN result. None selects the target format's canonical NaN.
     nan: int | None = None
+    # Treatment of a source NaN's payload.
     payload: Payload = Payload.LOST
+    # Whether the cast treats a subnormal source as a zero with the same sign (x86's DAZ).
     flush_source: bool = False
 
     def saturates(self, fmt: Format, negative: bool) -> bool:
-        """Return whether a finite number of the given sign saturates if it is outside the format's range."""
+        """Return whether a finite number outside the format's range saturates."""
         match self.overflow:
             case Overflow.SATURATE | Overflow.PROPAGATE:
                 return True
@@ -48,7 +46,7 @@ class CastPolicy:
         return ends_odd or not fmt.has_inf
 
     def clips(self, fmt: Format, negative: bool) -> bool:
-        """Return whether an infinite source of the given sign saturates to the largest or the lowest number."""
+        """Return whether an infinite source saturates to the largest or the lowest number."""
         exists = fmt.has_inf and (fmt.signed or not negative)
         match self.overflow:
             case Overflow.SATURATE:
@@ -60,7 +58,7 @@ class CastPolicy:
         return False
 
     def nan_code(self, fmt: Format, negative: bool) -> int | None:
-        """Return the code of a NaN result with the given sign, or None if the format has no NaN."""
+        """Return the code of a NaN result, or None if the format has no NaN."""
         plain, own = fmt.nan_code(False), fmt.nan_code(negative)
         if plain is None or own is None:
             return None
@@ -98,7 +96,7 @@ def cast_policy(
     payload: Payload | str = Payload.LOST,
     flush_source: bool = False,
 ) -> CastPolicy:
-    """Return the cast policy with the given options, after checking that the policy fits the target format."""
+    """Return a cast policy after checking that the policy fits the target format."""
     names = {"rounding": rounding, "overflow": overflow, "nan_sign": nan_sign, "payload": payload}
     for name, value in names.items():
         if not isinstance(value, str | Enum) and (value is not None or name != "rounding"):

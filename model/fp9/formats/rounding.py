@@ -34,9 +34,9 @@ class Rounding(Enum):
     """Rounding modes, which select one of the two neighbours of an exact value (IEEE 754-2019 section 4.3).
 
     `rto` rounds to odd (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008). `sr`,
-    `srb` and `src` round stochastically, as StochasticA, B and C of P3109 (v4.0, section 4.7.4, and numerics.md).
-    `hybrid` is the hybrid rounding of HiFloat8 (HiF8 section 3.2). `bias` rounds like x86's conversions with a bias
-    operand (Bochs, fp8.cc).
+    `srb` and `src` are the stochastic rounding modes StochasticA, StochasticB and StochasticC of P3109 (v4.0, section
+    4.7.4). The page numerics.md also describes stochastic rounding. `hybrid` is the hybrid rounding of HiFloat8 (HiF8
+    section 3.2). `bias` rounds stochastically, like x86's conversion instructions with a bias operand (Bochs, fp8.cc).
     """
 
     RNE = "rne"
@@ -63,7 +63,7 @@ class Rounding(Enum):
 
     @property
     def grows_from_half(self) -> bool:
-        """Return whether a magnitude is rounded up only if the dropped bits are at least half an ulp."""
+        """Return whether the rounding mode rounds a magnitude up only if the dropped bits are at least half an ulp."""
         return _FACTS[self].grows_from_half
 
     @property
@@ -181,8 +181,10 @@ class Payload(Enum):
 class Hybrid:
     """Options of HiFloat8's hybrid rounding (numerics.md).
 
-    Hybrid rounding rounds up if the dropped bits are at least a threshold, or exceed the threshold if `strict` is true.
-    With `doc_overflow`, hybrid rounding stays stochastic in [40960, 1.5 * 2^15), as in CANN's documentation. With
+    Hybrid rounding rounds a magnitude up if the dropped bits are greater than or equal to a threshold. If `strict` is
+    true, hybrid rounding rounds up only if the dropped bits are greater than the threshold. If `doc_overflow` is true,
+    a magnitude in [40960, 49152) overflows only if hybrid rounding rounds the magnitude up. The option `doc_overflow`
+    follows CANN's documentation. If `doc_overflow` is false, all magnitudes of at least 40960 overflow. With
     `bf16_via_fp32`, bfloat16 sources are first converted to FP32, as on Ascend processors.
     """
 
@@ -297,7 +299,7 @@ _Choice = TypeVar("_Choice", bound=Enum)
 
 
 def choice(kind: type[_Choice], value: _Choice | str, what: str) -> _Choice:
-    """Return the member of the enumeration `kind` that has the name or synonym `value`, in any letter case."""
+    """Return the member that has the name or synonym `value`, in any letter case."""
     if isinstance(value, kind):
         return value
     if not isinstance(value, str):

@@ -17,10 +17,10 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class PowerOfTwo(Format):
-    """Scale format with 8 exponent bits, and without sign, zero or infinity.
+    """Format of block scales, with 8 exponent bits, and without sign, zero or infinity.
 
-    A code e from 0 to 254 means 2^(e-127), and the code 0xFF means NaN. A cast of zero or of a negative number gives
-    NaN. A cast of a positive number below 2^-127 gives 2^-127.
+    A code e from 0 to 254 means 2^(e-127), and the code 0xFF means NaN. A cast of zero or of a negative number to E8M0
+    gives NaN. A cast of a positive number below 2^-127 gives 2^-127, the smallest number of E8M0.
     """
 
     name: str = "e8m0"
@@ -89,7 +89,7 @@ class PowerOfTwo(Format):
 
 
 def exact_exponent(magnitude: Fraction) -> int | None:
-    """Return log2(magnitude) if the magnitude is a power of two, and otherwise None."""
+    """Return log2 of a power of two, and None for other magnitudes."""
     wide, narrow = max(magnitude.numerator, magnitude.denominator), min(magnitude.numerator, magnitude.denominator)
     if narrow != 1 or wide & (wide - 1):
         return None

@@ -16,17 +16,18 @@ from fp9.names import found_by
 @found_by("fp9.formats", "format")
 @dataclass(frozen=True)
 class UnsignedFloat(Format):
-    """Unsigned floating-point format with `exponent_bits` and `fraction_bits`.
+    """Unsigned floating-point format with `exponent_bits` exponent bits and `fraction_bits` fraction bits.
 
-    The code with all bits 1 means NaN. With `infinity`, the second-highest code means infinity.
+    In an `UnsignedFloat` format, the code with all bits 1 means NaN. With `infinity`, the second-highest code means
+    infinity.
 
     A normal number with exponent field e and fraction m is 2^(e-bias) (1 + m/2^fraction_bits). With `subnormals`, a
     code with exponent field 0 and fraction m means 2^(1-bias) (m/2^fraction_bits). Code 0 then means zero. Without
     `subnormals`, codes with exponent field 0 are normal numbers, and the format has no zero.
 
-    A cast of a negative number gives NaN, or follows the overflow policy if the format is `bounded`. A cast of -0
-    gives +0. A cast of zero to a format without zero gives NaN. In a format without zero, a positive number below
-    the smallest number rounds up to the smallest number, as in E8M0.
+    A cast of a negative number to an unsigned format gives NaN, or follows the overflow policy if the format is
+    `bounded`. A cast of -0 gives +0. A cast of zero to a format without zero gives NaN. In a format without zero, a
+    positive number below the smallest number rounds up to the smallest number, as in E8M0.
     """
 
     name: str
@@ -63,7 +64,7 @@ class UnsignedFloat(Format):
 
     @property
     def lowest_exponent(self) -> int:
-        """Return the exponent of the lowest binade that has a full significand."""
+        """Return the exponent of the lowest binade of normal numbers."""
         return self.subnormals - self.bias
 
     def kind_of(self, code: int) -> Kind:

@@ -1,7 +1,4 @@
-"""Golden dot products of a `MultiFpu`: exact sums of products and an addend, rounded to odd.
-
-The sum of two or four products has at most 80 bits. Two float64 numbers hold the sum exactly.
-"""
+"""Golden dot products of a multi-format FPU: exact sums of products and an addend, rounded to odd."""
 
 from __future__ import annotations
 
@@ -24,14 +21,14 @@ if TYPE_CHECKING:
 
 
 def dot_sum(lanes: Sequence[tuple[Operand, Operand]], c: Operand, minus: Bools) -> tuple[Numbers, NDArray[np.uint8]]:
-    """Return the sum of all products and the addend c, rounded to odd, and the flag `invalid`.
+    """Return exact sums of products and addend, rounded to odd, and the flag `invalid` of each operation.
 
-    Where `minus` is set, terms that cancel exactly give -0.
+    Where `minus` is true, terms that cancel exactly give -0.
     """
     with np.errstate(invalid="ignore"):
         products = [a.numbers * b.numbers for a, b in lanes]
-        total = _odd_total(products, c.numbers)
         terms = [*products, c.numbers]
+        total = _odd_total(terms)
         plain = np.sum(np.where(np.isfinite(terms), 0, terms), axis=0)
     total = np.where(np.isfinite(terms).all(axis=0), total, plain)
     all_negative = np.all([(term == 0) & np.signbit(term) for term in terms], axis=0)
@@ -40,14 +37,19 @@ def dot_sum(lanes: Sequence[tuple[Operand, Operand]], c: Operand, minus: Bools) 
     return np.where(total == 0, zero, total), _invalid(lanes, products, c, total)
 
 
-def _odd_total(products: Sequence[Numbers], c: Numbers) -> Numbers:
-    high, low = products[0], np.zeros(len(c))
-    for product in products[1:]:
-        high, error = two_sum(high, product)
-        low = low + error
-    high, low = two_sum(high, low)
-    top, error = two_sum(high, c)
-    return odd_sum(top, odd_sum(error, low))
+def _odd_total(terms: Sequence[Numbers]) -> Numbers:
+    # The parts add up exactly to the sum of the terms. Each part is below the last bit of the next part (Shewchuk,
+    # Discrete & Computational Geometry 1997, Grow-Expansion), so odd_sum only sees how a smaller part rounds.
+    parts: list[Numbers] = []
+    for term in terms:
+        rest = term
+        for i, part in enumerate(parts):
+            rest, parts[i] = two_sum(rest, part)
+        parts.append(rest)
+    total = parts[0]
+    for part in parts[1:]:
+        total = odd_sum(part, total)
+    return total
 
 
 def _invalid(

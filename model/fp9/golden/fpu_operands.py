@@ -1,4 +1,4 @@
-"""Operands of a `MultiFpu` as numbers, with properties of their formats."""
+"""Operands of a multi-format FPU, decoded to numbers, with properties of the operand formats."""
 
 from __future__ import annotations
 
@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 
 
 class Operand(NamedTuple):
-    """Operands of several `MultiFpu` operations as arrays (n,). The operands may have different formats.
+    """Operands of n operations of a multi-format FPU, as arrays (n,). The operands may have different formats.
 
-    `signaling` masks signalling NaN. `sign` is the format's sign bit. `nan_code` is the canonical NaN. The masks
-    `one_zero` and `one_nan` are set where the format has only one zero or only one NaN. `normal` is the smallest normal
-    magnitude.
+    `signaling` masks signalling NaN. `sign` is the format's sign bit. `nan_code` is the canonical NaN. The mask
+    `one_zero` marks operands whose format has only one zero. The mask `one_nan` marks operands whose format has only
+    one NaN. `normal` is the smallest normal magnitude.
     """
 
     codes: Codes

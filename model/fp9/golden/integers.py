@@ -1,4 +1,4 @@
-"""Golden conversions of a `MultiFpu` between floating-point numbers and integers (RISC-V F)."""
+"""Golden conversions of a multi-format FPU between floating-point numbers and integers (RISC-V F)."""
 
 from __future__ import annotations
 
@@ -33,15 +33,13 @@ def to_integers(
     roundings: NDArray[Any],
     random: NDArray[np.int64] | None,
 ) -> tuple[NDArray[np.uint32], NDArray[np.uint8]]:
-    """Round numbers to integers, and return the integers as words, with exception flags.
-
-    NaN becomes the highest integer, as in RISC-V.
-    """
+    """Round numbers to integers, and return words and exception flags."""
     whole = np.zeros(len(numbers))
     for index, here in places(roundings):
         finite = np.where(np.isfinite(numbers[here]), numbers[here], 0)
         carries_from = 1 - (0.0 if random is None else random[here] / 2.0**unit.random_bits)
         whole[here] = _rounded(finite, unit.roundings[index], carries_from)
+    # NaN becomes the highest integer, as in RISC-V.
     whole = np.where(np.isnan(numbers), np.inf, np.where(np.isinf(numbers), numbers, whole))
     lowest = np.array([integer.lowest for integer in unit.integers])[formats]
     highest = np.array([integer.highest for integer in unit.integers])[formats]

@@ -1,7 +1,8 @@
-"""Golden results of a `MultiFpu`: sums rounded to odd in float64, then to the result format.
+"""Golden results of a multi-format FPU: float64 sums are rounded to odd, and then to the result format.
 
-A float64 number holds every product of two operands exactly, and a result has at most 24 significand bits. Rounding the
-odd-rounded sum gives the same result as a single rounding (Boldo and Melquiond, IEEE ToC 2008).
+A float64 number holds every product of two operands exactly, and a result has at most 24 significand bits. A sum that
+was rounded to odd in float64 and then to the result format equals the exact sum after a single rounding (Boldo and
+Melquiond, IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -204,12 +205,10 @@ def _operation(
 
 
 def _divided(op: MultiFpuOp, operands: dict[str, Operand]) -> tuple[NDArray[np.float64], NDArray[np.uint8]]:
-    """Return the quotient or square root in float64, and the flags `invalid` and `divide_by_zero`.
-
-    Operands and results have at most 15 significand bits, so an inexact quotient or root is at a relative distance of
-    at least 2^-32 from every midpoint. Rounding to float64 first does not change the final result.
-    """
+    """Return the quotient or square root in float64, and the flags `invalid` and `divide_by_zero`."""
     a = operands["a"]
+    # Operands and results have at most 15 significand bits, so an inexact quotient or root is at a relative distance of
+    # at least 2^-32 from every midpoint. Rounding to float64 first does not change the final result.
     with np.errstate(invalid="ignore", divide="ignore"):
         if op is _Op.SQRT:
             exact, by_zero, signaling = np.sqrt(a.numbers), np.zeros(len(a.codes), np.bool_), a.signaling
@@ -297,11 +296,9 @@ def _compared(op: MultiFpuOp, a: Operand, c: Operand) -> tuple[Codes, NDArray[np
 
 
 def _classified(a: Operand) -> Codes:
-    """Return class masks as the RISC-V instruction `fclass` does.
-
-    From bit 0, the classes are -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN, quiet NaN.
-    """
+    """Return class masks as the RISC-V instruction `fclass` does."""
     magnitude = np.abs(a.numbers)
+    # Bits 0 to 9 are -inf, -normal, -subnormal, -0, +0, +subnormal, +normal, +inf, signalling NaN and quiet NaN.
     rank = np.select([magnitude == 0, magnitude < a.normal, np.isinf(magnitude)], [0, 1, 3], 2)
     place = np.where(np.signbit(a.numbers), 3 - rank, 4 + rank)
     place = np.where(a.nan, np.where(a.signaling, 8, 9), place)

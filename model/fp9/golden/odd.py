@@ -1,4 +1,4 @@
-"""Sums of two float64 numbers: with their exact error, or rounded to odd."""
+"""Functions that add two float64 numbers: one rounds the sum to odd, the other also returns the rounding error."""
 
 from __future__ import annotations
 
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
 
 
 def two_sum(x: Numbers, y: Numbers) -> tuple[Numbers, Numbers]:
-    """Return the rounded sum of x and y, and its exact rounding error (Knuth's TwoSum)."""
+    """Return the rounded sum and its exact rounding error (Knuth's TwoSum)."""
     total = x + y
     part = total - x
     return total, (x - (total - part)) + (y - part)

@@ -1,4 +1,4 @@
-"""Golden results of quantisers, computed by `fp9.blocks.quantise` from the port values."""
+"""Golden results of quantisers: the scale and the elements of each block, computed with functions of `fp9.blocks`."""
 
 from __future__ import annotations
 

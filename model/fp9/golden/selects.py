@@ -1,4 +1,4 @@
-"""Formats and policies that each operation selects through select ports and bias ports."""
+"""Formats and policies that an operation of a unit selects through select ports and bias ports."""
 
 from __future__ import annotations
 
@@ -31,7 +31,7 @@ _NO_CHOICE = np.zeros(1, dtype=np.uint8)
 
 
 def places(values: NDArray[Any] | int) -> Iterator[tuple[int, Where]]:
-    """For each distinct value, yield the value and the indices of the operations with this value."""
+    """Yield each distinct value, with a mask or slice of the operations that use the value."""
     if isinstance(values, int):
         yield values, slice(None)
         return
@@ -74,7 +74,7 @@ def signed(bits: NDArray[Any], width: int) -> NDArray[np.int64]:
 
 
 def factor_values(unit: Dot | Mul, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the values of the factors a and b of all products, as two float64 arrays of shape (n, products)."""
+    """Return the factors a and b of all products, shape (n, products)."""
     (a, merged_a), (b, merged_b) = (_numbers(unit, inputs, *o) for o in (("a", unit.a), ("b", unit.b)))
     if unit.engine.nan.zero_bypass:
         bypassed = (np.isnan(a) & merged_a & (b == 0)) | (np.isnan(b) & merged_b & (a == 0))

@@ -126,7 +126,7 @@ def _scale(bits: NDArray[Any]) -> int | NDArray[np.int32]:
 
 
 def _running_amax(unit: Cast, inputs: Columns) -> NDArray[Any]:
-    """For each operation, return the code of the largest finite magnitude in any lane since the last clear."""
+    """Return the code of the largest finite magnitude in any lane since the last `amax_clear`."""
     magnitudes = [inputs[x].astype(np.int64) & unit.source.magnitude_mask for x in unit.lane_names("x")]
     largest = np.max([np.where(m <= unit.source.max_code, m, 0) for m in magnitudes], axis=0)
     cleared = np.asarray(inputs["amax_clear"], dtype=bool)

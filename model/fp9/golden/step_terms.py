@@ -19,20 +19,15 @@ if TYPE_CHECKING:
 
 
 class Terms(NamedTuple):
-    """Terms of one step, shape (n, terms), and the powers of two that determine their alignment, as float64 numbers.
-
-    The power of a zero is 0. Without an alignment window, the array `powers` is empty.
-    """
+    """Terms of one step, and the powers of two by which the terms are aligned, shape (n, terms)."""
 
     numbers: Floats
+    # The power of a zero is 0. Without an alignment window, the array is empty.
     powers: Floats
 
 
 def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
-    """Return two factors for each term that the accumulator adds.
-
-    If groups of products share scales, the two factors of a term are the scaled sum of a group and 1.
-    """
+    """Return two factors for each term that the accumulator adds."""
     numbers = factor_values(unit, inputs)
     aligned = unit.engine.window.width is not None
     sides = [
@@ -42,6 +37,7 @@ def terms_of(unit: Dot, inputs: Columns) -> tuple[Terms, Terms]:
     if unit.scale is None:
         return sides[0], sides[1]
     scales = [_scales(unit, inputs, operand) for operand in "ab"]
+    # The first factor is the scaled sum of a product group, and the second factor is 1.
     if unit.engine.step.group is not None:
         return _grouped(unit.engine.step.group, sides, scales)
     a, b = (

@@ -14,7 +14,7 @@ _LOAD, _CLEAR, _FOLD = int(MacOp.LOAD), int(MacOp.CLEAR), int(MacOp.FOLD)
 
 @kernel
 def accumulate(result, output, s, op, terms, c, c_codes, limbs, codes, flags):
-    """Run a sequence of operations on an accumulator, and write its code and flags after each operation."""
+    """Run the operations `op` (n,), and write the accumulator's codes (n,) and flags (n,)."""
     binades, order, t, mode, table = output
     chunk, filled = 0.0, 0
     total, code = 0.0, np.uint32(0)

@@ -1,4 +1,4 @@
-"""Numba kernels for block casts, on float32 patterns as uint32 arrays of shape (blocks, length)."""
+"""Numba kernels for block casts of float32 bit patterns, given as uint32 arrays of shape (blocks, length)."""
 
 from __future__ import annotations
 
@@ -19,18 +19,14 @@ _LIFT = 24
 
 
 class Steps(NamedTuple):
-    """Constants for computing the scale code of a block from its largest magnitude, amax = 2^e (1 + f / 2^23).
+    """Constants for computing a block's scale code from the largest magnitude, 2^e (1 + f / 2^23)."""
 
-    For amax = 2^e (1 + f / 2^23) and c = e + 127 + `offset`, the scale code is c, or c + 1 if f reaches a threshold.
-    The threshold for f is `from_even` if c = e + 127 + `offset` is even, and `from_odd` if c is odd. Scale codes are
-    clamped to 0..`largest`. A block with an infinity or NaN has the scale code `nan`.
-    """
-
+    # The scale code is c = e + 127 + `offset`, or c + 1 if f reaches the threshold for even c or for odd c.
     offset: int
     from_even: int
     from_odd: int
-    largest: int
-    nan: int
+    largest: int  # scale codes are clamped to 0..`largest`
+    nan: int  # scale code of a block with an infinity or NaN
 
 
 class Grid(NamedTuple):
@@ -162,7 +158,10 @@ def scaled_integers(patterns, s, unit, largest, scales, codes):
 
 
 class ScaleGrid(NamedTuple):
-    """Constants for rounding positive float64 numbers to a scale format, whose codes must rise with the numbers."""
+    """Constants for rounding positive float64 numbers to a scale format.
+
+    In the scale format, a larger number must have a larger code.
+    """
 
     fraction_bits: int
     lowest: int  # exponent of the lowest number with full precision
@@ -209,11 +208,8 @@ def _counted(lanes, scales, limits, out):
 
 @kernel
 def counted(patterns, g, divisor, limits, scales, codes):
-    """Cast blocks of 2^n >= 16 numbers to FP4 elements. The scale of a block is amax / `divisor`, rounded once.
-
-    `limits` (scales, 7), int32, holds for each scale code the smallest float32 bit patterns that quantise to the
-    element codes 1 to 7.
-    """
+    """Cast blocks of 2^n >= 16 numbers to FP4. The scale is the largest magnitude / `divisor`, rounded once."""
+    # `limits` (scales, 7), int32: lowest float32 patterns that round to the element codes 1 to 7, for each scale code.
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)
     half, tops = np.empty(tile * length // 2, dtype=np.uint32), np.empty(tile, dtype=np.uint32)
@@ -300,19 +296,12 @@ def _counted_groups(blocks, factors, limits, scales, out):
 
 @kernel
 def levelled(patterns, lengths, starts, limits, place, nan, scales, words, codes):
-    """Cast blocks of 2^n >= 16 numbers to FP4 elements. Level bits double groups of elements, as in HiF4.
-
-    - `lengths` (levels,): the number of elements in a group, for each level. A level divides every block into such
-      groups.
-    - `starts` (levels, scales), int32: the lowest float32 pattern at which a group's largest magnitude sets the level
-      bit of the group.
-    - `limits` (scales, 7), int32: the lowest float32 patterns that round to the magnitude codes 1 to 7, for each scale
-      code.
-    - `words` (blocks,): the output. A word holds the scale code of a block, and the level bits from bit `place` on.
-
-    If a level bit is 1, the magnitudes in its group are halved before they are compared with patterns of later levels
-    or with `limits`. If the scale code of a block is `nan`, all element codes and level bits of the block are 0.
-    """
+    """Cast blocks of 2^n >= 16 numbers to HiF4: a level bit of 1 doubles all FP4 elements of a group."""
+    # `lengths` (levels,): number of elements in a group of each level, a divisor of the block length.
+    # `starts` (levels, scales), int32: lowest float32 pattern of a group's largest magnitude that sets the level bit.
+    # `limits` (scales, 7), int32: lowest float32 patterns that round to the magnitude codes 1 to 7.
+    # `words` (blocks,): output with the scale code of a block, and the level bits from bit `place` on.
+    # A level bit of 1 halves the group's magnitudes before comparisons with patterns of later levels or with `limits`.
     blocks, length = patterns.shape
     each, tile = length // _ROW, max(1, _TILE // length)
     half = np.empty(tile * length // 2, dtype=np.uint32)

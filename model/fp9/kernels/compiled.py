@@ -1,4 +1,4 @@
-"""Compilation of kernels and their cache on disk.
+"""Compilation of Numba kernels, and the disk cache of their machine code.
 
 Kernels call functions from several source files, so fp9 recompiles all kernels if a file in `kernels`, `formats` or
 `engines` changes.
@@ -29,7 +29,9 @@ _LOG = logging.getLogger("fp9")
 
 
 class _Announced(event.Listener):
-    """Listener that logs once that Numba compiles kernels, because the first call is slow."""
+    """Listener that writes one log message when Numba compiles the first kernel."""
+
+    # The message explains why the first call is slow.
 
     def on_start(self, _: event.Event) -> None:
         if not self._said:
@@ -87,7 +89,7 @@ def _stamp() -> str:
 
 
 class _Stored(CompileResultCacheImpl):
-    """Cached machine code of a kernel, valid until a source file of the kernels changes."""
+    """Cached machine code, valid until a source file of the kernels changes."""
 
     def __init__(self, function: Any) -> None:
         super().__init__(function)  # type: ignore[no-untyped-call]
@@ -100,18 +102,18 @@ class _Cache(FunctionCache):
 
 
 def inlined(function: Callable[..., Any]) -> Any:
-    """Decorate a function that kernels call. The compiler inlines it at every call."""
+    """Decorate a function that the compiler inlines into kernels."""
     return Part(function, forceinline=True)
 
 
 def called(function: Callable[..., Any]) -> Any:
-    """Decorate a function that kernels call. The compiler does not inline this function."""
+    """Decorate a function that kernels can call. Unlike `inlined`, `called` does not force the compiler to inline."""
     return Part(function)
 
 
 def kernel(function: Callable[..., Any]) -> Any:
-    """Decorate a kernel. Numba compiles a kernel at its first call, caches the machine code on disk, and releases the
-    GIL.
+    """Decorate a kernel. Numba compiles the kernel at its first call, and caches the machine code on disk. The kernel
+    releases the GIL while it runs.
 
     In a kernel, division by zero gives infinity instead of an error.
     """
@@ -119,3 +121,23 @@ def kernel(function: Callable[..., Any]) -> Any:
     # What `cache=True` sets, with the stamp of all files.
     compiled._cache = _Cache(function)  # type: ignore[no-untyped-call]
     return compiled
+
+
+class Direct:
+    """Kernel that is compiled for the argument types of the first call.
+
+    If a later call passes arguments of other types, the result is undefined.
+    """
+
+    # Determining argument types in Numba takes several times as long as a small kernel, so only the first call does it.
+    # Types include the dtype, the number of axes and the memory layout.
+    __slots__ = ("_entry", "_kernel")
+
+    def __init__(self, kernel: Any) -> None:
+        self._kernel, self._entry = kernel, None
+
+    def __call__(self, *arguments: Any) -> Any:
+        entry = self._entry
+        if entry is None:
+            entry = self._entry = self._kernel.compile(tuple(map(self._kernel.typeof_pyval, arguments)))
+        return entry(*arguments)

@@ -15,7 +15,7 @@ _ZERO, _ONE, _SHORT = U(0), U(1), np.uint16
 
 
 class Limits(NamedTuple):
-    """Thresholds for counting zeros, overflows and underflows, as bit patterns of source numbers or target codes."""
+    """Bit masks and thresholds with which kernels count zeros, overflows and underflows of a cast."""
 
     source_mask: Any  # takes the sign off a pattern
     overflow_plus: Any  # first magnitude that overflows, of positive numbers and of negative ones
@@ -63,7 +63,7 @@ def _look(patterns, codes, limits):
 
 @kernel
 def count_all(patterns, codes, limits):
-    """Count zeros, overflows and underflows of a cast, from the source patterns and the result codes."""
+    """Count zeros, overflows and underflows of a cast."""
     zeros, large, vanished, small, top = 0, 0, 0, 0, patterns.dtype.type(0)
     for start in range(0, patterns.size, BLOCK):
         found = _look(patterns[start : start + BLOCK], codes[start : start + BLOCK], limits)

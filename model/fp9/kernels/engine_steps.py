@@ -28,7 +28,7 @@ TRUNCATIONS = {Truncation.ZERO: _ZERO, Truncation.FLOOR: _FLOOR, Truncation.JAM:
 
 
 class Sums(NamedTuple):
-    """Parameters of an accumulator model, encoded as numbers for Numba kernels, for one pair of operand formats."""
+    """Parameters of an accumulator model for one pair of operand formats, as numbers for kernels."""
 
     products: int
     chunk: int  # products between two roundings into the total; joins says whether there are such
@@ -50,20 +50,18 @@ class Sums(NamedTuple):
 
 
 class Terms(NamedTuple):
-    """Factors a and b of products, and a power of two for each factor, as float64 arrays.
-
-    The exponents of `power_a` and `power_b` add up to the exponent by which an accumulator aligns a product.
-    """
+    """Factors `a` and `b` of products, and a power of two for each factor, as float64 arrays."""
 
     a: Any
     b: Any
+    # The exponents of both powers add up to the exponent by which an accumulator aligns a product.
     power_a: Any
     power_b: Any
 
 
 @inlined
 def power(x, lowest):
-    """Return the larger of 2^floor(log2|x|) and `lowest`. `x` must be finite and nonzero."""
+    """Return the larger of 2^floor(log2|x|) and `lowest`, for a finite nonzero `x`."""
     return max(bits_float64(float64_bits(x) & INF_BITS), lowest)
 
 
@@ -142,7 +140,8 @@ def _largest(s, a, b, power_a, power_b, start, stop, stride):
 
 @inlined
 def cut(s, x):
-    """Truncate `x` to an integer by the accumulator model's truncation rule. |x| must be far below 2^52."""
+    """Truncate a number to an integer by the truncation rule of the accumulator model."""
+    # The magnitude of `x` must be far below 2^52.
     if s.truncation == _FLOOR:
         return np.floor(x)
     kept = np.trunc(x)
@@ -202,11 +201,11 @@ def _joined_sum(s, a, b, power_a, power_b, start, stop, c):
 
 @called
 def join_halves(s, top_even, top_odd, even, odd, c):
-    """Add `even`, `odd` and the addend `c`. Return the float64 pattern of the sum, and whether bits were dropped.
+    """Add the sum of products with even indices, the sum of products with odd indices, and the addend `c`.
 
-    `even` and `odd` are integers: the truncated sums of the products with even and with odd indices. A 1 in `even`
-    stands for `top_even` * 2^-`s.window`, and a 1 in `odd` stands for `top_odd` * 2^-`s.window`.
+    Return the float64 pattern of the total, and whether bits were dropped.
     """
+    # The truncated sums of products are `even` * `top_even` * 2^-`s.window` and `odd` * `top_odd` * 2^-`s.window`.
     unit, wide = math.ldexp(1.0, s.window), math.ldexp(1.0, s.interleaved + 1)
     power_c = power(c, s.lowest_power) if c != 0.0 else s.lowest_power
     top_products = max(top_even, top_odd)
@@ -302,21 +301,20 @@ def _sum_row(result, output, s, terms, c, scales, randoms, width, limbs):
 
 @kernel
 def sum_rows(result, output, s, terms, c, scales, random_bits, limbs, codes, flags):
-    """Compute the dot product of each pair of rows, and write its code and flags.
-
-    `a` has the shape (m or 1, k), `b` (m, k), `scales` (m or 1, chunks), and `random_bits` (m or 1, roundings or 1).
-    """
+    """Write the code and the flags of the dot product of each pair of rows."""
+    # Shapes: `a` and `b` (m or 1, k), `scales` (m or 1, chunks), `random_bits` (m or 1, roundings or 1); `c`, `codes`
+    # and `flags` (m,).
     randoms, width = random_bits
     a, b, power_a, power_b = terms
-    for i in range(b.shape[0]):
-        ia = i if a.shape[0] > 1 else 0
+    for i in range(codes.shape[0]):
+        ia, ib = i if a.shape[0] > 1 else 0, i if b.shape[0] > 1 else 0
         random = randoms[i if randoms.shape[0] > 1 else 0]
         if s.exact:
             addend = as_addend(c[i], s.total_floor)
-            bits, quiet = _exact_sum(s, result.mode, a[ia], b[i], 0, b.shape[1], addend, limbs)
+            bits, quiet = _exact_sum(s, result.mode, a[ia], b[ib], 0, b.shape[1], addend, limbs)
             rounding = result.binades, result.order, result.target, result.mode
             codes[i], flags[i] = finish(*rounding, bits, random[0], width, quiet)
         else:
-            powers = power_a[ia if power_a.shape[0] > 1 else 0], power_b[i if power_b.shape[0] > 1 else 0]
-            row, scale = Terms(a[ia], b[i], *powers), scales[i if scales.shape[0] > 1 else 0]
+            powers = power_a[ia if power_a.shape[0] > 1 else 0], power_b[ib if power_b.shape[0] > 1 else 0]
+            row, scale = Terms(a[ia], b[ib], *powers), scales[i if scales.shape[0] > 1 else 0]
             codes[i], flags[i] = _sum_row(result, output, s, row, c[i], scale, random, width, limbs)

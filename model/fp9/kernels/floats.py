@@ -15,9 +15,7 @@ from fp9.kernels.compiled import inlined
 
 
 class Rounder(NamedTuple):
-    """Constants for rounding a float32 or float64 number to fewer bits, by adding `bias` and clearing bits with
-    `mask`.
-    """
+    """Constants for rounding a float32 or float64 number to fewer bits."""
 
     drop: Any  # fraction bits that the format does not have
     bias: Any  # half a last place, less 1 for ties to even; 0 toward zero
@@ -58,7 +56,7 @@ def round32(x, t):
 
 @inlined
 def two_sum(x, y):
-    """Return the rounded sum of x and y, and its rounding error (Knuth's two-sum)."""
+    """Return the rounded sum and the rounding error (Knuth's two-sum)."""
     total = x + y
     back = total - x
     return total, (x - (total - back)) + (y - back)

@@ -33,8 +33,9 @@ class Result(NamedTuple):
 
 @inlined
 def sum_to_odd(p, c, mode):
-    """Return p + c as a float64 pattern rounded to odd. The sign of a zero sum follows IEEE 754."""
+    """Return the float64 pattern of p + c, rounded to odd."""
     total = p + c
+    # The sign of a zero sum follows IEEE 754.
     if total == 0.0 and mode == RDN and (p != 0.0 or float64_bits(p) != float64_bits(c)):
         return float64_bits(-0.0)
     bits = float64_bits(total)
@@ -61,7 +62,8 @@ def finish(binades, order, t, mode, bits, random, width, quiet):
 
 @inlined
 def fused(binades, order, t, mode, p, c, quiet):
-    """Return the code and flags of round(p + c). `quiet` must be true if an operand was NaN."""
+    """Return the code and the exception flags of the rounded sum of a product `p` and an addend `c`."""
+    # `quiet` is true if an operand is NaN. A NaN sum then raises no exception flag.
     return finish(binades, order, t, mode, sum_to_odd(p, c, mode), 0, 1, quiet)
 
 
@@ -96,7 +98,8 @@ def _value_of_fields(t, code):
 
 @kernel
 def mac_array(result, op, a, b, c, codes, flags):
-    """Run the operations `op` (`engines.MacOp`) on an accumulator that starts at +0. All arrays have shape (n,)."""
+    """Run the operations `op` (`engines.MacOp`) on an accumulator that starts at +0."""
+    # All arrays have the shape (n,).
     binades, order, t, mode, table = result
     accumulator = np.uint32(0)
     for i in range(op.size):

@@ -16,15 +16,13 @@ from fp9.kernels.round64 import INF_BITS
 
 
 class Groups(NamedTuple):
-    """Integers `a` and `b`, the scales of their groups (`factors_a`, `factors_b`), and a power of two for each scale.
-
-    The exponents of `powers_a` and `powers_b` add up to the exponent by which an accumulator aligns a group's sum.
-    """
+    """Operands of dot products: integers, and one scale and one power of two for each group of integers."""
 
     a: Any
     b: Any
     factors_a: Any
     factors_b: Any
+    # The exponents of both powers add up to the exponent by which an accumulator aligns a group's sum.
     powers_a: Any
     powers_b: Any
 
@@ -83,19 +81,18 @@ def _step(s, group, unit, mode, groups, start, stop, c, terms):
 
 @kernel
 def grouped_rows(result, s, group, unit, groups, c, random_bits, codes, flags):
-    """Compute the dot products of rows a (m or 1, k) and b (m, k), and write codes and flags.
-
-    Operands are int32 integers in units of the formats' lowest bits. Scales have the shape (m or 1, groups or 1).
-    """
+    """Compute dot products of rows, and write the result codes to `codes` and the exception flags to `flags`."""
+    # Operands are int32 integers (m or 1, k) in units of the formats' lowest bits. Scales have the shape (m or 1,
+    # groups or 1), and `c`, `codes` and `flags` the shape (m,).
     binades, order, t, mode, table = result
     randoms, width = random_bits
     a, b, factors_a, factors_b, powers_a, powers_b = groups
     terms = np.empty(s.products // group)
-    for i in range(b.shape[0]):
-        ia = i if a.shape[0] > 1 else 0
+    for i in range(codes.shape[0]):
+        ia, ib = i if a.shape[0] > 1 else 0, i if b.shape[0] > 1 else 0
         scale_a, scale_b = i if factors_a.shape[0] > 1 else 0, i if factors_b.shape[0] > 1 else 0
         scales = factors_a[scale_a], factors_b[scale_b], powers_a[scale_a], powers_b[scale_b]
-        row = Groups(a[ia], b[i], *scales)
+        row = Groups(a[ia], b[ib], *scales)
         random = randoms[i if randoms.shape[0] > 1 else 0]
         value, code, raised = c[i], np.uint32(0), np.uint8(0)
         for rounding, start in enumerate(range(0, b.shape[1], s.products)):
@@ -131,12 +128,9 @@ def _take_step(s, unit, row, sums, magnitudes, factors_a, factors_b, powers_a, p
 
 @kernel
 def grouped_columns(s, sums, magnitudes, factors_a, factors_b, powers_a, powers_b, acc, t):
-    """Do one step of `grouped_rows` for all accumulators `acc` (m, n), in float64.
-
-    `sums` and `magnitudes` have the shape (groups, m, n). The scales `factors_a` and the powers `powers_a` have the
-    shape (m, groups), or (1, groups) for one row that all rows share. `factors_b` and `powers_b` have the shape
-    (groups, n).
-    """
+    """Do one step of `grouped_rows` for all accumulators `acc` (m, n), in float64."""
+    # Shapes: `sums` and `magnitudes` (groups, m, n), `factors_a` and `powers_a` (m or 1, groups), `factors_b` and
+    # `powers_b` (groups, n).
     unit = math.ldexp(1.0, s.window)
     for i in range(acc.shape[0]):
         own = i if factors_a.shape[0] > 1 else 0

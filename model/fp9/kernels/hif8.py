@@ -23,7 +23,7 @@ _INF_CODE = U(HiFloat8.INF)
 
 
 class HybridEdges(NamedTuple):
-    """Overflow thresholds and codes of special values for hybrid rounding. All fields are uint32."""
+    """Overflow thresholds and codes of special values for hybrid rounding."""
 
     strict: np.uint32  # 1 for F > T
     certain: np.uint32  # pattern from which overflow does not depend on T

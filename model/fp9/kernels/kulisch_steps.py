@@ -27,10 +27,8 @@ def _wrap(limbs, bits):
 
 @kernel
 def kulisch_array(rounding, lowest, bits, op, a, b, codes, flags):
-    """Run the operations `op` (n,) on a fixed-point accumulator of `bits` bits that starts at 0.
-
-    The lowest bit has the weight 2^`lowest`. The operands `a` and `b` (n, products) are float64 numbers.
-    """
+    """Run the operations `op` (n,) on a fixed-point accumulator of `bits` bits."""
+    # The lowest bit has the weight 2^`lowest`. The operands `a` and `b` (n, products) are float64 numbers.
     binades, order, t, mode = rounding
     limbs = np.zeros(bits // LIMB_BITS + 4, dtype=np.int64)
     special, quiet, cancelled = 0.0, False, False

@@ -1,4 +1,4 @@
-"""Numba kernels for exact sums in fixed point, as arrays of 32-bit limbs in int64."""
+"""Numba kernels for exact fixed-point sums, which are stored as 32-bit limbs in int64 arrays."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ _BIAS, _FRACTION_BITS, _FRACTION = BINARY64.bias, BINARY64.fraction_bits, BINARY
 
 @inlined
 def deposit(limbs, base, x):
-    """Add the finite number `x` to the fixed-point number `limbs`. `x` must be a multiple of 2^`base`."""
+    """Add the finite number `x`, a multiple of 2^`base`, to the fixed-point number `limbs`."""
     bits = float64_bits(x)
     field = (bits & MAGNITUDE) >> _FRACTION_BITS
     mantissa = (bits & _FRACTION) | (np.int64(1) << _FRACTION_BITS if field else 0)
@@ -37,7 +37,7 @@ def deposit(limbs, base, x):
 
 @called
 def carry(limbs):
-    """Propagate carries, so that every limb but the last is in 0 .. 2^LIMB_BITS - 1. The last limb holds the sign."""
+    """Propagate carries into the last limb, which holds the sign."""
     for i in range(limbs.size - 1):
         limbs[i + 1] += limbs[i] >> LIMB_BITS
         limbs[i] &= _LIMB_MASK
@@ -45,7 +45,7 @@ def carry(limbs):
 
 @called
 def limbs_to_odd(limbs, base):
-    """Return the fixed-point number as a float64 number rounded to odd, and set the limbs to zero."""
+    """Return the fixed-point number as float64, rounded to odd, and clear the limbs."""
     carry(limbs)
     negative = limbs[-1] < 0
     if negative:

@@ -28,10 +28,9 @@ _BLOCK = 64
 
 @kernel
 def rounded_chain(a, b, acc, begin, end, t):
-    """Set acc = round(acc + a[:, k] * b[k]) for each k in order. `t` rounds to nearest inside float32.
-
-    Double rounding is harmless if products and accumulators have p bits with 2 p + 2 <= 24.
-    """
+    """Set acc = round(acc + a[:, k] * b[k]) for each k in order."""
+    # `t` rounds to nearest inside float32. If products and accumulators have p bits with 2 p + 2 <= 24, double rounding
+    # is harmless.
     m, n = acc.shape
     for left in range(0, n, TILE):
         right = min(left + TILE, n)
@@ -57,9 +56,7 @@ def _marked_sum(row, marks, a0, b0, lowest, t):
 
 @kernel
 def rounded_chain_flagged(a, b, acc, marks, begin, end, lowest, t):
-    """Compute the same sums as `rounded_chain`, and collect the flags of each accumulator's finite sums in `marks`
-    (int32).
-    """
+    """Compute the same sums as `rounded_chain`, and OR the exception flags of finite sums into the array `marks`."""
     m, n = acc.shape
     for left in range(0, n, TILE):
         right = min(left + TILE, n)
@@ -87,10 +84,8 @@ def _narrow_pair(row, a0, a1, b0, b1, t):
 
 @kernel
 def rounded_pairs(a, b, acc, begin, end, step, narrow, neutral, t):
-    """Repeat acc = round(acc + `step` products) in float64 until all products are added. `step` is 1 or 2.
-
-    `neutral` is a row of -0. `narrow` is true if float64 holds the sum of any two products exactly.
-    """
+    """Repeat acc = round(acc + `step` products) in float64, where `step` is 1 or 2."""
+    # `neutral` is a row of -0. `narrow` is true if float64 holds the sum of any two products exactly.
     m, n = acc.shape
     for left in range(0, n, TILE):
         right = min(left + TILE, n)
@@ -136,9 +131,7 @@ def _flagged_pair(row, marks, a0, a1, b0, b1, lowest, t):
 
 @kernel
 def rounded_pairs_flagged(a, b, acc, marks, begin, end, step, lowest, t):
-    """Compute the same sums as `rounded_pairs`, and collect the flags of each accumulator's finite sums in `marks`
-    (int64).
-    """
+    """Compute `rounded_pairs`, and collect the flags of finite sums in `marks` (int64)."""
     m, n = acc.shape
     for left in range(0, n, TILE):
         right = min(left + TILE, n)

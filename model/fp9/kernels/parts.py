@@ -1,6 +1,7 @@
 """Functions that are compiled only as part of the kernels that call them.
 
-By default, Numba also compiles every called function separately, so that inner functions are optimised many times.
+By default, Numba compiles each called function separately. LLVM then optimises an inner function once by itself, and
+again in every caller.
 """
 
 from __future__ import annotations
@@ -18,10 +19,10 @@ _NO_CODE = 0
 
 
 class _Text(JITCodeLibrary):
-    """LLVM code of one function, which LLVM simplifies before linking, so that more loops are vectorised."""
+    """LLVM code that is simplified before linking, so that LLVM vectorises more loops."""
 
     def _optimize_final_module(self) -> None:
-        """Do nothing, because LLVM optimises a function together with the kernel that contains it."""
+        """Do nothing, because LLVM later optimises each kernel together with the functions that the kernel calls."""
 
     def _finalize_final_module(self) -> None:
         self._finalized = True
@@ -49,14 +50,14 @@ class _Translator(CompilerBase):
         build, manager = DefaultPassBuilder, PassManager("part of kernels")
         front = build.define_untyped_pipeline, build.define_typed_pipeline
         for some in (*front, build.define_nopython_lowering_pipeline):
-            for station, purpose in some(self.state).passes:
-                manager.add_pass(_Translation if station is NativeLowering else station, purpose)
+            for lowering, purpose in some(self.state).passes:
+                manager.add_pass(_Translation if lowering is NativeLowering else lowering, purpose)
         manager.finalize()
         return [manager]
 
 
 class Part(CPUDispatcher):
-    """Function that kernels call. Python code must call the attribute `py_func`."""
+    """Function that only kernels can call. Python code can call the original function, `py_func`."""
 
     def __init__(self, function: Any, **options: Any) -> None:
         wrappers = {"no_cpython_wrapper": True, "no_cfunc_wrapper": True}

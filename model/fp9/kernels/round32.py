@@ -28,7 +28,7 @@ _ZERO, _ONE, _WORD, _WIDEST = U(0), U(1), U(32), U(31)
 
 
 class Grid(NamedTuple):
-    """Constants of a target format with fixed fields, for kernels on float32 patterns."""
+    """Constants of a target format with fixed fields."""
 
     fraction_bits: np.uint32
     lowest: np.uint32  # exponent field of the lowest binade with full precision
@@ -37,14 +37,11 @@ class Grid(NamedTuple):
 
 
 class Edges(NamedTuple):
-    """Codes that a cast writes for zero, overflow, infinity and NaN.
-
-    Bit 31 of `zero`, `overflow`, `infinite` and `nan` is a flag: if bit 31 is 1, the code gets the sign of the source
-    number.
-    """
+    """Codes that a cast writes for zero, overflow, infinity and NaN."""
 
     max_ordinal: np.uint32
     sign_shift: np.uint32  # from float32's sign to the format's
+    # If bit 31 of these codes is 1, the code gets the sign of the source number.
     zero: np.uint32
     overflow: np.uint32
     infinite: np.uint32
@@ -52,7 +49,7 @@ class Edges(NamedTuple):
 
 
 class Limits(NamedTuple):
-    """Thresholds of the exception flags, as float32 bit patterns without the sign bit."""
+    """Thresholds of the exception flags, as float32 patterns without the sign bit."""
 
     tiny_below: np.uint32  # inexact results below it underflow
     overflow_from: np.uint32
@@ -90,12 +87,10 @@ def nearest_even(magnitude, shift, lowest, offset, magic, magic_number):
 
 @kernel
 def encode_nearest_even(patterns, magic, offset, grid, edges, codes):
-    """Round float32 patterns (uint32, shape (n,)) to nearest even, and write the codes of the results.
-
-    The target format must have subnormals and at least one fraction bit. `magic` is 2^23 times the smallest subnormal.
-    `offset` is 2^(22 - p) - 1 - (`grid.lowest` - 1) * 2^23 modulo 2^32, where p is the number of fraction bits of the
-    target format.
-    """
+    """Round float32 patterns (uint32, shape (n,)) to nearest even, and write the codes."""
+    # The target format must have subnormals and at least one fraction bit. `magic` is 2^23 times the smallest
+    # subnormal. With p = `grid.fraction_bits` and e = `grid.lowest`, `offset` is 2^(22 - p) - 1 - (e - 1) * 2^23 modulo
+    # 2^32.
     shift, lowest, magic_number = narrowing(grid, magic)
     for i in range(patterns.size):
         pattern = patterns[i]
@@ -163,11 +158,9 @@ complement.
 
 @kernel
 def encode_upper(patterns, table, codes):
-    """Look up codes in a table, indexed by the upper 16 bits of float32 patterns. Return whether a number was NaN.
-
-    The lower 16 bits of a float32 pattern must not change the rounded result. If `encode_upper` returns True, the
-    caller must discard `codes`: the upper 16 bits of a NaN can equal infinity's.
-    """
+    """Look up codes by the upper 16 bits of float32 patterns, and return whether a number was NaN."""
+    # The lower 16 bits must not change the rounded result. After True, the caller must discard `codes`, because a NaN
+    # can have the same upper 16 bits as infinity.
     largest = _ZERO
     for i in range(patterns.size):
         pattern = patterns[i]
@@ -178,10 +171,7 @@ def encode_upper(patterns, table, codes):
 
 @kernel
 def encode_upper_sticky(patterns, table, codes):
-    """Look up codes in a table, indexed by the upper 16 bits of float32 patterns.
-
-    Bit 0 of the table index is set if any of the lower 16 bits is 1 (rounding to odd).
-    """
+    """Round float32 patterns to 16 bits with rounding to odd, and look up the codes of the rounded patterns."""
     for i in range(patterns.size):
         pattern = patterns[i]
         codes[i] = table[(pattern >> U(16)) | (_ONE if pattern & U(0xFFFF) else _ZERO)]
@@ -189,13 +179,11 @@ def encode_upper_sticky(patterns, table, codes):
 
 @kernel
 def look_up_flagged(patterns, table, shift, codes, flags):
-    """Look up codes and flags in a table, indexed by the upper bits of patterns.
-
-    A table entry holds the code in its low 16 bits, and the flags from bit 16 on. Bit 0 of the index is a sticky bit.
-    """
+    """Shorten patterns by `shift` bits with rounding to odd, and look up the codes and flags of the results."""
     below = U((1 << shift) - 1)
     for i in range(patterns.size):
         pattern = U(patterns[i])
+        # An entry holds the code in its low 16 bits, and the flags from bit 16 on.
         entry = table[U(pattern >> U(shift & 31)) | (_ONE if pattern & below else _ZERO)]
         codes[i] = entry
         flags[i] = entry >> U(16)
@@ -212,7 +200,7 @@ _HIGHEST = (1 << 15) - 1
 
 @kernel
 def survey(codes, finite, lowest, highest):
-    """Return whether all codes are finite, the lowest entry in the table `lowest` and the highest in `highest`."""
+    """Return whether all codes are finite, the minimum of `lowest[codes]`, and the maximum of `highest[codes]`."""
     met = np.zeros(finite.size, dtype=np.bool_)
     for i in range(codes.size):
         met[codes[i]] = True
@@ -235,17 +223,16 @@ def _narrowed(number):
 
 @kernel
 def narrow_to_odd(numbers, patterns):
-    """Convert float64 numbers to float32 patterns, rounded to odd, so that a second rounding to fewer bits is correct.
-
-    Source: Boldo and Melquiond, "When double rounding is odd", IMACS 2005.
-    """
+    """Convert float64 numbers to float32 patterns, rounded to odd."""
+    # After rounding to odd, a second rounding to fewer bits is correct (Boldo and Melquiond, "When double rounding is
+    # odd", IMACS 2005).
     for i in range(numbers.size):
         patterns[i] = _narrowed(numbers[i])
 
 
 @kernel
 def sums_to_odd(table_a, table_b, table_c, a, b, c, patterns):
-    """Decode the operands, compute a * b + c, and write the sums as float32 patterns rounded to odd."""
+    """Write the sums a * b + c of codes as float32 patterns rounded to odd."""
     for i in range(patterns.size):
         x, y, addend = table_a[a[i]], table_b[b[i]], table_c[c[i]]
         product = x * y
@@ -264,7 +251,7 @@ _INEXACT, _UNDERFLOW, _OVERFLOW, _INVALID = (
 
 @kernel
 def raise_flags(patterns, grid, limits, flags):
-    """Write the exception flags of rounding float32 patterns to nearest or toward zero."""
+    """Write to `flags` the exception flags of a cast from float32 that rounds to nearest or toward zero."""
     narrower = U(_WIDTH - grid.fraction_bits)
     smallest = U(grid.lowest << _WIDTH)
     for i in range(patterns.size):

@@ -170,12 +170,10 @@ def _signed_code(order, t, ordinal, negative):
 
 @kernel
 def encode_bits(binades, order, t, mode, patterns, randoms, width, switches, codes, flags):
-    """Round float64 patterns (int64, shape (n,)), and write the codes and, unless `flags` is empty, the exception
-    flags.
-
-    `randoms` holds random bits or hybrid thresholds: one integer for each pattern, or a single integer for all.
-    """
+    """Round float64 patterns, and write the result codes to `codes` and the exception flags to `flags`."""
+    # `patterns` is an int64 array of the shape (n,). If `flags` is empty, the kernel writes no flags.
     for i in range(patterns.size):
+        # Random bits or hybrid thresholds: one integer for each pattern, or a single integer for all.
         random = randoms[i] if randoms.size > 1 else randoms[0]
         code, raised = round_bits(binades, order, t, mode, patterns[i], random, width, switches)
         codes[i] = code

@@ -23,11 +23,7 @@ _OVERFLOW = U(Flags.INEXACT | Flags.OVERFLOW)
 
 
 class WideTarget(NamedTuple):
-    """Constants of a target format and an overflow policy.
-
-    Bit 63 of `zero`, `overflow`, `infinite` and `nan` is a flag: if bit 63 is 1, the code gets the sign of the source
-    number.
-    """
+    """Constants of a target format and an overflow policy."""
 
     fraction_bits: np.uint64
     lowest: np.uint64  # exponent field of the lowest binade with full precision
@@ -35,6 +31,7 @@ class WideTarget(NamedTuple):
     padding: np.uint64
     sign_shift: np.uint64
     max_ordinal: np.uint64
+    # If bit 63 of `zero`, `overflow`, `infinite` or `nan` is 1, the code gets the sign of the source number.
     zero: np.uint64
     overflow: np.uint64
     infinite: np.uint64
@@ -53,11 +50,9 @@ class WideTarget(NamedTuple):
 
 
 class WideRounding(NamedTuple):
-    """Constants of a rounding mode.
+    """Constants of a rounding mode."""
 
-    The fields `to_even` and `to_odd` are 1 or 0. All other fields are masks: all bits 1, or all bits 0.
-    """
-
+    # Masks, with all bits 1 or all bits 0, except for `to_even` and `to_odd`.
     nearest: np.uint64
     to_even: np.uint64  # 1 or 0, as `to_odd`
     to_odd: np.uint64
@@ -165,6 +160,6 @@ A kernel for nearest even alone is a third faster.
 
 
 def wide_encoder(rounding: Rounding, signs: Signs, flagged: bool) -> tuple[Any, WideRounding]:
-    """Return the kernel and the constants of a rounding mode that needs no random bits."""
+    """Return the kernel and constants of a rounding mode that needs no random bits."""
     # Beside flags it makes no difference that the rounding is known.
     return ENCODE_WIDE[rounding is Rounding.RNE and not flagged, signs, flagged], _words(rounding)

@@ -62,7 +62,7 @@ def _close(row, totals, scales, tops, inside, aligned, floors, t):
 
 @kernel
 def windowed(s, a, b, power_a, power_b, acc, begin, end, t):
-    """Add the products to `acc` in steps of `s.products` products, in float64, with an alignment window."""
+    """In each step, add `s.products` products to the accumulators `acc` in float64, with an alignment window."""
     m, n = acc.shape
     width = min(n, TILE)
     tops, scales, totals = np.empty(width), np.empty(width), np.empty(width)

@@ -11,7 +11,7 @@ from fp9.formats.blocks import BlockFormat
 
 
 def scale_code(amax: Fraction, block: BlockFormat, rule: str) -> int:
-    """Return the scale code of a block of finite numbers with the largest magnitude `amax`."""
+    """Return the scale code of a block of finite numbers whose largest magnitude is `amax`."""
     if rule == "hif4":
         return nearest(bfloat16(amax * bfloat16(Fraction(1, 7))), block.scale)
     if not block.powers_of_two:
@@ -51,16 +51,16 @@ def numbers(fmt: Format) -> tuple[list[Fraction], list[int]]:
 
 
 def not_below(x: Fraction, fmt: Format) -> int:
-    """Return the code of the format's smallest number that is at least `x`.
+    """Return the code of the smallest number that is at least `x`.
 
-    If `x` exceeds all numbers of the format, return the code of the largest number.
+    If all numbers of the format are smaller than `x`, return the code of the largest number.
     """
     values, codes = numbers(fmt)
     return codes[min(bisect_left(values, x), len(values) - 1)]
 
 
 def nearest(x: Fraction, fmt: Format) -> int:
-    """Return the code of the number nearest to `x`, ties to the even code. An `x` outside the range is clipped."""
+    """Return the code of the number nearest to `x`, with ties to the even code."""
     values, codes = numbers(fmt)
     place = bisect_left(values, x)
     if place in (0, len(values)):
@@ -89,11 +89,9 @@ def with_sign(code: int, negative: bool, fmt: Format) -> int:
 
 
 def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int]]:
-    """Return the scale code and the element codes of a block, with the scale rule "four over six".
-
-    The rule maps the largest magnitude to 6, or to 4 if this gives a smaller sum of squared errors.
-    """
+    """Return the scale code and the element codes of a block, with the scale rule "four over six"."""
     tries = []
+    # The block's largest magnitude maps to 4 if 4 gives a smaller sum of squared errors than 6.
     for top in (6, 4):
         code = nearest(max(map(abs, xs)) / top, block.scale)
         scale = block.scale.value_of(code) if code else Fraction(0)
@@ -105,10 +103,7 @@ def four_over_six(xs: list[Fraction], block: BlockFormat) -> tuple[int, list[int
 
 
 def hif4_codes(xs: list[Fraction]) -> tuple[list[int], int, list[int], list[int]]:
-    """Return the codes of a HiF4 block of 64 elements: elements, scale, 8 bits of level 1, and 16 bits of level 2.
-
-    Source: arXiv 2602.11287.
-    """
+    """Return a HiF4 block: 64 element codes, scale code, 8 level-1 bits and 16 level-2 bits (arXiv 2602.11287)."""
     e6m2 = format("e6m2")
     code = nearest(bfloat16(max(map(abs, xs)) * bfloat16(Fraction(1, 7))), e6m2)
     reciprocal = bfloat16(1 / e6m2.value_of(code))

@@ -1,6 +1,6 @@
 """Slow exact reference (oracle) for casts, written from the published papers and numerics.md.
 
-The oracle uses no code of the fast kernels, except for the format records.
+The oracle shares no source code with the fast kernels, except the definitions of formats.
 """
 
 from __future__ import annotations
@@ -16,14 +16,11 @@ from fp9.formats.rounding import Flags, NanSign, Overflow, Payload, Rounding
 
 @dataclass(frozen=True, slots=True)
 class Exact:
-    """Exact number: a class (such as NaN), a sign and a magnitude. Zeros and infinities also have a sign.
-
-    The magnitude of a NaN is its fraction field, as a number in [0, 1).
-    """
+    """Exact number, zero, infinity or NaN, with a sign."""
 
     kind: Kind
     negative: bool = False
-    magnitude: Fraction = Fraction(0)
+    magnitude: Fraction = Fraction(0)  # of a NaN: the fraction field, as a number in [0, 1)
 
     @property
     def value(self) -> Fraction:
@@ -46,7 +43,6 @@ def read(code: int, source: Format, policy: CastPolicy) -> Exact:
 
 
 def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
-    """Return a rational number as an `Exact` number. `negative_zero` is the sign of a zero."""
     value = Fraction(value)
     if value == 0:
         return Exact(Kind.ZERO, negative_zero)
@@ -58,19 +54,16 @@ def exact(value: Fraction | int, negative_zero: bool = False) -> Exact:
 
 @dataclass(frozen=True, slots=True)
 class Neighbours:
-    """Neighbours of a magnitude x: the number `below` <= x, and the next larger number `below + ulp` > x.
-
-    `excess` is (x - below) / ulp.
-    """
+    """Neighbours of a magnitude x: the number `below` <= x, and the next larger number `below + ulp` > x."""
 
     below: Fraction
     ulp: Fraction
-    excess: Fraction
+    excess: Fraction  # (x - below) / ulp
 
 
 @functools.lru_cache(maxsize=1 << 17)
 def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
-    """Return the neighbours of a positive magnitude in `fmt`, as if `fmt` had no largest exponent."""
+    """Return the neighbours of a positive magnitude, as if `fmt` had no largest exponent."""
     ulp = pow2(fmt.quantum(floor_log2(magnitude)))
     steps = magnitude / ulp
     return Neighbours((steps.numerator // steps.denominator) * ulp, ulp, steps - steps.numerator // steps.denominator)
@@ -78,10 +71,7 @@ def neighbours(magnitude: Fraction, fmt: Format) -> Neighbours:
 
 @dataclass(frozen=True, slots=True)
 class RandomBits:
-    """Random integer of `width` bits for stochastic rounding.
-
-    The top bit of the random integer has the weight of half an ulp of the target format.
-    """
+    """Random integer for stochastic rounding. The top bit of the random integer has the weight of half an ulp."""
 
     value: int
     width: int
@@ -89,10 +79,10 @@ class RandomBits:
 
 @dataclass(frozen=True, slots=True)
 class HybridBits:
-    """Threshold of hybrid rounding, and the number of bits in the threshold (HiF8 section 3.2)."""
+    """Threshold of HiFloat8's hybrid rounding (HiF8 section 3.2)."""
 
     threshold: int
-    width: int
+    width: int  # bits of the threshold
     strict: bool = False
     doc_overflow: bool = False
 
@@ -174,7 +164,8 @@ def round_magnitude(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits 
 
 
 def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Fraction:
-    """Round a magnitude with a random bias below the last bit of the significand, as x86's conversions do."""
+    """Add random bits to the bits that follow the significand, then truncate."""
+    # The conversion instructions of x86 with a bias operand round in this way.
     lift = max(0, fmt.min_normal_exponent - floor_log2(x.magnitude))
     lifted = Exact(Kind.FINITE, x.negative, x.magnitude * pow2(lift))
     biased = round_magnitude(lifted, fmt, Rounding.SR, bits) * pow2(-lift)
@@ -182,7 +173,7 @@ def _biased(x: Exact, fmt: Format, bits: RandomBits | HybridBits | None) -> Frac
 
 
 def _is_tiny(x: Exact, fmt: Format, rounding: Rounding, bits: RandomBits | HybridBits | None) -> bool:
-    """Return whether x is tiny after rounding as if the exponent range were unbounded (IEEE 754-2019 section 7.5)."""
+    """Return whether x is tiny after rounding with an unbounded exponent (IEEE 754-2019 section 7.5)."""
     if not fmt.can_underflow or x.magnitude >= pow2(fmt.min_normal_exponent + 1):
         return False
     lift = max(0, fmt.min_normal_exponent + 1 + fmt.flushes - floor_log2(x.magnitude))

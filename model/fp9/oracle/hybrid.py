@@ -1,9 +1,9 @@
 """Tables that define HiFloat8's hybrid rounding by comparing bit fields (HiF8 section 3.2).
 
 If a magnitude has an exponent of -23 to -4 or 4 to 15, hybrid rounding compares the dropped bits with a threshold T.
-The threshold T consists of the lowest bits of the source. The magnitude is rounded up if the dropped bits, read as a
-number F, are at least the threshold T. If a magnitude has an exponent of -3 to 3, hybrid rounding is to nearest, ties
-away from zero.
+The threshold T is made from the lowest bits of the source number. The magnitude is rounded up if the dropped bits, read
+as a number F, are at least the threshold T. If a magnitude has an exponent of -3 to 3, hybrid rounding is to nearest,
+ties away from zero.
 """
 
 from __future__ import annotations
@@ -31,36 +31,29 @@ class Field:
 
 @dataclass(frozen=True, slots=True)
 class Binade:
-    """Range of source patterns with one exponent, from `first` to `end - 1`.
-
-    `field` gives the position of the number F, which consists of significand bits that rounding drops.
-    """
+    """Source patterns from `first` to `end - 1`, whose numbers all have the same exponent."""
 
     first: int
     end: int
-    field: Field
+    field: Field  # the significand bits that rounding drops, which form the number F
 
 
 @dataclass(frozen=True, slots=True)
 class HybridTable:
-    """Table of a cast with hybrid rounding, for source numbers of a single sign, positive or negative.
+    """Table of a cast with hybrid rounding, for source numbers of a single sign.
 
     A pattern is the code of a source number without the sign bit.
-
-    - `nearest`: the threshold table for source patterns that are in no range of `binades`, where rounding is to
-      nearest.
-    - `numbers`: source patterns and target codes of zero, of each positive target number, and of overflow.
-    - `threshold_bits` and `threshold_ones`: the threshold T consists of `threshold_bits` low source bits, followed by
-      `threshold_ones` ones.
-    - `near_normal`: the binade below the smallest normal number. A magnitude in the binade `near_normal` is tiny,
-      unless all bits `near_normal_ones` are 1 and the dropped bits F reach the threshold T.
     """
 
-    nearest: ThresholdTable
+    nearest: ThresholdTable  # for patterns outside `binades`, which are rounded to nearest
     binades: tuple[Binade, ...]
+    # Target codes by source pattern, for zero, each positive target number, and overflow.
     numbers: tuple[Step, ...]
+    # The threshold T is the lowest `threshold_bits` bits of the source pattern, with `threshold_ones` ones below.
     threshold_bits: int
     threshold_ones: int
+    # Binade below the smallest normal number. A magnitude in this binade is tiny if a bit of the field
+    # `near_normal_ones` is 0, or if F is less than T.
     near_normal: Binade
     near_normal_ones: Field
 
@@ -109,7 +102,6 @@ class HybridTable:
 
 
 def hybrid_table(source: FixedFormat, target: HiFloat8, policy: CastPolicy, negative: bool) -> HybridTable:
-    """Return the table of a cast with hybrid rounding from fp32, fp16 or bf16, for source numbers of a single sign."""
     nearest = threshold_table(source, target, replace(policy, rounding=Rounding.RNA), negative)
     bits, ones = target.threshold_bits(source)
     width = bits + ones

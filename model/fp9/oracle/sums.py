@@ -16,7 +16,7 @@ from fp9.oracle.windows import windowed_step
 def step(
     engine: Engine, pairs: Sequence[tuple[Exact, Exact]], c: Exact, bits: RandomBits | None = None
 ) -> tuple[int, Flags]:
-    """Compute an accumulation step without a window: add C and all products, round once, and return code and flags."""
+    """Compute an accumulation step without an alignment window: add `c` and all products, and round once."""
     terms = [Term(product(a, b), 0, Kind.NAN in (a.kind, b.kind)) for a, b in pairs]
     return _fused_step(engine, terms, as_addend(engine, Term(c, 0, c.kind is Kind.NAN)), bits)
 
@@ -64,7 +64,7 @@ def _scaled(term: Term, scale: Term) -> Term:
 
 
 def _grouped(engine: Engine, products: Sequence[Term], scales: Sequence[Term]) -> list[Term]:
-    """Return one term for each group of products: the exact sum of the group, times its scale (MMA-Sim, GST-FDPA)."""
+    """Return the exact sum of each group's products, times the group's scale (MMA-Sim, GST-FDPA)."""
     assert engine.step.group is not None
     terms = []
     for start in range(0, len(products), engine.step.group):
@@ -89,8 +89,8 @@ def dot(
 ) -> tuple[int, Flags]:
     """Add c and all products as the accumulator model does, and return the code of the sum and the OR of all flags.
 
-    `scales` has one entry per product: an exponent, or a product of two scales. If `seen` is a list, the function
-    appends a record of every rounding.
+    `scales` has one entry for each product: the exponent of a power of two, or the exact product of two block scales.
+    If `seen` is a list, the function appends a record of every rounding to the list.
     """
     factors = None if scales is None else [_power(scale) for scale in scales]
     if engine.step.group is not None:
@@ -111,16 +111,13 @@ def dot(
 
 @dataclass(frozen=True, slots=True)
 class Taken:
-    """Record of one rounding in a long sum: the products and the addend of the step, and the code of the result.
-
-    For the addition of a chunk's sum to the total, `part` is the chunk's sum.
-    """
+    """Record of one rounding in a long sum."""
 
     engine: Engine
     products: tuple[Term, ...]
     addend: Term
-    code: int
-    part: Term | None = None
+    code: int  # result of the rounding
+    part: Term | None = None  # chunk's sum, if the step adds a chunk's sum to the total
 
 
 def _steps(
@@ -166,7 +163,7 @@ def _as_given(engine: Engine, c: Term) -> int:
 
 
 def _interleaved(engine: Engine, products: Sequence[Term]) -> list[Term]:
-    """Return the products of a chunk in the order in which its steps add them. Missing products are +0."""
+    """Return a chunk's products in the order in which the steps add the products."""
     if engine.chunk.interleave is None:
         return list(products)
     assert engine.chunk.length is not None

@@ -1,4 +1,4 @@
-"""Exact products, addends and sums in the slow exact reference, and their rounding."""
+"""Exact products, addends and sums for the slow exact reference (oracle), and rounding of the sums."""
 
 from __future__ import annotations
 
@@ -15,21 +15,17 @@ from fp9.oracle.casts import Exact, RandomBits, encode, exact
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """Term of a sum (a product or an addend), with its exact value and its alignment exponent.
-
-    `quiet` is true if an operand was NaN: the NaN result then does not raise `INVALID`.
-    """
+    """Product or addend of a sum."""
 
     value: Exact
-    exponent: int = 0
-    quiet: bool = False
+    exponent: int = 0  # for alignment
+    quiet: bool = False  # whether an operand was NaN: a NaN result then does not raise `INVALID`
 
 
 ZERO = Term(exact(0))
 
 
 def product(a: Exact, b: Exact) -> Exact:
-    """Return the exact product of two numbers. Zero times infinity is NaN."""
     negative = a.negative != b.negative
     if Kind.NAN in (a.kind, b.kind) or {a.kind, b.kind} == {Kind.INF, Kind.ZERO}:
         return Exact(Kind.NAN)
@@ -71,7 +67,6 @@ def rounded(engine: Engine, terms: Sequence[Term], bits: RandomBits | None = Non
 
 
 def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
-    """Flush a tiny result to a zero with the same sign, if the accumulator model flushes results."""
     result = engine.result.format
     subnormal = result.kind_of(code) is Kind.FINITE and abs(result.value_of(code)) < pow2(result.min_normal_exponent)
     if not engine.result.flush or not (subnormal or flags & Flags.UNDERFLOW):
@@ -80,7 +75,6 @@ def flushed(engine: Engine, code: int, flags: Flags) -> tuple[int, Flags]:
 
 
 def as_addend(engine: Engine, term: Term) -> Term:
-    """Return the addend of a step. Some accumulator models flush a subnormal addend to zero."""
     subnormal = term.value.kind is Kind.FINITE and term.value.magnitude < pow2(engine.output.min_normal_exponent)
     return Term(exact(0, term.value.negative)) if engine.result.flush_addend and subnormal else term
 

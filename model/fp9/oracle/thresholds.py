@@ -1,7 +1,7 @@
 """Threshold tables of casts: the first source pattern that rounds to each target code.
 
-A slow exact reference finds the threshold patterns by bisection. A formal proof compares a cast circuit with the
-threshold table of the cast.
+A slow exact reference model of casts finds the first source pattern of each target code by bisection. A formal proof
+compares a cast circuit with the threshold table of the cast.
 """
 
 from __future__ import annotations
@@ -28,27 +28,21 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdTable:
-    """Threshold table of a cast, for source numbers of a single sign, positive or negative.
+    """Threshold table of a cast, for source numbers of a single sign.
 
     A pattern is the code of a source number without the sign bit.
-
-    - `steps`: the rows of the table in rising order of source patterns. The first row starts at pattern 0.
-    - `exact`: the finite source patterns that the target format represents exactly.
-    - `tiny_below`: a cast of a source pattern below `tiny_below` raises underflow if the cast is inexact.
-    - `overflow_from`: the smallest pattern that overflows.
-    - `nan_from`: the smallest source pattern that is a NaN.
     """
 
     source: FixedFormat
     target: Format
     policy: CastPolicy
     negative: bool
-    steps: tuple[Step, ...]
-    exact: tuple[int, ...]
-    tiny_below: int
-    overflow_from: int
+    steps: tuple[Step, ...]  # in rising order of source patterns, from pattern 0
+    exact: tuple[int, ...]  # finite source patterns that the target format represents exactly
+    tiny_below: int  # inexact casts of smaller patterns raise underflow
+    overflow_from: int  # smallest pattern that overflows
     infinity: int | None
-    nan_from: int
+    nan_from: int  # smallest pattern that is a NaN
     infinity_flags: Flags
     nan_flags: Flags
 
@@ -81,7 +75,6 @@ def _steps(cast: Callable[[int], tuple[int, Flags]], candidates: list[int]) -> t
 
 @functools.lru_cache(maxsize=256)
 def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, negative: bool) -> ThresholdTable:
-    """Return the threshold table of a cast for one sign. Raises ValueError for a rounding mode that is not monotone."""
     if not policy.rounding_for(target).is_monotone:
         monotone = ", ".join(mode.value for mode in Rounding if mode.is_monotone)
         raise ValueError(f"rounding {policy.rounding_for(target).value} has no thresholds; give one of {monotone}")
@@ -115,7 +108,7 @@ def threshold_table(source: FixedFormat, target: Format, policy: CastPolicy, neg
 
 
 def _compare(table: ThresholdTable, cast: Callable[[int], tuple[int, Flags]]) -> None:
-    """Raise ValueError if the threshold table and the slow exact reference differ at or near a table entry."""
+    """Compare the threshold table with the slow exact reference `cast` at and near each table entry."""
     points = {*(step.first for step in table.steps), *table.exact, table.tiny_below, table.overflow_from}
     last = table.source.magnitude_mask
     for pattern in sorted({p + offset for p in points for offset in (-1, 0, 1)}):

@@ -70,16 +70,13 @@ def _largest(terms: Sequence[Term], zero_exponent: int | None) -> int | None:
 
 
 def window_top(engine: Engine, products: Sequence[Term], c: Term) -> int | None:
-    """Return the exponent to which a step aligns all its terms: the largest exponent of a term.
-
-    The addend `c` is included only for `Addend.INSIDE`. Return None if all included terms are zero, and the engine has
-    no `zero_exponent`.
-    """
+    """Return the largest exponent of a step's aligned terms, or `zero_exponent` if all of these terms are zero."""
     return _largest([*products, c] if engine.window.addend is Addend.INSIDE else products, engine.window.zero_exponent)
 
 
 def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
-    """Return the sum of a step's truncated terms, and whether a 1 bit was truncated (MMA-Sim, T-FDPA)."""
+    """Return the sum of a step's terms after truncation, and whether the truncation changed any term."""
+    # MMA-Sim calls this algorithm T-FDPA.
     assert engine.window.width is not None
     largest = window_top(engine, products, c)
     terms = [term.value.value for term in products] + [c.value.value]
@@ -90,7 +87,7 @@ def _aligned(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fractio
 
 
 def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fraction]:
-    """Return the truncated products of a step, followed by the addend C. `window_top` must not be None."""
+    """Return a step's truncated products, followed by the addend."""
     top = window_top(engine, products, c)
     assert engine.window.width is not None and top is not None
     kept = [_cut(term.value.value, top - engine.window.width, engine.window.truncation) for term in products]
@@ -100,7 +97,8 @@ def kept_terms(engine: Engine, products: Sequence[Term], c: Term) -> list[Fracti
 
 
 def _joined(engine: Engine, products: Sequence[Term], c: Term) -> tuple[Fraction, bool]:
-    """Return the sum of a CDNA3 accumulation step, and whether a 1 bit was truncated (MMA-Sim, GTR-FDPA)."""
+    """Return the sum of an accumulation step of CDNA3 GPUs, and whether truncation changed a term or a sum."""
+    # MMA-Sim calls this algorithm GTR-FDPA.
     window, joined, lowest = engine.window.width, engine.window.interleaved, engine.result.format.min_normal_exponent
     assert window is not None and joined is not None
     halves = [half for half in (products[::2], products[1::2]) if _largest(half, None) is not None]

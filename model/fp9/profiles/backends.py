@@ -16,7 +16,7 @@ from fp9.sums.operands import as_operand
 
 
 class Backend(Protocol):
-    """Operations of a scaled matrix product that differ between NumPy arrays and the tensors of a device."""
+    """Array operations of a scaled matrix product, implemented separately for NumPy arrays and for device tensors."""
 
     def operand(self, side: str, given: Any, fmt: Format | str | None) -> Any:
         """Return an object with the attributes `codes`, `format`, `shape` and `ndim`."""
@@ -25,19 +25,20 @@ class Backend(Protocol):
         """Return an argument as FP32 numbers. Raise TypeError if the argument is not a number or an array."""
 
     def scale_codes(self, given: Any, fmt: Format) -> Any:
-        """Return the codes of scales that `multiply` passes to the accumulator model."""
+        """Convert scales to an array of codes of the format `fmt`, for the arguments `scales` of `multiply`."""
 
     def multiply(self, a: Any, b: Any, engine: Engine, some: Any = None, **scales: Any) -> Any:
-        """Return the product of operands a (m, k) and b (k, n) as FP32 numbers.
+        """Return the product of a (m, k) and b (k, n) as FP32 numbers.
 
-        `some` is an index of the axis k that selects the products to add. None means all.
+        `some` is a slice or an array of indices along the axis k, and selects the products to add. If `some` is None,
+        the method adds all products.
         """
 
     def zeros(self, rows: int, columns: int) -> Any:
         """Return a matrix of FP32 zeros."""
 
     def encode(self, numbers: Any, fmt: Format) -> Any:
-        """Return a new array of codes: FP32 numbers, rounded to the nearest number of `fmt`."""
+        """Round FP32 numbers to the nearest numbers of `fmt`, and return the result codes in a new array."""
 
 
 class NumpyBackend:

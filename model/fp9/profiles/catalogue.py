@@ -1,4 +1,4 @@
-"""Catalogue of GPU and library profiles, kinds of scales, and ways to split K."""
+"""Catalogues of GPU library profiles, of kinds of operand scales, and of ways to split long sums (split-K)."""
 
 from __future__ import annotations
 
@@ -46,14 +46,12 @@ def _serial(parts: list[Any]) -> Any:
 
 
 def _pairwise(parts: list[Any]) -> Any:
-    """Add partial sums over parts of K in FP32, in the pairwise order of cuBLASLt, and return the total.
-
-    First, partial sum i is added to partial sum i + h, where h is half the number of partial sums, rounded up. Then the
-    sums of pairs, and any unpaired partial sum, are added one after another to the last partial sum.
-    """
+    """Add partial sums over parts of K in FP32, in the pairwise order of cuBLASLt."""
+    # Partial sum i is added to partial sum i + half, where half is half the number of partial sums, rounded up.
     half = -(-len(parts) // 2)
     paired = range(len(parts) - 1 - half)
     slots = [epilogues.added(parts[i], parts[i + half]) if i in paired else parts[i] for i in range(half)]
+    # The sums of pairs, and an unpaired partial sum, are added one after another to the last partial sum.
     return _serial([parts[-1], *slots])
 
 

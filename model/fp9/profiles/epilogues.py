@@ -12,12 +12,10 @@ import numpy as np
 
 
 def product(x: Any, y: Any) -> Any:
-    """Return the product of FP32 numbers, rounded once to FP32.
-
-    If a factor is zero, the product is +0. A product that rounds to zero keeps its sign.
-    """
+    """Return the product of FP32 numbers, rounded once to FP32."""
     library, (p, q) = _library(x), _wide(x, y)
     with np.errstate(invalid="ignore", over="ignore"):
+        # The addition of 0 turns an exact -0 into +0. A product that rounds to zero keeps its sign.
         return library.asarray(p * q + 0, dtype=library.float32)
 
 
@@ -72,8 +70,5 @@ def scaled_once(part: Any, scale_a: Any, scale_b: Any, total: Any) -> Any:
 
 
 def scaled_by_a_first(part: Any, scale_a: Any, scale_b: Any, total: Any) -> Any:
-    """Compute total + (sum * scale_a) * scale_b for a chunk's sum.
-
-    The first product is rounded to FP32. A fused multiply-add then multiplies by `scale_b` and adds the total.
-    """
+    # Only the product with `scale_b` is fused with the addition of the total.
     return fused(product(part, scale_a), scale_b, total)

@@ -22,7 +22,8 @@ class Scaling:
     """Kind of operand scales, such as one scale per tensor, or one scale per block.
 
     `format` is the format of scale codes, or None for FP32 scales. `block` is the number of products along K with the
-    same scale. `shapes(m, n, k)` returns pairs of shapes, for the scales of a (m, k) and of b (k, n).
+    same scale. The function `shapes(m, n, k)` returns the allowed pairs of scale shapes. A pair holds the shape of the
+    scales of the operand a (m, k), and the shape of the scales of the operand b (k, n).
     """
 
     name: str
@@ -35,8 +36,8 @@ class Scaling:
 class Split:
     """Way to split the K products of a sum into parts (split-K).
 
-    The K products are divided into tiles of `tile` consecutive products, and each tile belongs to one part. `join` adds
-    the sums of the parts in FP32.
+    The K products are divided into tiles of `tile` consecutive products, and each tile belongs to one part. The
+    function `join` adds the partial sums of all parts with FP32 additions.
     """
 
     name: str
@@ -69,11 +70,12 @@ class Epilogue:
 
 @dataclass(frozen=True)
 class Call:
-    """Arithmetic of a GPU library's matrix product, for one kind of scales.
+    """Description of how a GPU library computes matrix products whose operands have one kind of scales.
 
-    `fast` and `slow` name the accumulators with and without `use_fast_accum`. `fast` is None if the library refuses
-    `use_fast_accum`, and `slow` is None if its accumulator is unknown. `splits` names the known ways in which the
-    library splits K. `may_split` is false if the library never splits K.
+    `fast` names the accumulator model for `use_fast_accum=True`, or is None if the library refuses
+    `use_fast_accum=True`. `slow` names the accumulator model for `use_fast_accum=False`, or is None if the accumulator
+    is unknown. `splits` names the known ways in which the library splits the K products of a sum into parts (split-K).
+    `may_split` is false if the library never divides the K products of a sum among several partial sums.
     """
 
     scaling: str
@@ -91,7 +93,7 @@ class Call:
 
 @dataclass(frozen=True)
 class Profile:
-    """GPU and library with their versions, and the matrix products whose arithmetic is known.
+    """Record of a GPU, a library with its version, and the library's matrix products whose arithmetic is known.
 
     `source` names the measurements and publications that show how the library computes matrix products.
     """

@@ -42,19 +42,20 @@ def scaled_mm(
     The arguments are the arguments of `torch._scaled_mm`. The shapes of the scales determine which numbers share a
     scale:
 
-    - Two single numbers: one scale per tensor.
-    - Shapes (M, 1) and (1, N): one scale per row of `a` and per column of `b`.
-    - Shape (M, K/128) for `scale_a`, and (K/128, N/128) or (K/128, N) for `scale_b`: FP32 scales of blocks.
-    - Shapes (M, K/32) and (K/32, N): scales of MX blocks, in the format e8m0.
-    - Shapes (M, K/16) and (K/16, N): scales of NVFP4 blocks, in the format ue4m3 or e4m3.
+    - One scale per tensor: two single numbers.
+    - One scale per row of `a` and per column of `b`: shapes (M, 1) and (1, N).
+    - FP32 scales of blocks: `scale_a` has the shape (M, K/128), and `scale_b` the shape (K/128, N/128) or (K/128, N).
+    - Scales of MX blocks, in the format e8m0: shapes (M, K/32) and (K/32, N).
+    - Scales of NVFP4 blocks, in the format ue4m3 or e4m3: shapes (M, K/16) and (K/16, N).
 
     `scale_result` applies only to 8-bit results. By default, `out_dtype` is the format of the operand `a`. `profile`
     names the GPU and the library. The caller must pass the decisions that the GPU library makes at run time:
 
     - `split_k`: the number of parts into which the library splits K. 1 means no split.
     - `split`: how the library splits K: `contiguous`, `serial` or `pairwise`.
-    - `scale_order`: `ab` if the scale of `a` is multiplied first, otherwise `ba`. For scales per row, the order can
-      change the result, because the library CUTLASS can exchange a and b.
+    - `scale_order`: `ab` if the sum is multiplied first by the scale of `a`, otherwise `ba`. If each row has a scale,
+      the order of the two multiplications can change the rounded result. The library CUTLASS can exchange the operands
+      `a` and `b`, and then multiplies a sum by the two scales in the opposite order.
     - `format_a`, `format_b`: the formats of operands that are plain codes.
 
     >>> import fp9
@@ -78,7 +79,7 @@ def scaled_codes(
     profile: str | Profile,
     choices: dict[str, Any],
 ) -> tuple[Any, Format]:
-    """Return the codes of a scaled matrix product, as an array of the backend, and their format.
+    """Return the codes and the format of a scaled matrix product.
 
     `given` holds the first six arguments of `scaled_mm`.
     """

@@ -1,4 +1,4 @@
-"""Values on select ports and operand ports in one operation of the reference model."""
+"""Functions of the reference model that interpret the select ports and operand ports of one operation."""
 
 from __future__ import annotations
 
@@ -33,6 +33,7 @@ def operand_format(row: Row, name: str, formats: tuple[Format, ...]) -> Format:
 
 
 def operands(unit: Dot, row: Row, name: str) -> tuple[list[int], Format]:
-    """Return the operand's code in each lane, cut to the format's width, and the operand format."""
+    """Return a list with the operand's code in each lane, and the operand's format."""
+    # Bits above the format's width are removed from the codes.
     fmt = operand_format(row, name, unit.a if name == "a" else unit.b)
     return [row[lane] & ((1 << fmt.bits) - 1) for lane in unit.lane_names(name)], fmt

@@ -1,4 +1,4 @@
-"""Reference results of a `MultiFpu` in exact fractions (IEEE 754-2019 and RISC-V)."""
+"""Reference results of a multi-format FPU in exact fractions (IEEE 754-2019 and RISC-V)."""
 
 from __future__ import annotations
 
@@ -8,7 +8,7 @@ from dataclasses import replace
 from fractions import Fraction
 from typing import TYPE_CHECKING
 
-from fp9.formats import FixedFormat, Kind, Specials, pow2
+from fp9.formats import FixedFormat, Kind, Specials, floor_log2, pow2
 from fp9.formats.rounding import Flags, Rounding
 from fp9.oracle import casts
 from fp9.oracle.casts import Exact
@@ -61,7 +61,7 @@ def _with_random(unit: MultiFpu, row: Row, lane: int) -> Row:
 
 
 class _Number:
-    """Operand of a `MultiFpu` operation: its format, code and exact number."""
+    """Operand of a multi-format FPU in one operation: its format, code and exact number."""
 
     def __init__(self, unit: MultiFpu, code: int, fmt: Format) -> None:
         self.fmt, ones = fmt, (1 << fmt.bits) - 1
@@ -115,10 +115,7 @@ def _compute(unit: MultiFpu, row: Row) -> tuple[int, Flags]:
 def _rounding(
     unit: MultiFpu, row: Row, op: Op, a: _Number, result: Format
 ) -> tuple[CastPolicy, casts.RandomBits | casts.HybridBits | None]:
-    """Return the cast policy of an operation, and the random bits or the threshold of hybrid rounding.
-
-    The second item is None if the rounding mode needs neither random bits nor a threshold.
-    """
+    """Return the cast policy, and the random bits or hybrid threshold that the rounding mode needs."""
     rounding, overflow = chosen(unit.roundings, row, "rounding"), chosen(unit.overflow, row, "overflow")
     if rounding.needs_bits:
         return unit.policy(result, rounding, overflow), casts.RandomBits(row["random"], unit.random_bits)
@@ -210,10 +207,11 @@ def _root(a: Exact) -> Exact:
         return Exact(Kind.NAN)
     if a.kind is not Kind.FINITE:
         return a
-    square = a.magnitude * 4**_ROOT_BITS
+    places = _ROOT_BITS + max(0, -floor_log2(a.magnitude))  # a small number has a small root
+    square = a.magnitude * 4**places
     root = math.isqrt(square.numerator // square.denominator)
     exact = Fraction(root) if root * root == square else root + Fraction(1, 2)
-    return Exact(Kind.FINITE, False, exact / 2**_ROOT_BITS)
+    return Exact(Kind.FINITE, False, exact / 2**places)
 
 
 def _integer(unit: MultiFpu, row: Row) -> Exact:

@@ -29,7 +29,7 @@ def outputs(unit: Unit, code: int, flags: Flags) -> Row:
 
 
 def decoder(unit: Decoder, rows: Iterable[Row]) -> Iterator[Row]:
-    """For each code, yield its decoded fields. A field without meaning is 0."""
+    """Yield the decoded fields of each code, with 0 for fields without meaning."""
     places = significand_bits(unit.formats) - 1
     for row in rows:
         fmt = operand_format(row, "code", unit.formats)
@@ -80,7 +80,7 @@ def _rounded(unit: Cast, row: Row, lane: int) -> tuple[int, Flags]:
 
 
 def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBits | casts.HybridBits | None:
-    """Return the random bits or the threshold that a rounding needs (HiF8 section 3.2), or None."""
+    """Return random bits for stochastic rounding, or a threshold for hybrid rounding."""
     if rounding.needs_bits:
         return casts.RandomBits(row[unit.lane_names("random")[lane]], unit.random_bits)
     if not rounding.reads_source:
@@ -89,7 +89,7 @@ def _bits(unit: Cast, rounding: Rounding, row: Row, lane: int) -> casts.RandomBi
 
 
 def hybrid_bits(code: int, source: Format) -> casts.HybridBits:
-    """Return the threshold of hybrid rounding for an operand (HiF8 section 3.2)."""
+    """Return the threshold of HiFloat8's hybrid rounding for an operand code (HiF8 section 3.2)."""
     taken, ones = HiFloat8.threshold_bits(source)
     return casts.HybridBits((code & ((1 << taken) - 1)) << ones | ((1 << ones) - 1), taken + ones)
 
@@ -110,7 +110,7 @@ def products(unit: Dot, row: Row) -> list[Term]:
 
 
 def scales(unit: Dot, row: Row, count: int) -> list[Term] | None:
-    """Return the product of the two scales for each of `count` products, or None without scales."""
+    """For each product of two elements a and b, return the product of the block scales of a and b."""
     if unit.scale is None:
         return None
     pairs = zip(unit.scale_names("a"), unit.scale_names("b"), strict=True)

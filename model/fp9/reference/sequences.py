@@ -75,7 +75,7 @@ def _whole(unit: Mac, rows: Iterable[Row]) -> Iterator[Row]:
 
 
 def _lost(unit: Mac, terms: list[Term]) -> list[Term]:
-    """Return the term that wraps an overflowing register around, or an empty list without an overflow."""
+    """Return the term that wraps an exact sum into the register's range, or an empty list if the sum fits."""
     size = pow2(unit.sum_bits + product_range(unit.a, unit.b, unit.bias_port).ulp)
     total = sum((term.value.value for term in terms if term.value.kind is Kind.FINITE), Fraction(0))
     turns = (total + size / 2) // size

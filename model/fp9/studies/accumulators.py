@@ -1,4 +1,4 @@
-"""Rounding errors of accumulators, and reproductions of published experiments."""
+"""Measurement of the rounding errors of accumulators, and reproduction of published experiments."""
 
 from __future__ import annotations
 
@@ -34,21 +34,19 @@ DISTRIBUTIONS: dict[str, Draw] = {
 
 @dataclass(frozen=True)
 class Errors:
-    """Rounding errors of one accumulator model, measured on many dot products of length `depth`.
-
-    - `mean`, `median`, `largest`: mean, median and largest |error| / |exact|.
-    - `relative`: the root mean square of the errors, divided by the root mean square of the exact sums.
-    - `worst`: the largest |error|, divided by the root mean square of the exact sums.
-    - `bias`: the mean signed error, divided by the mean |exact|.
-    """
+    """Rounding errors of one accumulator model, measured on many dot products of length `depth`."""
 
     engine: str
     depth: int
+    # Mean, median and largest |error| / |exact|.
     mean: float
     median: float
     largest: float
+    # Root mean square of the errors, divided by the root mean square of the exact sums.
     relative: float
+    # Largest |error|, divided by the root mean square of the exact sums.
     worst: float
+    # Mean signed error, divided by the mean |exact|.
     bias: float
 
 
@@ -60,11 +58,9 @@ def sum_errors(
     depths: Sequence[int],
     progress: Progress | None = None,
 ) -> list[Errors]:
-    """Return the rounding errors of each accumulator model, for each number K of products.
+    """Return each accumulator model's rounding errors in the sums of the first K products, for each K in `depths`.
 
-    The arrays `a` and `b` hold codes of shape (n, k). Sum i adds the products a[i, j] * b[i, j] for all j < K. Sums
-    whose exact value is 0, infinite or NaN are excluded. Raises ValueError for a K outside 1..k, and for unsupported
-    formats.
+    `a` and `b` hold codes (n, k). Sums whose exact value is 0, infinite or NaN are excluded.
     """
     for depth in depths:
         if not 1 <= depth <= a.shape[1]:
@@ -107,10 +103,7 @@ def _errors(name: str, depth: int, sums: NDArray[np.float64], exact: NDArray[np.
 
 
 def draw_codes(distribution: str, fmt: str, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[Any]:
-    """Return the codes of random numbers in the format `fmt`, as an array of the given shape.
-
-    `distribution` is the name of a built-in distribution. Raises ValueError for an unknown distribution.
-    """
+    """Return the codes of random numbers with a built-in distribution."""
     if distribution not in DISTRIBUTIONS:
         raise ValueError(f"distribution {distribution!r} is not known; choose one of {', '.join(DISTRIBUTIONS)}")
     codes: NDArray[Any] = encode(DISTRIBUTIONS[distribution](rng, shape), format(fmt))
@@ -125,10 +118,9 @@ def operands(
     seed: int,
     files: tuple[Path | None, Path | None] = (None, None),
 ) -> tuple[NDArray[Any], NDArray[Any]]:
-    """Return the codes of both operands, shape (n, k), from .npy files or from random numbers.
+    """Return the codes of both operands as two arrays of the shape (n, k).
 
-    Without files, each operand has `sums` x `depth` random numbers. Raises ValueError if only one file is given, if
-    shapes differ, or for more than `MOST_PRODUCTS` random products.
+    The numbers come from two .npy files. Without files, the function generates `sums` rows of `depth` random numbers.
     """
     if files == (None, None):
         rng = np.random.default_rng(seed)
@@ -166,10 +158,7 @@ def _loaded(file: Path) -> NDArray[Any]:
 
 @dataclass(frozen=True)
 class Published:
-    """Published experiment: its set-up, and the errors that the source reports.
-
-    `figures` maps a pair (accumulator model, depth) to the published errors.
-    """
+    """Published experiment: its set-up, and the rounding errors that the publication reports."""
 
     name: str
     source: str
@@ -179,6 +168,7 @@ class Published:
     engines: tuple[str, ...]
     depths: tuple[int, ...]
     measure: str
+    # Published errors by accumulator model and depth.
     figures: dict[tuple[str, int], str]
     sums: int = 256
 

@@ -42,7 +42,10 @@ Answer = Callable[["NDArray[np.uint32]"], "NDArray[Any]"]
 
 @dataclass(frozen=True)
 class Check:
-    """Check of one cast on all float32 numbers, against the package or reference model `beside`."""
+    """Check that one cast gives the expected code for every float32 number.
+
+    `beside` names the Python package or the reference that gives the expected codes.
+    """
 
     fmt: str
     rounding: Rounding
@@ -55,16 +58,13 @@ class Check:
 
 
 def checks() -> list[Check]:
-    """Return all checks of casts, each with its reference.
-
-    For rounding to nearest even, the package ml_dtypes is the reference. For rounding of hif8 to nearest with ties away
-    from zero, the package en_dtypes is the reference. Casts with a monotone rounding mode are compared with threshold
-    tables that the slow exact reference (oracle) computes. Hybrid rounding is compared with its definition in the
-    HiFloat8 paper (section 3.2).
-    """
+    """Return all checks of casts, each with its reference."""
     beside = [Check(name, Rounding.RNE, Overflow.INF, "ml_dtypes") for name in ML_DTYPES]
     beside.append(Check("hif8", Rounding.RNA, Overflow.INF, "en_dtypes"))
+    # Casts with a monotone rounding mode are compared with threshold tables that the slow exact reference (oracle)
+    # computes.
     beside += [Check(name, mode, Overflow.INF, "thresholds") for name in THRESHOLDS for mode in MONOTONE]
+    # Hybrid rounding is compared with its definition in the HiFloat8 paper (section 3.2).
     return [*beside, Check("hif8", Rounding.HYBRID, Overflow.INF, "fields")]
 
 

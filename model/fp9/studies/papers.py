@@ -1,4 +1,4 @@
-"""Figures (numbers) from papers about formats, compared with figures that fp9 computes.
+"""Comparison of numbers printed in papers about formats with the numbers that fp9 computes.
 
 Sources: Graphcore, Table 1 (Noune et al., arXiv 2206.02915), the ranges of HFP8 (Sun et al., NeurIPS 2019), and
 HiFloat8, Tables 2 to 4 (Luo et al., arXiv 2409.16626).
@@ -15,7 +15,7 @@ from fp9.formats import FixedFormat, HiFloat8, Kind, floor_log2, format
 
 @dataclass(frozen=True, slots=True)
 class Figure:
-    """Figure (number) that a paper prints, with the value that fp9 computes."""
+    """Number that a paper prints, and the number that fp9 computes."""
 
     table: str
     row: str
@@ -45,13 +45,14 @@ _GRAPHCORE_TABLE_1 = {
 
 
 def dynamic_range(fmt: FixedFormat) -> float:
-    """Return the dynamic range 20 log10(largest number / smallest number), in dB."""
+    """Return 20 log10(largest number / smallest number), in dB."""
     ratio = fmt.max_magnitude / fmt.value_of(fmt.smallest_code)
     return 20 * (math.log10(ratio.numerator) - math.log10(ratio.denominator))
 
 
 def signal_to_noise(fmt: FixedFormat) -> float:
-    """Return the signal-to-noise ratio in dB: 7.44 + 6.02 p for p significand bits, hidden bit included (Graphcore)."""
+    """Return a format's signal-to-noise ratio in dB, which is 7.44 + 6.02 p for p significand bits (Graphcore)."""
+    # The p significand bits include the hidden bit.
     return 7.44 + 6.02 * (fmt.fraction_bits + 1)
 
 

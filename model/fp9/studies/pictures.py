@@ -1,4 +1,4 @@
-"""Pictures of formats: precision over exponent, maps of all codes, and rounding staircases."""
+"""Pictures of number formats: plots of precision over exponent, maps of all codes, and rounding staircases."""
 
 from __future__ import annotations
 
@@ -23,17 +23,14 @@ _SIDE = 16
 
 
 def precision(fmt: Format) -> tuple[list[int], list[int]]:
-    """Return the exponents of all binades, and the number of significand bits in each binade.
-
-    The number of significand bits includes the leading bit.
-    """
+    """Return the exponent and the precision of each binade. The precision in bits includes the leading bit."""
     low, high = floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.max_magnitude)
     exponents = list(range(low, high + 1))
     return exponents, [1 + e - fmt.quantum(e) for e in exponents]
 
 
 def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m2")) -> Figure:
-    """Plot the number of significand bits over the exponent, as one line per format (HiF8 Fig. 1)."""
+    """Plot the number of significand bits over the exponent (HiF8 Fig. 1)."""
     figure, axes = _axes(8, 4)
     for name in names:
         exponents, bits = precision(format(name))
@@ -44,10 +41,7 @@ def precision_over_exponent(names: Sequence[str] = ("fp16", "hif8", "e4m3", "e5m
 
 
 def code_map(name: str) -> Figure:
-    """Plot the 256 codes of an 8-bit format as a grid, coloured by log2 of the magnitude.
-
-    The row is the first hex digit of a code, and the column is the second.
-    """
+    """Plot the codes of an 8-bit format as a grid, coloured by log2 of the magnitude."""
     fmt = format(name)
     if fmt.bits != 8:
         raise ValueError(f"{fmt.name} has {fmt.bits} bits; a code map shows 8")
@@ -72,7 +66,7 @@ def _on(ground: NDArray[Any]) -> str:
 
 
 def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: float | None = None) -> Figure:
-    """Plot the result of a cast over its input, from zero to `top` (default: 12 times the smallest number)."""
+    """Plot casts of inputs from 0 to `top`, or to 12 times the smallest positive number."""
     fmt = format(name)
     x = np.linspace(0, top or 12 * fmt.smallest, 2000)
     figure, axes = _axes(7, 5)
@@ -85,7 +79,7 @@ def staircase(name: str, roundings: Sequence[str] = ("rne", "rna", "rtz"), top: 
 
 
 def draw(folder: Path) -> list[Path]:
-    """Write the standard pictures of formats as SVG and PNG, and return the paths of the files."""
+    """Write the standard pictures as SVG and PNG, and return their paths."""
     figures = {"precision": precision_over_exponent()}
     for name in ("e4m3", "hif8", "hfp8_143"):
         figures[f"codes_{name}"] = code_map(name)

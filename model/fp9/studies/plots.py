@@ -20,10 +20,7 @@ KINDS = ("svg", "png", "pdf")
 
 
 def draw(errors: Sequence[Errors], measure: str, label: str, path: Path) -> None:
-    """Plot the absolute value of an error measure over K, with two logarithmic axes and without zeros.
-
-    Equal errors give equal SVG. Raises ValueError for an unsupported file type, and if all errors are zero.
-    """
+    """Plot the magnitude of an error measure over the number of products, with logarithmic axes."""
     kind = "svg" if str(path) == STANDARD_OUTPUT else path.suffix.removeprefix(".")
     if kind not in KINDS:
         raise ValueError(f"plot file {path.name} given; give one that ends in .{', .'.join(KINDS)}")
@@ -33,6 +30,7 @@ def draw(errors: Sequence[Errors], measure: str, label: str, path: Path) -> None
     axes = figure.subplots()
     for name in dict.fromkeys(e.engine for e in errors):
         points = [(e.depth, abs(getattr(e, measure))) for e in errors if e.engine == name]
+        # A logarithmic axis cannot show errors of zero.
         shown = [(depth, size) for depth, size in points if size > 0]
         axes.plot([d for d, _ in shown], [s for _, s in shown], marker="o", markersize=3, label=name)
     axes.set(xscale="log", yscale="log", xlabel="K, products in a sum", ylabel=label)
@@ -40,6 +38,7 @@ def draw(errors: Sequence[Errors], measure: str, label: str, path: Path) -> None
     axes.grid(alpha=0.3)
     axes.legend(fontsize="small")
     buffer = io.BytesIO()
+    # With a fixed salt and without a date, equal errors give equal SVG.
     with matplotlib.rc_context({"svg.hashsalt": "fp9", "svg.fonttype": "none"}):
         figure.savefig(buffer, format=kind, metadata={"Date": None} if kind == "svg" else None)
     write_whole(path, buffer.getvalue())

@@ -5,8 +5,8 @@ Every suite is derived from the unit's specification alone.
 * The suite `corner` is systematic: it follows the coverage models of floating-point verification (IBM FPgen).
 * The suite `smoke` selects a few hundred operations of the corner suite, from every class of operation.
 * The suite `random` holds random operations. In half of the random operations, product and addend have close exponents.
-* For a stateless unit with at most 20 input bits, the suite `full` holds every input combination. For a unit with state
-  or more input bits, the suite `full` holds the corner suite and random operations.
+* For a stateless unit with at most 20 input bits, the suite `full` holds every input combination. If a unit has state
+  or more than 20 input bits, the suite `full` holds the corner suite and random operations.
 """
 
 from __future__ import annotations
@@ -41,8 +41,8 @@ DRAWN_BITS = 1 << 30
 def inputs_of(unit: Unit, suite: str, count: int | None, seed: int) -> Inputs:
     """Return the input columns of a test suite, each of shape (n,).
 
-    Equal arguments give equal columns. `count` is the number of random operations. Raises ValueError for an unknown
-    suite, for a count outside 1..`most_drawn(unit)`, and if a count is given for the smoke or corner suite.
+    Equal arguments give equal columns. `count` is the number of random operations. Raises ValueError if the suite is
+    unknown, if `count` is not in 1..`most_drawn(unit)`, or if `count` is given for the smoke or corner suite.
     """
     if suite not in SUITES:
         raise ValueError(f"unknown suite {suite!r}; choose one of {', '.join(SUITES)}")

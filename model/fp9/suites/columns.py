@@ -1,4 +1,4 @@
-"""Functions that fill the input columns of all test suites."""
+"""Functions that generate the stimulus of test suites, as one column of values for each input port."""
 
 from __future__ import annotations
 
@@ -25,21 +25,20 @@ def fixed(fmt: Format) -> FixedFormat:
 
 
 def every_value(port: Port) -> list[int]:
-    """Return all values of an input port, including unused select values."""
     if port.signed and port.name.endswith("_bias"):
         return [bias & ((1 << port.width) - 1) for bias in HFP8_BIASES]
+    # The values include the unused values of a select port.
     return list(range(1 << port.width))
 
 
 def drawn_port(port: Port, count: int, rng: np.random.Generator) -> NDArray[Any]:
-    """Return uniformly distributed random values of an input port, including unused select values."""
+    """Return uniformly distributed random values of an input port."""
     if port.signed and port.name.endswith("_bias"):
         return rng.choice(every_value(port), count).astype(np.uint8)
     return rng.integers(0, 1 << port.width, count, dtype=np.uint64).astype(np.uint32)
 
 
 def cycled(port: Port, count: int, offset: int = 0) -> NDArray[Any]:
-    """Return `count` values that cycle through all possible values of an input port."""
     return np.resize(np.roll(np.array(every_value(port), dtype=np.uint32), -offset), count)
 
 
@@ -48,13 +47,13 @@ def sign_bits(formats: Sequence[Format]) -> NDArray[np.uint32]:
 
 
 def chosen_formats(columns: Inputs, operand: str, formats: Sequence[Format], count: int) -> NDArray[np.intp]:
-    """Return the index of the selected operand format for each operation, shape (count,)."""
+    """Return the index into `formats` for each operation, shape (count,)."""
     selects = columns.get(f"{operand}_format", np.zeros(count, np.uint8))
     return np.minimum(selects, len(formats) - 1).astype(np.intp)
 
 
 def table_columns(unit: Unit, rows: Sequence[tuple[int, ...]]) -> Inputs:
-    """Return the input columns of operations. Each operation is a row with one value for each input port."""
+    """Convert operations, with one value for each input port, to columns."""
     table = np.array(rows, dtype=np.uint32).reshape(-1, len(unit.inputs))
     return {port.name: table[:, i] for i, port in enumerate(unit.inputs)}
 
@@ -64,7 +63,7 @@ def concatenated(parts: Sequence[Inputs]) -> Inputs:
 
 
 def one_of_each(numbers: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return one random index for each distinct nonzero number in an array."""
+    """For each distinct nonzero number, return the index of one randomly chosen occurrence."""
     order = rng.permutation(len(numbers))
     found, first = np.unique(numbers[order], return_index=True)
     drawn: NDArray[np.int64] = order[first[found != 0]]
@@ -81,19 +80,14 @@ def walking_fractions(fmt: FixedFormat) -> NDArray[np.int64]:
 
 
 def walking_codes(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Return codes of both signs that combine every exponent field with every fraction of `walking_fractions`.
-
-    The codes include infinities and NaN.
-    """
+    """Combine both signs, every exponent field (also the field of NaN) and every fraction of `walking_fractions`."""
     exponents = np.arange(1 << fmt.exponent_bits) << fmt.fraction_bits
     magnitudes = (exponents[:, None] | walking_fractions(fmt)).reshape(-1) << fmt.padding
     return np.concatenate([magnitudes, magnitudes | fmt.sign_mask])
 
 
 def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
-    """Return the codes of the largest number and of all magnitudes that are one bit flip away from 0, infinity or
-    NaN.
-    """
+    """Return the largest number and all magnitudes one bit flip away from 0, infinity or NaN."""
     specials = np.array([fmt.magnitude_mask, fmt.max_code + fmt.smallest_code, 0])
     near = (specials[:, None] ^ 1 << np.arange(fmt.padding, fmt.bits - 1)).reshape(-1)
     return np.unique(np.append(near[near <= fmt.max_code], fmt.max_code))
@@ -101,11 +95,7 @@ def beside_special(fmt: FixedFormat) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def classes(fmt: Format) -> tuple[int, ...]:
-    """Return one code of each operand class, with both signs.
-
-    The operand classes are zero, the smallest number, numbers around the smallest normal number, one, the largest
-    number, infinity and NaN.
-    """
+    """Return one code of each sign for every operand class, such as zero or NaN."""
     magnitudes = [0, fmt.smallest_code, fmt.max_code]
     normal = int(encode([fmt.smallest_normal], fmt, "rtz")[0])
     magnitudes += [normal, int(encode([1.0], fmt, "rtz")[0])]
@@ -118,7 +108,7 @@ def classes(fmt: Format) -> tuple[int, ...]:
 
 @functools.lru_cache(maxsize=64)
 def finite(fmt: Format) -> NDArray[np.uint32]:
-    """Return the codes of all finite nonzero numbers of a format."""
+    """Return the codes of all finite numbers except zero."""
     return np.array([c for c in range(1 << fmt.bits) if fmt.kind_of(c) is Kind.FINITE], dtype=np.uint32)
 
 
@@ -130,10 +120,7 @@ _CROSSED = 512
 
 @functools.lru_cache(maxsize=64)
 def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
-    """Return all positive magnitudes of a format in rising order, or a selection for a wide format.
-
-    For a format wider than 8 bits, the selection has the 16 smallest, the 16 largest, and evenly spaced magnitudes.
-    """
+    """Return all positive magnitudes in rising order, or a selection for a format wider than 8 bits."""
     every = fmt.ordered_magnitudes()[1:]
     if fmt.bits <= FEW_BITS:
         return every
@@ -146,7 +133,7 @@ def crossed_magnitudes(fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def special_codes(fmt: Format) -> NDArray[Any]:
-    """Return the codes of infinity and NaN in a format, with only some NaN codes for a wide format."""
+    """Return the codes of infinity and NaN. If the format has more than 8 bits, return only some of the NaN codes."""
     codes = np.arange(1 << fmt.bits)
     special = codes[~np.isfinite(fmt.table)]
     if fmt.bits <= FEW_BITS:
@@ -170,7 +157,7 @@ def crossed_codes(fmt: Format) -> NDArray[Any]:
 def addend(
     result: FixedFormat, product: NDArray[np.float64], difference: Codes, fraction: Codes, negative: Codes
 ) -> NDArray[np.uint32]:
-    """Return addends whose exponent exceeds the product's exponent by `difference`, within the format's range."""
+    """Return addends whose exponent exceeds the product's by `difference`, clipped to the result's exponent range."""
     finite = np.where(np.isfinite(product) & (product > 0), product, 1.0)
     field = np.floor(np.log2(finite)).astype(np.int64) + difference + result.bias
     field = np.clip(field, 0, (1 << result.exponent_bits) - 1)

@@ -1,7 +1,7 @@
 """Rare cover points that the smoke suite of a unit must hit.
 
-For each family of cover points, an array (n,) holds the number of the cover point that each of the n operations hits.
-The number 0 means that an operation hits no cover point of the family of cover points.
+Each family of cover points has an array (n,), in which element i is the number of the cover point that operation i
+hits. In the array of a family, the number 0 means that an operation hits no cover point of the family.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ _MOST = 1 << 8
 
 
 def cover_point_indices(unit: Unit, columns: Inputs, rng: np.random.Generator) -> NDArray[np.intp]:
-    """Return indices of randomly selected operations that together hit every cover point."""
+    """Select random operations that together hit every cover point."""
     taken: NDArray[np.intp] = np.zeros(0, dtype=np.intp)
     for numbers in _families(unit, columns):
         missing = np.where(np.isin(numbers, numbers[taken]), 0, numbers)
@@ -136,7 +136,7 @@ def _of_several_products(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
 
 
 def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
-    """Return how many leading bits cancel in each operation when the products and the addend are added."""
+    """Count the leading bits that cancel when each operation adds its addend to the sum of its products."""
     output, total = fixed(unit.engine.output), fixed(unit.engine.addend_format)
     addend = columns["c"] & ~np.uint32((1 << output.padding) - 1)
     products, left = (evaluate(unit, columns | other)["result"] for other in ({"c": np.zeros_like(addend)}, {}))
@@ -148,14 +148,12 @@ def _cancelled(unit: Dot, columns: Inputs) -> Numbers:
 
 
 def all_zero(unit: Dot, columns: Inputs) -> NDArray[np.int64]:
-    """Return 2 if all products of an operation are -0, 1 if all are zero, and 0 otherwise.
-
-    A code counts as zero if all bits below the sign are zero, even if the format uses it for NaN.
-    """
+    """Return 2 if all products are -0, else 1 if all products are zero, else 0."""
     sign = 1 << (unit.a[0].bits - 1)
     zero = np.ones(len(columns[unit.lane_names("a")[0]]), dtype=np.bool_)
     negative = zero.copy()
     for a, b in zip(unit.lane_names("a"), unit.lane_names("b"), strict=True):
+        # A code with only zero bits below the sign bit counts as zero, even if the code means NaN.
         zero &= ((columns[a] & (sign - 1)) == 0) | ((columns[b] & (sign - 1)) == 0)
         negative &= ((columns[a] ^ columns[b]) & sign) != 0
     return zero.astype(np.int64) + (zero & negative)

@@ -1,6 +1,6 @@
-"""Corner-case and random operations of a `multi_fpu` unit.
+"""Corner-case and random operations of the multi-format FPU (unit `multi_fpu`).
 
-The last operand of most operations is computed, so that the exact result is at or next to a rounding boundary of the
+In most operations, the last operand is chosen so that the exact result is at or next to a rounding boundary of the
 result format.
 """
 
@@ -8,7 +8,8 @@ from __future__ import annotations
 
 import functools
 import itertools
-from collections.abc import Iterator
+import math
+from collections.abc import Callable, Iterator
 from typing import Any
 
 import numpy as np
@@ -16,12 +17,22 @@ from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode_to, encode
 from fp9.formats import FixedFormat, Format
+from fp9.formats.rounding import Rounding
 from fp9.suites.columns import Inputs, classes, concatenated, drawn_port, walking_codes
-from fp9.units import SCALE_BITS, MultiFpu, MultiFpuOp
+from fp9.units import SCALE_BITS, MultiFpu, MultiFpuOp, Port
 from fp9.units.multi_fpu import DOTS, NARROW_BITS, PRODUCTS, ROUNDED, SINGLES
 
 # Maximum number of format combinations per operation in the corner suite.
 BLOCKS = 40
+
+# The same for results just below the smallest normal number.
+_BLOCKS_BELOW_NORMAL = 16
+
+# The same for sums with long carries, and for sums with one low bit.
+_BLOCKS_OF_CARRIES = 32
+
+# Two of four ways to choose the operands of these sums.
+_SPARSE, _FAR = 0, 1
 
 # Number of operations in a block, which have the same operation code and the same formats.
 ROWS = 24
@@ -35,9 +46,20 @@ _SCALES = (0, 0, 1, -1, 7, -7, 24, -24, 127, -128)
 # Offsets from a code or midpoint, as fractions of the distance between two codes.
 _BESIDE = np.array([0.0, 2.0**-30, -(2.0**-30), 0.25, -0.25])
 
+# Fraction of an ulp that the modes below round away from zero, for numbers of the given sign or (0) of both signs. The
+# shortest fractions are 2^-2 to 2^-11, above one half if the mode is to nearest.
+_TAIL = 0.75
+_SHORTEST_TAILS = range(2, 12)
+_AWAY_BY_SIGN = {Rounding.RNE: 0, Rounding.RNA: 0, Rounding.RUP: 1, Rounding.RDN: -1}
+
+# Function that returns the operand codes of a block's rows.
+_Operands = Callable[
+    [MultiFpu, MultiFpuOp, dict[str, Format], NDArray[np.int64], np.random.Generator], dict[str, NDArray[np.uint32]]
+]
+
 
 def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
-    whole = concatenated([*_blocks(unit, rng, BLOCKS, ROWS)])
+    whole = _in_one_lane(unit, rng)
     if not unit.lane_widths:
         return whole
     lanes = [_in_lanes(unit, width, value, rng) for value, width in enumerate(unit.lane_widths, 1)]
@@ -45,7 +67,6 @@ def multi_corner(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
 
 
 def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random operations of a `multi_fpu` unit, of which half are sampled from the corner suite."""
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     corner = multi_corner(unit, rng)
     rows = rng.integers(0, len(corner["a"]), count)
@@ -53,8 +74,19 @@ def multi_random(unit: MultiFpu, count: int, rng: np.random.Generator) -> Inputs
     return {name: np.where(taken, corner[name][rows], column) for name, column in drawn.items()}
 
 
+def _in_one_lane(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
+    everywhere = _blocks(unit, rng, BLOCKS, lambda op, formats: True, _operands)
+    below = [
+        block
+        for operands in (_operands_below_normal, functools.partial(_operands_below_normal, shortest=True))
+        for block in _blocks(unit, rng.spawn(1)[0], _BLOCKS_BELOW_NORMAL, _reaches_below_normal, operands)
+    ]
+    carries = _blocks(unit, rng.spawn(1)[0], _BLOCKS_OF_CARRIES, _carries_across, _operands_with_carry)
+    return concatenated([*everywhere, *below, *carries])
+
+
 def _in_lanes(unit: MultiFpu, width: int, vector: int, rng: np.random.Generator) -> Inputs:
-    lane = concatenated([*_blocks(unit.lane_units[width], rng, BLOCKS, ROWS)])
+    lane = _in_one_lane(unit.lane_units[width], rng)
     count = len(lane["a"])
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
     columns |= {name: column for name, column in lane.items() if name in columns}
@@ -67,27 +99,44 @@ def _in_lanes(unit: MultiFpu, width: int, vector: int, rng: np.random.Generator)
     return columns
 
 
-def _blocks(unit: MultiFpu, rng: np.random.Generator, blocks: int, rows: int) -> Iterator[Inputs]:
+def _blocks(
+    unit: MultiFpu,
+    rng: np.random.Generator,
+    blocks: int,
+    suits: Callable[[MultiFpuOp, dict[str, Format]], bool],
+    operands: _Operands,
+) -> Iterator[Inputs]:
+    for index, op in enumerate(unit.operations):
+        suited = (each for each in _selections(unit, rng) if suits(op, each[1]))
+        for selects, formats in itertools.islice(suited, blocks):
+            columns = {port.name: drawn_port(port, ROWS, rng) for port in unit.inputs}
+            columns |= {name: _carries(unit, ROWS, rng) for name in unit.random_ports}
+            chosen = {"op": index, **selects}
+            columns |= {
+                port.name: _selecting(port, chosen[port.name], rng) for port in unit.inputs if port.name in chosen
+            }
+            scales = np.zeros(ROWS, np.int64)
+            if op is MultiFpuOp.CONVERT and unit.scale:
+                scales = rng.choice(_SCALES, ROWS)
+                columns["scale"] = (scales & ((1 << SCALE_BITS) - 1)).astype(np.uint32)
+            codes = operands(unit, op, formats, scales, rng)
+            boxed = {name: fmt for name, fmt in formats.items() if name in codes and not _is_packed(op, name)}
+            yield columns | codes | _boxed(unit, boxed, {name: codes[name] for name in boxed}, rng)
+
+
+def _selecting(port: Port, value: int, rng: np.random.Generator) -> NDArray[np.uint32]:
+    # Unused select values select the last choice.
+    unused = value == len(port.choices) - 1
+    return rng.integers(value, 1 << port.width if unused else value + 1, ROWS).astype(np.uint32)
+
+
+def _selections(unit: MultiFpu, rng: np.random.Generator) -> Iterator[tuple[dict[str, int], dict[str, Format]]]:
     names = (*unit.operands, "result")
     ports = list(dict.fromkeys(unit.format_port(name) for name in names))
     combinations = list(itertools.product(range(len(unit.formats)), repeat=len(ports)))
-    for index, op in enumerate(unit.operations):
-        order = rng.permutation(len(combinations))[:blocks]
-        for combination in (combinations[place] for place in order):
-            selects = dict(zip(ports, combination, strict=True))
-            formats = {name: unit.formats[selects[unit.format_port(name)]] for name in names}
-            columns = {port.name: drawn_port(port, rows, rng) for port in unit.inputs}
-            columns |= {name: _carries(unit, rows, rng) for name in unit.random_ports}
-            columns |= {name: np.full(rows, value, np.uint32) for name, value in selects.items() if name in columns}
-            if "op" in columns:
-                columns["op"] = np.full(rows, index, np.uint32)
-            scales = np.zeros(rows, np.int64)
-            if op is MultiFpuOp.CONVERT and unit.scale:
-                scales = rng.choice(_SCALES, rows)
-                columns["scale"] = (scales & ((1 << SCALE_BITS) - 1)).astype(np.uint32)
-            codes = _operands(unit, op, formats, scales, rng)
-            boxed = {name: fmt for name, fmt in formats.items() if name in codes and not _is_packed(op, name)}
-            yield columns | codes | _boxed(unit, boxed, {name: codes[name] for name in boxed}, rng)
+    for place in rng.permutation(len(combinations)):
+        selects = dict(zip(ports, combinations[place], strict=True))
+        yield selects, {name: unit.formats[selects[unit.format_port(name)]] for name in names}
 
 
 def _nearest(numbers: NDArray[np.float64], fmt: Format) -> NDArray[Any]:
@@ -118,6 +167,111 @@ def _operands(
         moved = same.astype(np.int64) + rng.choice(_AWAY, rows) ^ rng.choice([0, 1 << fmt.bits - 1], rows)
         codes["c"] = np.where(chosen, moved & ((1 << fmt.bits) - 1), codes["c"]).astype(np.uint32)
     return codes
+
+
+def _reaches_below_normal(op: MultiFpuOp, formats: dict[str, Format]) -> bool:
+    result = formats["result"]
+    if not isinstance(result, FixedFormat) or not result.subnormals:
+        return False
+    if op is MultiFpuOp.CONVERT:
+        return formats["a"].precision > result.precision + 1
+    return op is MultiFpuOp.FMADD and formats["c"] == result and bool(_exponents(formats["a"], formats["b"], result))
+
+
+def _exponents(a: Format, b: Format, result: Format) -> range:
+    # Exponents of a normal number in format a, for which a normal number in format b gives a product that is half a
+    # subnormal ulp of the result.
+    product = result.min_normal_exponent - result.precision
+    lowest = max(a.min_normal_exponent, product - math.frexp(b.max)[1] + 2)
+    return range(lowest, min(math.frexp(a.max)[1] - 1, product - b.min_normal_exponent))
+
+
+def _operands_below_normal(
+    unit: MultiFpu,
+    op: MultiFpuOp,
+    formats: dict[str, Format],
+    scales: NDArray[np.int64],
+    rng: np.random.Generator,
+    shortest: bool = False,
+) -> dict[str, NDArray[np.uint32]]:
+    # The exact result is inexact and just below the smallest normal number. Rounded to the precision of normal numbers,
+    # the exact result can be the smallest normal number only if all its leading fraction bits are 1. In most rows, one
+    # of these bits is 0. The rounding is away from zero. In a sum, the product is the last leading bit and the tail.
+    # The tail has one bit, after the bit for one half if the mode is to nearest, or is 0.75 ulp.
+    result, rows = formats["result"], len(scales)
+    ulp = np.ldexp(result.smallest_normal, -result.precision)
+    bit = (np.arange(rows) + rng.integers(result.precision)) % result.precision
+    zero = np.where(bit == result.precision - 1, 0.0, np.ldexp(1.0, bit))
+    codes, sign, tail = _rounded_away(unit, rows, rng, shortest)
+    wanted = result.smallest_normal - ulp * (zero + 1 - tail)
+    codes |= _operands(unit, op, formats, scales, rng)
+    if op is MultiFpuOp.CONVERT:
+        return codes | {"a": _nearest(np.ldexp(sign * wanted, -scales), formats["a"]).astype(np.uint32)}
+    product = ulp * np.where(zero == 1, tail, 1 + tail)
+    fraction = np.ones(rows) if shortest else rng.uniform(1, 2, rows)
+    factor = np.ldexp(fraction, rng.choice(_exponents(formats["a"], formats["b"], result), rows))
+    codes["a"] = _nearest(factor, formats["a"]).astype(np.uint32)
+    factor = decode_to(codes["a"].astype(formats["a"].dtype), formats["a"], np.float64)
+    with np.errstate(divide="ignore"):
+        codes["b"] = _nearest(sign * product / factor, formats["b"]).astype(np.uint32)
+    return codes | {"c": _nearest(sign * (wanted - product), formats["c"]).astype(np.uint32)}
+
+
+def _carries_across(op: MultiFpuOp, formats: dict[str, Format]) -> bool:
+    if op is not MultiFpuOp.FMADD:
+        return False
+    return all(isinstance(formats[name], FixedFormat) and formats[name].precision > 1 for name in "abc")
+
+
+def _operands_with_carry(
+    unit: MultiFpu, op: MultiFpuOp, formats: dict[str, Format], scales: NDArray[np.int64], rng: np.random.Generator
+) -> dict[str, NDArray[np.uint32]]:
+    # The addend replaces the product's lowest bits by zeros, with a carry or a borrow across them, or by ones. The
+    # addend has few bits, all its bits, or any number. In a quarter of the rows, the product is (1 + 2^-i) (1 + 2^-j),
+    # and the addend leaves 1 + 2^-(i+j). In another quarter, the product has few bits, and the addend is a far smaller
+    # power of two.
+    rows = len(scales)
+    codes = _operands(unit, op, formats, scales, rng)
+    way = rng.integers(0, 4, rows)
+    exponent = np.where(way == _FAR, rng.integers(0, 7, rows), 0)
+    short = rng.choice([0.0, 0.5], rows)
+    places = {name: rng.integers(1, formats[name].precision, rows) for name in "ab"}
+    factors = {}
+    for name, place in places.items():
+        last = np.ldexp(1.0, -place)
+        fraction = np.select([way == _SPARSE, way == _FAR], [last, short], rng.random(rows) // last * last)
+        factor = np.ldexp(rng.choice([-1, 1], rows) * (1 + fraction), exponent if name == "a" else 0)
+        codes[name] = _nearest(factor, formats[name]).astype(np.uint32)
+        factors[name] = decode_to(codes[name].astype(formats[name].dtype), formats[name], np.float64)
+    product = factors["a"] * factors["b"]
+    width = formats["a"].precision + formats["b"].precision
+    ulp = np.ldexp(1.0, 2 - width)
+    few, every = [*range(1, 7)] * 2, [formats["c"].precision] * 12
+    bits = rng.choice([*range(1, width + 2), *few, *every], rows)
+    size = np.ldexp(ulp, bits)
+    low = np.abs(product) % size
+    addend = np.where(rng.random(rows) < 1 / 2, size - low, -low) + ulp * rng.integers(-1, 2, rows)
+    sparse = np.ldexp(1.0, -places["a"] - places["b"]) + 1 - np.abs(product)
+    distance = rng.choice([*range(1, width), *range(width, width + 8)] + [*range(width, width + 8)] * 2, rows)
+    far = rng.choice([-1, 1], rows) * np.ldexp(1.0, exponent - distance)
+    addend = np.select([way == _SPARSE, way == _FAR], [sparse, far], addend)
+    return codes | {"c": _nearest(np.sign(product) * addend, formats["c"]).astype(np.uint32)}
+
+
+def _rounded_away(
+    unit: MultiFpu, rows: int, rng: np.random.Generator, shortest: bool
+) -> tuple[dict[str, NDArray[np.uint32]], NDArray[np.int64], NDArray[np.float64]]:
+    # Select values of rounding modes, and signs and tails (fractions of an ulp) of numbers that these modes round away
+    # from zero.
+    sign, rounding = rng.choice([-1, 1], rows), np.zeros(rows, np.int64)
+    modes = [index for index, mode in enumerate(unit.roundings) if mode in _AWAY_BY_SIGN]
+    if modes:
+        rounding = rng.choice(modes, rows)
+    by_mode = np.array([_AWAY_BY_SIGN.get(mode, 0) for mode in unit.roundings])[rounding]
+    bit = np.ldexp(1.0, -rng.choice(_SHORTEST_TAILS, rows))
+    tail = bit + np.where(by_mode == 0, 1 / 2, 0) if shortest else np.full(rows, _TAIL)
+    selects = {"rounding": rounding.astype(np.uint32)} if len(unit.roundings) > 1 and modes else {}
+    return selects, np.where(by_mode == 0, sign, by_mode), tail
 
 
 def _carries(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.uint32]:

@@ -18,12 +18,8 @@ _EACH = 4
 
 
 def product_corner(unit: Mul, rng: np.random.Generator) -> Inputs:
-    """Return stimulus for multipliers, for all pairs of operand formats.
-
-    Each operand code is multiplied by numbers of every operand class. The products also cover all combinations of sign,
-    exponent, last result bit and rounding position that the formats allow. The rounding position of a product is exact,
-    or below, at or above the midpoint of two neighbouring results.
-    """
+    # Each code of one operand is multiplied by a code of each class of the other operand, such as zero or NaN. A few
+    # products are added for each rounding class.
     return concatenated(
         [columns for pair in np.ndindex(len(unit.a), len(unit.b)) for columns in _pair(unit, pair, rng)]
     )
@@ -66,7 +62,6 @@ def _columns(unit: Mul, pair: tuple[int, int], a: Codes, b: Codes) -> Inputs:
 
 
 def product_cover_points(unit: Mul, columns: Inputs) -> Iterator[NDArray[np.int64]]:
-    """Yield cover points: operand classes, kinds of results with their flags, and rounding classes."""
     outputs, count = evaluate(unit, columns), len(columns["a"])
     (index_a, class_a, a), (index_b, class_b, b) = (
         _factor(formats, columns[operand], chosen_formats(columns, operand, formats, count))

@@ -37,10 +37,7 @@ def _around(points: NDArray[np.float64], source: FixedFormat) -> Codes:
 
 
 def special_codes(fmt: FixedFormat) -> Codes:
-    """Return codes of zero, infinity and NaN, and the limits of the subnormal and finite ranges, without sign.
-
-    The NaN codes have one fraction bit set or all fraction bits set.
-    """
+    """Return positive codes of zero, infinity, NaN, and the numbers at the ends of the subnormal and normal ranges."""
     top, hidden = fmt.max_code, 1 << fmt.fraction_bits
     nans = [top + 1 + (1 << i) for i in range(fmt.fraction_bits)]
     edges = [0, 1, 2, hidden - 1, hidden, top - 1, top, top + 1, *nans, fmt.magnitude_mask]
@@ -48,7 +45,7 @@ def special_codes(fmt: FixedFormat) -> Codes:
 
 
 def tails(codes: Codes, source: FixedFormat, target: Format) -> NDArray[np.float64]:
-    """Return how far each positive source lies above the next lower target number, in ulps of the target."""
+    """Return the distance of each source from the next lower target number, in ulps of the target."""
     numbers = np.array([0.0, *(target.to_float(int(code)) for code in target.ordered_magnitudes())])
     numbers = np.unique(np.append(numbers, 2 * numbers[-1] - numbers[-2]))
     value = decode_native(codes.astype(source.dtype), source).astype(np.float64)

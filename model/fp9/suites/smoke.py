@@ -1,9 +1,10 @@
 """Selection of a smoke suite: a few hundred operations from the corner suite.
 
-One operation is selected for each rare cover point. Operations of the corner suite with the same select values, flags
-and upper result bits form a class. After the cover points, candidates are sampled from random classes, each class with
-the same probability. Among some candidates, the operation with the rarest pairs of bit values is selected (pairwise
-coverage). Every second selection step ignores input bits whose inversion changes no result. No circuit is simulated.
+One operation is selected for each rare cover point. Operations of the corner suite form a class if their select values,
+flags and upper result bits are equal. Each further selection step samples a few candidate operations from random
+classes, and all classes are equally likely. A selection step takes the candidate whose pairs of bit values are the
+rarest so far (pairwise coverage). For every second selected operation, the pairs of bit values leave out input bits
+whose inversion changes no result. No circuit is simulated.
 """
 
 from __future__ import annotations
@@ -119,7 +120,7 @@ def _bits(column: NDArray[np.unsignedinteger], width: int) -> NDArray[np.uint8]:
 
 
 def _spread(classes: NDArray[np.int64], count: int, rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return `count` indices into `classes`, such that the classes occur about equally often."""
+    """Choose indices into `classes` so that all classes occur about equally often."""
     order = rng.permutation(len(classes))
     order = order[np.argsort(classes[order], kind="stable")]
     sizes = np.bincount(classes)

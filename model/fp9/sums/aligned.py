@@ -13,38 +13,39 @@ from fp9.engines import NO_EXPONENT, Addend, Engine, Truncation
 from fp9.formats import FixedFormat
 from fp9.formats.host import BINARY32, BINARY64
 from fp9.formats.rounding import Rounding
+from fp9.kernels.compiled import Direct
 from fp9.kernels.tiles import aligned as aligned_kernels
 from fp9.kernels.tiles import halves as half_kernels
 from fp9.kernels.tiles.window_tiles import SAFE_EXPONENT
 from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder, tiny_below
 from fp9.sums.sides import Places, Side
-from fp9.sums.strategy import zeros_count
-from fp9.sums.tiled import Chunks, Lost, Tiled
+from fp9.sums.strategy import Problem, Unpacked, zeros_count
+from fp9.sums.tiled import Chunks, Lost, SmallTiles, Tiled
 from fp9.system.scratch import scratch
 
 
 class Aligned(Tiled):
-    """Strategy for accumulators that align the running sum and the products of a step in one window.
-
-    Alignment truncates toward zero. The sums are computed in float64.
-    """
+    """Matrix-product strategy for accumulators that align the running sum and a step's products in one window."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        assert engine.window.width is not None
-        zero = _zero_exponent(engine, a.span, b.span)
-        self._numbers: Any = _numbers(engine, self.carrier, zero)  # type: ignore[arg-type]
-        self._rounder: Any = rounder(engine.result.format, engine.result.rounding, self.carrier)  # type: ignore[arg-type]
+        self._constants = self._constants_of(engine, a.span, b.span)
         self._exponents = a.rows("exponents"), b.columns("exponents")
-        fraction_bits = max(engine.result.format.precision, engine.addend_format.precision) - 1
-        whole = self._is_often_whole and engine.window.width >= fraction_bits
-        self._whole_bits = self._lowest_bits if whole else None
+        self._whole_bits = self._lowest_bits if self._is_often_whole(engine) else None
+
+    @classmethod
+    def _constants_of(cls, engine: Engine, a: Span, b: Span) -> tuple[Any, Any]:
+        numbers = _numbers(engine, cls.carrier, _zero_exponent(engine, a, b))  # type: ignore[arg-type]
+        return numbers, rounder(engine.result.format, engine.result.rounding, cls.carrier)  # type: ignore[arg-type]
+
+    @staticmethod
+    def _is_often_whole(engine: Engine) -> bool:
+        # With so wide a window, many steps drop no bit and need no alignment.
+        assert engine.window.width is not None
+        return engine.window.width >= max(engine.result.format.precision, engine.addend_format.precision) - 1
 
     _flagging = None  # no other strategy for windows computes flags
-
-    _is_often_whole = True
-    """Whether a window often holds all bits of a step's terms. Such a step needs no alignment."""
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -58,12 +59,12 @@ class Aligned(Tiled):
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
-        sums, numbers = scratch(acc.shape, acc.dtype), (self._numbers, self._rounder)
+        sums = scratch(acc.shape, acc.dtype)
         whole = None if self._whole_bits is None else (self._whole_bits[0][rows], self._whole_bits[1])
         a, b = read_only(self.a[rows], self.b)
         losses = self._losses(rows, lost)
         sides, products = (a, exponents_a[rows], b, exponents_b), (begin, end, chunks.length)
-        aligned_kernels.aligned(*numbers, sides, whole, (acc, sums), products, redo, chunks.join, losses)
+        aligned_kernels.aligned(*self._constants, sides, whole, (acc, sums), products, redo, chunks.join, losses)
         return sums
 
     def _losses(self, rows: Places, lost: Lost) -> Any:
@@ -76,16 +77,30 @@ class Aligned(Tiled):
 
     @property
     def has_flags(self) -> bool:
-        # A zero product must not count as inexact, so its lowest bit must have a larger exponent than every window.
-        zero = -NO_EXPONENT - 1
-        return super().has_flags and all(zero + side.span.lowest > SAFE_EXPONENT for side in self._given)
+        return super().has_flags and _has_low_zeros(*(side.span for side in self._given))
+
+    @classmethod
+    def small_tiles(cls, problem: Problem) -> SmallTiles | None:
+        if problem.flags and not _has_low_zeros(problem.a, problem.b):
+            return None
+        constants, aligned = cls._constants_of(problem.engine, problem.a, problem.b), Direct(aligned_kernels.aligned)
+        is_often_whole = cls._is_often_whole(problem.engine)
+
+        def tiles(x: Unpacked, sums: Any, ends: Any, redo: Any, join: Any, lost: Lost) -> bool:
+            (a, power_a, low_a), (b, power_b, low_b) = x.a, x.b
+            whole, losses = (low_a, low_b) if is_often_whole else None, None if lost is None else (low_a, low_b, lost)
+            aligned(*constants, (a, power_a, b, power_b), whole, sums, ends, redo, join, losses)
+            return True
+
+        return tiles
 
 
 class AlignedNarrow(Aligned):
-    """Same strategy as `Aligned`, but computed in float32 instead of float64."""
-
     carrier = np.float32
-    _is_often_whole = False
+
+    @staticmethod
+    def _is_often_whole(_engine: Engine) -> bool:
+        return False
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -100,29 +115,53 @@ class AlignedNarrow(Aligned):
 
 
 class Joined(Aligned):
-    """Strategy for accumulators that sum products with even indices and products with odd indices separately."""
-
-    _is_often_whole = False
+    """Matrix-product strategy for accumulators with separate sums of products with even and with odd indices."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        assert engine.window.width is not None and engine.window.interleaved is not None
-        lowest, largest = engine.result.format.lowest_exponent, self.carrier(float(engine.result.format.max))
-        tiny = self.carrier(tiny_below(engine.result.format))
-        self._numbers = half_kernels.Halves(
-            engine.step.products, engine.window.width, engine.window.interleaved, lowest, largest, tiny
+        self._order = self.order_of_a(engine, self.depth)
+        self.a, exponents = read_only(*(x.take(self._order, axis=1) for x in (self.a, self._exponents[0])))
+        self._exponents = exponents, self._exponents[1]
+
+    @staticmethod
+    def order_of_a(engine: Engine, depth: int) -> NDArray[np.intp]:
+        places, products = np.arange(depth), engine.step.products
+        return np.lexsort((places, places % products % 2, places // products))
+
+    @classmethod
+    def _constants_of(cls, engine: Engine, a: Span, b: Span) -> tuple[Any, Any]:
+        result, window = engine.result, engine.window
+        assert window.width is not None and window.interleaved is not None
+        largest, tiny = cls.carrier(float(result.format.max)), cls.carrier(tiny_below(result.format))
+        numbers = half_kernels.Halves(
+            engine.step.products, window.width, window.interleaved, result.format.lowest_exponent, largest, tiny
         )
-        if engine.result.format.native_dtype == "float32" and engine.result.rounding is Rounding.RNE:
-            self._rounder = np.float32(0)
-        places = np.arange(self.depth)
-        self._order = np.lexsort((places, places % engine.step.products % 2, places // engine.step.products))
-        self.a = self.a.take(self._order, axis=1)
-        self._exponents = self._exponents[0].take(self._order, axis=1), self._exponents[1]
+        own = result.format.native_dtype == "float32" and result.rounding is Rounding.RNE
+        return numbers, np.float32(0) if own else rounder(result.format, result.rounding, np.float64)
+
+    @staticmethod
+    def _is_often_whole(_engine: Engine) -> bool:
+        return False
+
+    @classmethod
+    def small_tiles(cls, problem: Problem) -> SmallTiles | None:
+        if problem.flags and not _has_low_zeros(problem.a, problem.b):
+            return None
+        constants, halves = cls._constants_of(problem.engine, problem.a, problem.b), Direct(half_kernels.halves)
+
+        def tiles(x: Unpacked, sums: Any, ends: Any, redo: Any, _join: Any, lost: Lost) -> bool:
+            (a, power_a, low_a), (b, power_b, low_b) = x.a, x.b
+            losses = None if lost is None else (low_a, low_b, lost)
+            halves(*constants, (a, power_a, b, power_b), (low_a, low_b), sums, ends[:2], redo, losses)
+            return True
+
+        return tiles
 
     @functools.cached_property
     def _lowest_bits(self) -> tuple[NDArray[Any], NDArray[Any]]:
         a, b = self._given
-        return a.rows("lowest bits").take(self._order, axis=1), b.columns("lowest bits")
+        (own,) = read_only(a.rows("lowest bits").take(self._order, axis=1))
+        return own, b.columns("lowest bits")
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -137,9 +176,8 @@ class Joined(Aligned):
     ) -> NDArray[Any]:
         exponents_a, exponents_b = self._exponents
         sums, sides = scratch(acc.shape, acc.dtype), (self.a[rows], exponents_a[rows], self.b, exponents_b)
-        numbers, losses = (self._numbers, self._rounder), self._losses(rows, lost)
-        low_a, low_b = self._lowest_bits
-        half_kernels.halves(*numbers, sides, (low_a[rows], low_b), (acc, sums), (begin, end), redo, losses)
+        losses, (low_a, low_b) = self._losses(rows, lost), self._lowest_bits
+        half_kernels.halves(*self._constants, sides, (low_a[rows], low_b), (acc, sums), (begin, end), redo, losses)
         return sums
 
 
@@ -150,6 +188,11 @@ def _aligns(engine: Engine, a: Span, b: Span) -> bool:
     if engine.window.width is None or engine.step.group is not None or not plain:
         return False
     return NO_EXPONENT + max(a.highest, b.highest) < -SAFE_EXPONENT < a.lowest + b.lowest
+
+
+def _has_low_zeros(a: Span, b: Span) -> bool:
+    # A zero product must not count as inexact, so its lowest bit must have a larger exponent than every window.
+    return min(a.lowest, b.lowest) - NO_EXPONENT - 1 > SAFE_EXPONENT
 
 
 def _zero_exponent(engine: Engine, a: Span, b: Span) -> int:

@@ -13,21 +13,29 @@ from fp9.casts.sources import read_only
 from fp9.engines import Engine
 from fp9.formats.host import BINARY64
 from fp9.kernels import matrices as matmul_kernels
+from fp9.kernels.compiled import Direct
 from fp9.kernels.tiles import chains as chain_kernels
 from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span
 from fp9.sums.rounders import can_round, rounder, tiny_below
 from fp9.sums.sides import Places, Side
-from fp9.sums.strategy import PRODUCTS_OF_TILES, FastSums, Flagged, depth_bits, range_bits, some_of
+from fp9.sums.strategy import (
+    NO_REDO,
+    PRODUCTS_OF_TILES,
+    FastSums,
+    Flagged,
+    Problem,
+    SmallSums,
+    Unpacked,
+    depth_bits,
+    range_bits,
+    some_of,
+)
 from fp9.system.scratch import scratch, scratch_copy, scratch_full
 
 
 class Exact(FastSums):
-    """Strategy for accumulators whose sums are exact.
-
-    If necessary, the strategy splits an operand into parts with similar exponents, so that float64 adds the products of
-    two parts exactly.
-    """
+    """Matrix-product strategy for accumulators whose sums are exact."""
 
     part = PRODUCTS_OF_TILES
 
@@ -38,6 +46,7 @@ class Exact(FastSums):
             spans = a.met_span, b.met_span
         counts = _parts(*spans, bits)
         assert counts is not None, "every number is in its format"
+        # The numbers of a part have similar exponents, so that float64 adds the products of two parts exactly.
         parts_a, parts_b = (read_only(*_split(*side)) for side in zip((self.a, self.b), spans, counts, strict=True))
         self._pairs = [(x, y) for x in parts_a for y in parts_b]
         self._general = GeneralSums(engine, a, b, joins)
@@ -51,6 +60,30 @@ class Exact(FastSums):
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         # If an operand must be split into parts by exponent, all its numbers must be finite.
         return _parts(a.span, b.span, depth_bits) == (1, 1) or (a.is_finite and b.is_finite)
+
+    @classmethod
+    def small(cls, problem: Problem) -> SmallSums | None:
+        result, depth = problem.engine.result, problem.depth
+        is_whole = _parts(problem.a, problem.b, depth_bits(depth)) == (1, 1)
+        if problem.joins or not is_whole or not can_round(result.format, result.rounding):
+            return None
+        plain, join, join_flagged = (
+            Direct(kernel)
+            for kernel in (chain_kernels.plain, matmul_kernels.join_parts, matmul_kernels.join_parts_flagged)
+        )
+        t, below = rounder(result.format, result.rounding, np.float64), tiny_below(result.format)
+
+        def sums_of(x: Unpacked) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+            part, sums = np.full(x.shape, -0.0), np.zeros(x.shape)
+            plain(x.a[0], x.b[0], part, 0, depth)
+            if not problem.flags:
+                join(sums, part, None, t)
+                return sums, NO_REDO, None
+            inexact, unsure = np.empty((2, *x.shape), dtype=np.uint8)
+            join_flagged(sums, part, None, t, below, inexact, unsure)
+            return sums, unsure, inexact
+
+        return sums_of
 
     def _sums_of_parts(
         self, rows: Places, columns: Places, shape: tuple[int, ...], begin: int, end: int

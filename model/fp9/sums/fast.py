@@ -14,6 +14,7 @@ from fp9.formats.host import BINARY32, BINARY64
 from fp9.formats.rounding import Rounding
 from fp9.kernels import matrices as matmul_kernels
 from fp9.kernels import windows as window_kernels
+from fp9.kernels.compiled import Direct
 from fp9.kernels.tiles import chains as chain_kernels
 from fp9.sums.exact import Exact
 from fp9.sums.general import GeneralSums
@@ -22,15 +23,19 @@ from fp9.sums.rounders import can_round, carries, rounder
 from fp9.sums.sides import Places, Side
 from fp9.sums.strategy import (
     INEXACT,
+    NO_REDO,
     PRODUCTS_OF_TILES,
     FastSums,
     Flagged,
+    Problem,
+    SmallSums,
+    Unpacked,
     depth_bits,
     range_bits,
     some_of,
     zeros_count,
 )
-from fp9.system.scratch import scratch, scratch_copy, scratch_full
+from fp9.system.scratch import scratch, scratch_copy, scratch_zeros
 
 
 def _product_bits(a: Span, b: Span) -> int:
@@ -59,6 +64,23 @@ class Chain(FastSums):
             and _is_in_float32(a, b)
         )
 
+    @classmethod
+    def small(cls, problem: Problem) -> SmallSums | None:
+        plain, flagged, depth = Direct(chain_kernels.plain), Direct(chain_kernels.plain_flagged), problem.depth
+        if problem.joins:
+            return None
+
+        def sums_of(x: Unpacked) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None]:
+            sums = np.zeros(x.shape, dtype=np.float32)
+            if not problem.flags:
+                plain(x.a[0], x.b[0], sums, 0, depth)
+                return sums, NO_REDO, None
+            inexact = np.empty(x.shape, dtype=np.bool_)
+            flagged(x.a[0], x.b[0], sums, inexact, 0, depth)
+            return sums, NO_REDO, inexact
+
+        return sums_of
+
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
         chain_kernels.plain(a, b, acc, *ends)
@@ -81,20 +103,18 @@ def _is_exact(engine: Engine) -> bool:
 
 
 class _Marked(FastSums):
-    """Base class of strategies for matrix products that also compute exception flags."""
-
     @property
     def has_flags(self) -> bool:
         return True
 
     def flagged(self, rows: Places, columns: Places, start: NDArray[np.float64]) -> Flagged:
         sums = scratch_copy(start, self.carrier)
-        marks = scratch_full(start.shape, 0, f"i{sums.itemsize}")
+        marks = scratch_zeros(start.shape, f"i{sums.itemsize}")
         if self.joins:
             sums = scratch_copy(start, start.dtype)
             lowest = 2.0**self.engine.output.min_normal_exponent
             for begin, end, scales in self._chunks(rows, columns):
-                parts = scratch_full(start.shape, 0.0, self.carrier)
+                parts = scratch_zeros(start.shape, self.carrier)
                 self._mark(rows, columns, parts, marks, begin, end)
                 matmul_kernels.join_flagged(sums, parts, *scales, self._total, lowest, marks)
         else:
@@ -109,10 +129,7 @@ class _Marked(FastSums):
 
 
 class RoundedChain(_Marked):
-    """Strategy for accumulators that add one product per step, computed in float32.
-
-    The result format has at most 11 significand bits.
-    """
+    """Matrix-product strategy for accumulators that add one product per step. The kernel computes in float32."""
 
     carrier = np.float32
 
@@ -141,7 +158,7 @@ class RoundedChain(_Marked):
 
 
 class RoundedPairs(_Marked):
-    """Strategy for accumulators that add one or two products per step. The kernel uses float64 and rounds to odd."""
+    """Matrix-product strategy for accumulators that add one or two products per step."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
@@ -153,6 +170,7 @@ class RoundedPairs(_Marked):
         return _is_exact(engine) and engine.step.products <= 2
 
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
+        # The kernel computes in float64 and rounds to odd.
         products, neutral = self.engine.step.products, np.full(acc.shape[1], -0.0)
         a, b, *ends = some_of((self.a, self.b), rows, columns, begin, end)
         matmul_kernels.rounded_pairs(a, b, acc, *ends, products, self._narrow, neutral, self._rounder)
@@ -167,8 +185,6 @@ class RoundedPairs(_Marked):
 
 
 class Windowed(FastSums):
-    """Strategy for accumulators with an alignment window."""
-
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
         general = GeneralSums(engine, a, b, joins)
@@ -215,11 +231,6 @@ def fitting(
 def first_fitting(
     strategies: tuple[type[FastSums], ...], engine: Engine, a: Side, b: Side, joins: bool, flags: bool
 ) -> FastSums | None:
-    """Return the first of the `strategies` that computes the exact bits of an accumulator model for the operands `a`
-    and `b`.
-
-    Return None if no strategy does.
-    """
     bits = depth_bits(a.depth)
     for strategy in fitting(strategies, engine, a.span, b.span, joins, bits):
         if strategy.takes(engine, a, b, bits):

@@ -34,11 +34,7 @@ HEADROOM_BITS = 32
 def rounding_of(
     fmt: Format, rounding: Rounding, overflow: Overflow = Overflow.INF
 ) -> tuple[NDArray[np.int64], NDArray[np.uint32], Target, int]:
-    """Return the arguments with which kernels round numbers to an accumulator format.
-
-    The arguments are the arrays `binades` and `order` of the rounding table, its scalars, and the number of the
-    rounding mode.
-    """
+    """Return a rounding kernel's arguments: the arrays `binades` and `order`, the target, and the mode number."""
     from fp9.kernels import round64 as kernels  # slow to load
 
     rows: Rows = rounding_rows(fmt)
@@ -113,7 +109,7 @@ def _floor(engine: Engine, addend: Format) -> float:
 
 
 @functools.lru_cache(maxsize=256)
-def _numbers(engine: Engine, a: Span, b: Span, depth: int, joins: bool) -> tuple[sum_kernels.Sums, int]:
+def kernel_sums(engine: Engine, a: Span, b: Span, depth: int, joins: bool) -> tuple[sum_kernels.Sums, int]:
     sums, limbs = engine_numbers(engine, range(a.lowest + b.lowest, a.highest + b.highest + 2))
     return sums._replace(
         chunk=engine.chunk.length or max(depth, 1),
@@ -123,16 +119,13 @@ def _numbers(engine: Engine, a: Span, b: Span, depth: int, joins: bool) -> tuple
     ), limbs
 
 
-NO_RANDOM = RandomBits(np.zeros((1, 1), dtype=np.int64), 1)
-
-
 class GeneralSums:
     """Dot products of the rows of two operands, by the general kernel."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         self._a, self._b = a, b
         self.result, self._output = step_rounding(engine), output_rounding(engine)
-        self.sums, self._limb_count = _numbers(engine, a.span, b.span, a.depth, joins)
+        self.sums, self._limb_count = kernel_sums(engine, a.span, b.span, a.depth, joins)
 
     def limbs(self) -> NDArray[np.int64]:
         return np.zeros(self._limb_count, dtype=np.int64)
@@ -179,7 +172,7 @@ class GeneralSums:
 def rounded_addends(
     engine: Engine, start: NDArray[np.float64], random: RandomBits
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    """Round addends (n,) to the output format of an exact accumulator. Return codes (n,) and flags (n,)."""
+    """Round addends (n,) to an exact accumulator's output format. Return the codes (n,) and exception flags (n,)."""
     sums, limbs = engine_numbers(engine, range(1))
     codes, flags = np.empty(start.shape, dtype=np.uint32), np.empty(start.shape, dtype=np.uint8)
     terms = sum_kernels.Terms(*read_only(np.zeros((1, 0)), np.zeros((start.size, 0)), NO_POWERS, NO_POWERS))
@@ -200,7 +193,6 @@ def rounded_addends(
 def stochastic_bits(
     engine: Engine, given: tuple[ArrayLike | None, int, Rng | None], shape: tuple[int, ...]
 ) -> RandomBits:
-    """Return random bits of the given shape for stochastic rounding. Raises an error for unsuitable user bits."""
     bits, width, rng = given
     source = source_of_bits(bits, rng, f"engine {engine.name} with rounding {engine.result.rounding.value}")
     largest = BINARY64.fraction_bits - engine.result.format.precision

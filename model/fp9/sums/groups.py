@@ -1,4 +1,4 @@
-"""Compute sums that first add groups of products as integers, and then scale the group sums (NVFP4)."""
+"""Dot products that add each group of products as integers, and then multiply each group sum by its scales (NVFP4)."""
 
 from __future__ import annotations
 
@@ -17,7 +17,7 @@ from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder
 from fp9.sums.sides import Places, Side, some_rows
 from fp9.sums.strategy import PRODUCTS_OF_TILES, FastSums, some_columns
-from fp9.system.scratch import scratch_full
+from fp9.system.scratch import scratch_zeros
 
 if TYPE_CHECKING:
     from fp9.casts.random_bits import RandomBits
@@ -26,8 +26,6 @@ _ONE = np.ones((1, 1))
 
 
 class GroupedSums:
-    """Dot products of the rows of two operands, for an accumulator model with scaled groups of products."""
-
     def __init__(self, engine: Engine, a: Side, b: Side) -> None:
         assert engine.step.group is not None, "the engine must have groups"
         check_grouped(engine, a.span.format, b.span.format)
@@ -71,7 +69,7 @@ class GroupedSums:
 
 
 class GroupedTiles(FastSums):
-    """Strategy for accumulators that add scaled group sums in each step."""
+    """Matrix-product strategy for accumulators that add scaled group sums in each step."""
 
     part = PRODUCTS_OF_TILES
 
@@ -126,7 +124,7 @@ class GroupedTiles(FastSums):
         starts: range,
         end: int,
     ) -> NDArray[np.float32]:
-        sums = scratch_full((len(starts), *shape), 0.0, np.float32)
+        sums = scratch_zeros((len(starts), *shape), np.float32)
         a, b = read_only(pair[0][rows], some_columns(pair[1], columns))
         for own, start in zip(sums, starts, strict=True):
             chain_kernels.plain(a, b, own, start, min(start + self._group, end))

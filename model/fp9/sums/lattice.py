@@ -1,4 +1,4 @@
-"""Find rows and columns of a matrix product that contain numbers with unusually low bits."""
+"""Find rows and columns of a matrix product that contain numbers with 1 bits of unusually low weight."""
 
 from __future__ import annotations
 
@@ -19,10 +19,10 @@ Masked rows are computed again at a third of the speed, so the second computatio
 
 
 def finer_rows(a: Side, b: Side, lowest: int) -> tuple[NDArray[np.bool_], NDArray[np.bool_]] | None:
-    """Return masks of the few rows of `a` and of `b` that contain numbers with 1 bits of unusually low weight.
+    """Return two masks: the rows of `a` and the rows of `b` whose numbers have nonzero bits of unusually low weight.
 
-    A product of a number in an unmasked row of `a` and a number in an unmasked row of `b` is a multiple of 2^`lowest`.
-    Return None if too many rows would be masked.
+    Any number of an unmasked row of `a` times any number of an unmasked row of `b` is a multiple of 2^`lowest`. Return
+    None if too many rows would be masked.
     """
     if a.met_span.lowest + b.met_span.lowest >= lowest:
         nothing = np.zeros(1, dtype=np.bool_)

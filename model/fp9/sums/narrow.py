@@ -1,7 +1,7 @@
 """Compute a * b + c with exception flags for formats of at most 16 bits.
 
-The exact sum is rounded to odd in float32, and then to the result format. The double rounding is correct (Boldo and
-Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
+The exact sum is rounded to odd in float32, and then to the result format. After rounding to odd, the second rounding
+gives the correctly rounded sum (Boldo and Melquiond, "Emulation of a FMA and correctly rounded sums", IEEE ToC 2008).
 """
 
 from __future__ import annotations
@@ -46,7 +46,7 @@ class NarrowSums:
         self._round = fixed_rounding(request, grid, edges)
 
     def holds(self, factors: Sequence[Format], columns: Sequence[NDArray[Any]]) -> bool:
-        """Return whether every integer of each code array's dtype is a valid index of the operand's decoding table."""
+        # Each decoding table must have an entry for every value of the code array's dtype.
         return all(np.iinfo(x.dtype).max < t.size for x, t in zip(columns, self._tables(factors), strict=True))
 
     def run(

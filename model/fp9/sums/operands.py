@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from fp9.casts.arrays import as_codes
+from fp9.casts.decoding import look_up
 from fp9.casts.sources import read_only
 from fp9.casts.tables import decode_table
 from fp9.engines import NO_EXPONENT, Engine, alignment_exponent, check_exponents
@@ -24,12 +25,12 @@ if TYPE_CHECKING:
 
 
 class Span(NamedTuple):
-    """Range of an operand's numbers after scaling: format, lowest and highest bit exponent, and significand bits."""
+    """Format of an operand, and limits of the operand's scaled numbers."""
 
     format: Format
-    lowest: int
-    highest: int
-    precision: int
+    lowest: int  # exponent of the lowest bit
+    highest: int  # exponent of the highest bit
+    precision: int  # number of significand bits
 
     def scaled(self, low: int, high: int, bits: int = 0) -> Span:
         # Scales change the exponents by `low` to `high`, and add up to `bits` bits to the significands.
@@ -40,11 +41,11 @@ _NOWHERE = -np.iinfo(np.int16).max
 
 
 class _Seen(NamedTuple):
-    """Properties of the codes that occur in an operand: whether all are finite, and the exponents of their bits."""
+    """Properties of the codes that occur in an operand."""
 
     is_finite: bool
-    lowest: int
-    highest: int
+    lowest: int  # exponent of the lowest bit
+    highest: int  # exponent of the highest bit
 
 
 class _Tables:
@@ -62,11 +63,10 @@ class _Tables:
         self._arrays: dict[str, NDArray[Any]] = {}
 
     def look_up(self, what: str, flat: NDArray[Any], shape: tuple[int, ...]) -> NDArray[Any]:
-        """Return a read-only array of numbers or exponents, in the given shape."""
         if (table := self._arrays.get(what)) is None:
             table = self._arrays[what] = _TABLES[what](self._format)
         found = scratch(flat.shape, table.dtype)
-        _look_ups().look_up(flat, table, found)
+        look_up(flat, table, found)
         found.flags.writeable = False
         return found.reshape(shape)
 
@@ -77,7 +77,7 @@ class _Tables:
 
 
 @functools.lru_cache(maxsize=64)
-def _tables(fmt: Format) -> _Tables:
+def tables_of(fmt: Format) -> _Tables:
     return _Tables(fmt)
 
 
@@ -85,7 +85,7 @@ class _Kept:
     """Codes, and cached arrays that are computed from the codes."""
 
     def __init__(self, codes: NDArray[Any], fmt: Format) -> None:
-        self.codes, self.format, self.tables = codes, fmt, _tables(fmt)
+        self.codes, self.format, self.tables = codes, fmt, tables_of(fmt)
         self._flat: dict[bool, NDArray[Any]] = {}
         self._made: dict[tuple[str, bool], NDArray[Any]] = {}
         self._making = threading.Lock()
@@ -115,12 +115,12 @@ class _Kept:
 
 
 class Operand:
-    """Codes of a format that `operand` has prepared for use in several products.
+    """Codes of a format, which the function `operand` has prepared for use in several products.
 
     An operand can be the left or the right factor of a product, and can be transposed. The arrays that kernels need are
     computed on first use, and are cached as long as the operand or its transpose exists. The cached arrays take 4 bytes
-    (float32) or 8 bytes (float64) per code, and 8 more for an alignment window. An operand that is used both directly
-    and transposed takes twice the memory.
+    (float32) or 8 bytes (float64) per code. If the accumulator has an alignment window, the cached arrays take 8 more
+    bytes per code. An operand that is used both directly and transposed takes twice the memory.
     """
 
     __slots__ = ("_kept", "_shape", "_swapped")
@@ -159,12 +159,12 @@ class Operand:
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """Return the shape of the operand's codes."""
+        """Return the shape of the array of codes."""
         return self._shape
 
     @property
     def ndim(self) -> int:
-        """Return the number of axes of the operand's codes."""
+        """Return the number of axes of the array of codes."""
         return len(self._shape)
 
     @property
@@ -181,7 +181,7 @@ class Operand:
     def T(self) -> Operand:
         """Return the transpose of a matrix.
 
-        Raises ValueError for more than two axes: `mT` transposes each matrix.
+        Raises ValueError if the operand has more than two axes. To transpose each matrix of a stack, use `mT`.
         """
         if self.ndim > 2:
             raise ValueError(f"an operand of shape {self.shape} has no T; take mT, which transposes each matrix")
@@ -193,7 +193,8 @@ class Operand:
         Callers must not change the array. `what` is one of these:
 
         - "float32" or "float64": the numbers.
-        - "integers": the numbers in units of the lowest bit, for formats without infinities and NaN.
+        - "integers": each number divided by the weight of the format's lowest bit. The format must have no infinity or
+          NaN.
         - "powers": the powers of two that determine alignment, with 0 for zeros, infinities and NaN.
         - "exponents": the exponents for alignment, as bytes.
         - "lowest bits": the exponent of each number's lowest 1 bit, as int8, or as int16 for formats such as BF16.
@@ -211,8 +212,8 @@ class Operand:
 def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
     """Prepare codes for several products. `dot` and `matmul` accept the returned operand in place of codes.
 
-    `codes` holds unsigned integers, the codes of a format of at most 19 bits, and is copied. `fmt` is not needed for
-    arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
+    `codes` holds unsigned integers, which are codes of a format of at most 19 bits. The function copies `codes`. `fmt`
+    is not needed for arrays that know their format (`fp9.Array`, ml_dtypes, en_dtypes, torch).
 
     >>> import fp9
     >>> w = operand(fp9.encode([[1.0, 2.0], [3.0, 4.0]], "e4m3"), "e4m3")
@@ -226,24 +227,30 @@ def operand(codes: ArrayLike, fmt: Format | str | None = None) -> Operand:
     return Operand(_Kept(operand_codes(codes, found).copy(), found))
 
 
-def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
-    """Return an operand with the elements of one axis in the order in which the accumulator adds them.
+def some_of_operand(x: Operand, view: Callable[[NDArray[Any]], NDArray[Any]], rows: slice) -> Operand:
+    codes = view(x.codes)[rows]
+    # The returned operand is stored in row-major or column-major order, as `x` is.
+    return Operand(_Kept(codes.mT if x._swapped else codes, x.format), x._swapped)
 
-    The last chunk is padded with +0, or with the smallest number if the format has no zero.
-    """
+
+def interleaved(x: Operand, engine: Engine, axis: int = -1) -> Operand:
+    """Return an operand with the elements of one axis in the order in which the accumulator adds them."""
     if engine.chunk.interleave is None or not x.codes.size:
         return x
     assert engine.chunk.length is not None, "an engine interleaves the steps of a chunk"
     codes, shape = x.codes, list(x.shape)
     shape[axis] = -shape[axis] % engine.chunk.length
     if shape[axis]:
-        filler = x.format.code_of(Fraction(0)) if x.format.has_zero else x.format.smallest_code
-        codes = np.concatenate([codes, np.full(shape, filler, dtype=codes.dtype)], axis=axis)
+        codes = np.concatenate([codes, np.full(shape, filler_of(x.format), dtype=codes.dtype)], axis=axis)
     return Operand(_Kept(codes.take(engine.order(codes.shape[axis]), axis=axis), x.format))
 
 
+def filler_of(fmt: Format) -> int:
+    """Return the code that pads a chunk."""
+    return fmt.code_of(Fraction(0)) if fmt.has_zero else fmt.smallest_code
+
+
 def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
-    """Raise ValueError if the last chunk must be padded, but neither operand format has a zero."""
     if (
         engine.chunk.interleave is not None
         and engine.chunk.length
@@ -257,7 +264,6 @@ def check_filled(a: Format, b: Format, depth: int, engine: Engine) -> None:
 
 
 def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) -> Operand:
-    """Return `given` itself if it is an operand, and otherwise an operand that refers to the given codes."""
     if isinstance(given, Operand):
         if fmt is not None and format(fmt) != given.format:
             raise ValueError(
@@ -269,7 +275,6 @@ def as_operand(side: str, given: ArrayLike | Operand, fmt: Format | str | None) 
 
 
 def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
-    """Return codes as an array of integers. Raises ValueError for formats that cannot be operands."""
     if fmt.bits > TABLE_BITS:
         raise ValueError(f"{fmt.name} given as operand; give a format of at most {TABLE_BITS} bits")
     return as_codes(codes, fmt)
@@ -280,10 +285,7 @@ def operand_codes(codes: ArrayLike, fmt: Format) -> NDArray[Any]:
 
 @functools.lru_cache(maxsize=64)
 def power_table(fmt: Format) -> NDArray[np.float64]:
-    """Return a table, indexed by code, of the powers of two that determine the alignment of numbers.
-
-    The format must have at most `TABLE_BITS` bits. For zeros, infinities and NaN, the table contains 0.
-    """
+    """Return each code's power of two for alignment, and 0 for zeros, infinities and NaN."""
     values = np.abs(fmt.table)
     finite = np.isfinite(values) & (values > 0)
     _, exponents = np.frexp(np.where(finite, values, 1.0))
@@ -295,17 +297,14 @@ def power_table(fmt: Format) -> NDArray[np.float64]:
 
 @functools.lru_cache(maxsize=64)
 def exponent_table(fmt: Format) -> NDArray[np.int8]:
-    """Return a table, indexed by code, of the exponents that determine the alignment of numbers.
-
-    For zeros, infinities and NaN, the table contains `NO_EXPONENT`.
-    """
+    """Return each code's exponent for alignment, and `NO_EXPONENT` for zeros, infinities and NaN."""
     powers = power_table(fmt)
     exponents = np.frexp(powers)[1] - 1
     return np.where(powers > 0, exponents, NO_EXPONENT).astype(np.int8)
 
 
 def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
-    """Return the exponent of each number's lowest set bit. The numbers must be finite and nonzero."""
+    """Return the exponent of the lowest 1 bit of finite nonzero numbers."""
     significands, exponents = np.frexp(numbers)
     integers = np.abs(np.ldexp(significands, BINARY64.precision)).astype(np.int64)
     return np.frexp((integers & -integers).astype(np.float64))[1] - 1 + exponents - BINARY64.precision
@@ -313,10 +312,7 @@ def lowest_bits(numbers: NDArray[np.float64]) -> NDArray[np.int64]:
 
 @functools.lru_cache(maxsize=64)
 def lowest_bit_table(fmt: Format) -> NDArray[np.int8] | NDArray[np.int16]:
-    """Return a table, indexed by code, of the exponent of each number's lowest 1 bit.
-
-    For zeros, infinities and NaN, the table contains 127.
-    """
+    """Return the exponent of each code's lowest 1 bit, and 127 for zeros, infinities and NaN."""
     some = power_table(fmt) > 0
     lowest = np.where(some, lowest_bits(np.where(some, fmt.table, 1.0)), -NO_EXPONENT - 1)
     return lowest.astype(np.int8) if lowest.min() >= NO_EXPONENT else lowest.astype(np.int16)
@@ -340,7 +336,7 @@ def bit_range(fmt: Format) -> tuple[int, int]:
 
 @functools.lru_cache(maxsize=64)
 def integer_table(fmt: Format) -> NDArray[np.int32]:
-    """Return a table of each code's number in units of the format's lowest bit. All numbers must be finite."""
+    """Return each code's number in units of the format's lowest bit. All numbers must be finite."""
     lowest, _ = bit_range(fmt)
     integers: NDArray[np.int32] = np.ldexp(fmt.table, -lowest).astype(np.int32)
     return integers

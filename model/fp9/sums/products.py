@@ -12,12 +12,16 @@ from typing import TYPE_CHECKING, Any, Literal, TypedDict, Unpack, overload
 import numpy as np
 
 from fp9.casts.arrays import as_codes, decode_to, output_array
+from fp9.casts.random_bits import NO_RANDOM
 from fp9.casts.sources import check_switches, check_work
 from fp9.engines import Engine, Scaling, format_of_scales
 from fp9.engines import engine as find_engine
 from fp9.formats import Format, format
 from fp9.formats.dtypes import carried
+from fp9.sums import in_numpy
 from fp9.sums.matrices import (
+    LEFT_NUMBERS,
+    RIGHT_NUMBERS,
     WORTH_A_THREAD_STEPWISE,
     Factor,
     Options,
@@ -30,8 +34,9 @@ from fp9.sums.matrices import (
 from fp9.sums.operands import Operand, as_operand, check_filled, interleaved
 from fp9.sums.scales import Scales, broadcasts, scale_rows
 from fp9.sums.sides import side, some_rows
+from fp9.system import warming
 from fp9.system.parallel import Progress, row_parts, run_parts
-from fp9.system.scratch import scratch_full
+from fp9.system.scratch import scratch_zeros
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -56,7 +61,7 @@ class SumOptions(TypedDict, total=False):
 
 
 class EngineKernel:
-    """Arguments of kernels that compute one accumulation step: rounding table, rounding mode and decoding table."""
+    """Arguments of kernels that compute one accumulation step."""
 
     def __init__(self, engine: Engine) -> None:
         from fp9.sums.general import step_rounding  # slow to load
@@ -134,6 +139,11 @@ def dot(
     """
     check_switches(flags=flags)
     check_work(threads, progress)
+    others = c, scale_a, scale_b, block, scale_format, random_bits, rng, progress, format_c, out
+    if not warming.is_cold() and all(option is None for option in others):
+        small = slow_to_load().small.small_dot(a, b, format_a, format_b, engine, flags)
+        if small is not None:
+            return small
     chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
     fmt = format_of_scales(chosen, scale_format, block)
     if x.ndim == 0 or y.ndim == 0 or x.shape[-1] != y.shape[-1]:
@@ -214,6 +224,11 @@ def matmul(
     """
     check_switches(flags=flags)
     check_work(threads, progress)
+    others = c, scale_a, scale_b, block, scale_format, random_bits, rng, progress, format_c, out
+    if not warming.is_cold() and all(option is None for option in others):
+        small = slow_to_load().small.small_product(a, b, format_a, format_b, engine, flags)
+        if small is not None:
+            return small
     chosen, x, y = find_engine(engine), as_operand("a", a, format_a), as_operand("b", b, format_b)
     fmt = format_of_scales(chosen, scale_format, block)
     lead = _batch(x, y)
@@ -229,8 +244,9 @@ def matmul(
     options = Options(flags, _joins(chosen, scaled), random, threads, progress)
     batch, one = math.prod(lead), is_one_product(x, y, scale_b, block)
     items, count = (1, batch * rows) if one else (batch, rows)
-    left = Factor(x, _by_item(scales[0], items, count), block, None if one else lead)
-    right = Factor(y.mT, _by_item(scales[1], batch, columns), block, lead)
+    at_once = None if isinstance(a, Operand) else LEFT_NUMBERS, None if isinstance(b, Operand) else RIGHT_NUMBERS
+    left = Factor(x, _by_item(scales[0], items, count), block, None if one else lead, at_once[0])
+    right = Factor(y.mT, _by_item(scales[1], batch, columns), block, lead, at_once[1])
     start = _start(c, format_c, chosen, shape, lead).reshape(items, count, columns)
     products = Products(chosen, left, right, start, options)
     products.run()
@@ -292,7 +308,7 @@ def _start(
     if c is None:
         if named is not None:
             format(named)
-        return scratch_full(shape, 0.0, np.float64)
+        return scratch_zeros(shape, np.float64)
     fmt = engine.addend_format
     _check_addend(c, named, fmt)
     codes = as_codes(c, fmt)
@@ -310,7 +326,6 @@ def _random(
     depth: int,
     scaled: bool,
 ) -> RandomBits:
-    general = slow_to_load().general
     if not engine.result.rounding.needs_bits:
         bits, _, rng = given
         if bits is not None or rng is not None:
@@ -318,15 +333,14 @@ def _random(
             raise ValueError(
                 f"{name} given, and engine {engine.name} rounds by {engine.result.rounding.value}; give sr"
             )
-        no_random: RandomBits = general.NO_RANDOM
-        return no_random
+        return NO_RANDOM
     roundings = engine.steps(depth) + _joins_once(engine, scaled)
-    bits_of_all: RandomBits = general.stochastic_bits(engine, given, (*shape, roundings))
+    bits_of_all: RandomBits = slow_to_load().general.stochastic_bits(engine, given, (*shape, roundings))
     return bits_of_all
 
 
 def _joins_once(engine: Engine, scaled: bool) -> bool:
-    """Return whether all K products form one chunk, whose sum is scaled before C is added."""
+    """Return whether the engine first adds all K products, then scales their sum, and then adds C."""
     return scaled and engine.step.scaling is Scaling.SUMS and engine.chunk.length is None and not engine.step.exact
 
 
@@ -354,8 +368,12 @@ def _dot(
         side(operand, rows_of, depth, engine, scale and scale.each(rows_of), block)
         for operand, scale in zip(operands, scales, strict=True)
     )
-    if math.prod(operands[1].shape[:-1]) == 1:
-        a, b = b, a
+    if depth and warming.is_cold():
+        found = in_numpy.sums(engine, a, b, flat, options.joins, in_numpy.PAIRS)
+        if found is not None:
+            if options.progress:
+                options.progress(1.0)
+            return found[0].reshape(shape), found[1].reshape(shape)
     codes, raised = outputs(engine, flat, depth, flags=True, random=options.random)
     at_sums = a.at_sums * b.at_sums
     sums = row_sums(engine, a, b, options.joins)

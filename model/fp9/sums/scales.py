@@ -1,4 +1,4 @@
-"""Scales of operands: powers of two, given by exponents, or codes of a scale format."""
+"""Scales of operands, given as exponents of powers of two, or as codes of a scale format."""
 
 from __future__ import annotations
 
@@ -20,16 +20,11 @@ SCALE_LIMIT = 127
 
 
 class Scales(NamedTuple):
-    """Scales of an operand (`factors`), and for each scale the power of two that determines alignment (`powers`).
+    """Scales of an operand, and for each scale the power of two that determines alignment."""
 
-    The arrays `factors` and `powers` have the shape (..., rows, blocks), or (..., rows, 1) for one scale per row.
-
-    If `format` is None, all factors are powers of two, and `powers` is the array `factors` itself.
-    """
-
-    factors: NDArray[np.float64]
-    powers: NDArray[np.float64]
-    format: Format | None
+    factors: NDArray[np.float64]  # shape (..., rows, blocks), or (..., rows, 1) for one scale per row
+    powers: NDArray[np.float64]  # same shape
+    format: Format | None  # None if all factors are powers of two, and `powers` is `factors`
 
     def each(self, change: Callable[[NDArray[Any]], NDArray[Any]]) -> Scales:
         factors = change(self.factors)
@@ -37,7 +32,6 @@ class Scales(NamedTuple):
 
     @property
     def is_finite(self) -> bool:
-        """Return whether no scale is NaN."""
         return self.format is None or bool(np.isfinite(self.factors).all())
 
     def widened(self, span: Span) -> Span:
@@ -51,7 +45,6 @@ class Scales(NamedTuple):
 
 
 def scaled(numbers: NDArray[Any], factors: NDArray[np.float64]) -> NDArray[Any]:
-    """Multiply numbers by factors in the dtype of the numbers. Infinity times 0 gives the NaN pattern `invalid_nan`."""
     some_zero = not factors.all()
     with np.errstate(invalid="ignore"):  # an infinity times a scale of zero
         products: NDArray[Any] = numbers * factors.astype(numbers.dtype)
@@ -71,9 +64,9 @@ def scale_rows(
     batch: tuple[int, ...] = (),
     blocks_first: bool = False,
 ) -> Scales | None:
-    """Return the scales of an operand in the shape (*batch, *shape, blocks or 1), or None if no scales are given.
+    """Return scales in the shape (*batch, *shape, n), or None if no scales are given.
 
-    With a format `fmt`, `scale` holds codes, and otherwise exponents of powers of two.
+    n is the number of blocks in a vector of `depth` elements, or 1 if `block` is None.
     """
     if scale is None:
         return None

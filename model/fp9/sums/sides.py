@@ -1,4 +1,4 @@
-"""One operand of a matrix product, as selected rows with their scales."""
+"""Selected rows of one operand of a matrix product, with the scales of the rows."""
 
 from __future__ import annotations
 
@@ -26,20 +26,17 @@ View = Callable[["NDArray[Any]"], "NDArray[Any]"]
 
 @dataclass(eq=False)
 class Side:
-    """Rows (rows, k) of one factor of a matrix product, with scales.
+    """Numbers and scales of one factor of a matrix product: rows of the left factor or columns of the right factor."""
 
-    `scales` holds scales of single numbers, `at_sums` holds scales of chunk sums, and `groups` holds scales of sums of
-    product groups. For the right factor B of a product A B, each row of the `Side` is a column of the matrix B.
-    """
-
+    # The method `rows` returns an array (rows, k) for both factors.
     operand: Operand
     view: View
-    depth: int
+    depth: int  # number of products of a sum
     span: Span
-    scales: Scales | None
-    at_sums: NDArray[np.float64]
+    scales: Scales | None  # scales of single numbers
+    at_sums: NDArray[np.float64]  # scales of chunk sums
     aligned: bool  # whether the engine has a window, which needs the alignment powers
-    groups: Scales | None
+    groups: Scales | None  # scales of sums of product groups
 
     def rows(self, what: str) -> NDArray[Any]:
         return self._multiplied(self.view(self.operand.array(what)), self._factors(what))
@@ -65,7 +62,7 @@ class Side:
 
     @functools.cached_property
     def powers(self) -> NDArray[np.float64]:
-        """Return the power of two that determines the alignment of each number, shape (rows, k)."""
+        """Return 2^e for each number in an array (rows, k), where e is the number's alignment exponent."""
         return self.rows("powers") if self.aligned else NO_POWERS
 
     @property
@@ -81,7 +78,6 @@ class Side:
 
 
 def side(operand: Operand, view: View, depth: int, engine: Engine, scales: Scales | None, block: int | None) -> Side:
-    """Return the left or right factor of a matrix product whose sums have `depth` products."""
     made = Side(operand, view, depth, operand.span, None, _ONE, engine.window.width is not None, None)
     if scales is None:
         return made

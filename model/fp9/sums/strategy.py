@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import abc
 import functools
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -18,7 +18,7 @@ from fp9.sums.operands import Span
 from fp9.sums.rounders import rounder
 from fp9.sums.sides import Places, Side, some_rows
 from fp9.system.parallel import PRODUCTS
-from fp9.system.scratch import scratch_copy, scratch_full
+from fp9.system.scratch import scratch_copy, scratch_zeros
 
 PRODUCTS_OF_TILES = 1 << 28
 """Number of products that a thread computes at once with register tiles. Other kernels use `PRODUCTS`."""
@@ -43,18 +43,49 @@ def some_of(pair: Pair, rows: Places, columns: Places, begin: int, end: int) -> 
     return a, b, 0, end - begin
 
 
+class Problem(NamedTuple):
+    """Properties of a small matrix product that do not depend on the operands' codes."""
+
+    engine: Engine
+    a: Span
+    b: Span
+    depth: int  # number of products of a sum
+    joins: bool
+    flags: bool
+
+
+class Unpacked(NamedTuple):
+    """Two operands of a small matrix product, each as three arrays.
+
+    The arrays of an operand hold the finite numbers, their alignment exponents, and the exponents of their lowest bits.
+    """
+
+    a: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # three arrays (m, k)
+    b: tuple[NDArray[Any], NDArray[Any], NDArray[Any]]  # three arrays (k, n)
+    lowest: int  # sum of the lowest bit exponents of both operands
+    highest: int  # sum of the highest bit exponents of both operands
+
+    @property
+    def shape(self) -> tuple[int, int]:
+        return len(self.a[0]), self.b[0].shape[1]
+
+
+SmallSums = Callable[[Unpacked], "tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None] | None"]
+"""Function that returns sums (m, n), an array that is nonzero if a sum is wrong, and marks of inexact sums or None.
+
+A negative mark means that the flags of a sum are unknown. The function returns None for unsuitable numbers.
+"""
+
+NO_REDO = np.zeros((0, 0), dtype=np.bool_)
 _NO_PLACES = (np.empty(0, dtype=np.intp), np.empty(0, dtype=np.intp))
 
 
 class Flagged(NamedTuple):
-    """Sums of a matrix product, exception flags of the sums, and a mask of the sums whose flags are unknown.
-
-    All three arrays have the shape (rows, n).
-    """
+    """Sums of a matrix product and their exception flags, in arrays of the shape (rows, n)."""
 
     numbers: NDArray[Any]
     flags: NDArray[np.uint8]
-    unsure: NDArray[np.bool_]
+    unsure: NDArray[np.bool_]  # mask of the sums whose flags are unknown
 
     @property
     def open(self) -> tuple[NDArray[np.intp], NDArray[np.intp]]:
@@ -66,7 +97,7 @@ class Flagged(NamedTuple):
 
 
 class FastSums(abc.ABC):
-    """Base class of strategies, which compute matrix products of a (m, k) and b (n, k) for an accumulator model."""
+    """Base class of strategies for matrix products of `a` (m, k) and `b` (n, k)."""
 
     carrier: type[np.floating[Any]] = np.float64
     part = PRODUCTS
@@ -87,6 +118,16 @@ class FastSums(abc.ABC):
         """Return whether the kernel is bit-exact for the operands' codes. `fits` must have returned True."""
         return True
 
+    @classmethod
+    def small(cls, problem: Problem) -> SmallSums | None:
+        """Return a function that computes small products with precomputed constants."""
+        return None
+
+    @staticmethod
+    def order_of_a(engine: Engine, depth: int) -> NDArray[np.intp]:
+        """Return the order in which the kernel expects the columns of `a`."""
+        return np.arange(depth)
+
     @abc.abstractmethod
     def accumulate(self, rows: Places, columns: Places, acc: NDArray[Any], begin: int, end: int) -> NDArray[Any]:
         """Add the products with indices begin..end-1 to accumulators (rows, columns), in place or in a new array."""
@@ -103,7 +144,7 @@ class FastSums(abc.ABC):
 
     def join(self, rows: Places, columns: Places, totals: NDArray[np.float64]) -> NDArray[np.float64]:
         for begin, end, scales in self._chunks(rows, columns):
-            zeros = scratch_full(totals.shape, 0.0, self.carrier)
+            zeros = scratch_zeros(totals.shape, self.carrier)
             parts = self.accumulate(rows, columns, zeros, begin, end)
             matmul_kernels.join(totals, parts, *scales, self._total)
         return totals
@@ -144,5 +185,4 @@ def zeros_count(engine: Engine, a: Span, b: Span) -> bool:
 
 
 def range_bits(x: Span) -> int:
-    """Return how many bits a fixed-point number needs to cover an exponent range."""
     return x.highest - x.lowest + 1

@@ -1,4 +1,4 @@
-"""Base class of strategies with register tiles."""
+"""Base class of strategies that compute matrix products in register tiles."""
 
 from __future__ import annotations
 
@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from fp9.casts.arrays import decode_to
+from fp9.casts.random_bits import NO_RANDOM
 from fp9.casts.sources import read_only
 from fp9.engines import Engine
 from fp9.formats import FixedFormat, floor_log2, pow2
@@ -18,16 +19,16 @@ from fp9.formats.host import BINARY32
 from fp9.formats.rounding import Rounding
 from fp9.kernels.tiles.vectors import tile_columns
 from fp9.sums.fast import STRATEGIES, first_fitting
-from fp9.sums.general import NO_RANDOM, GeneralSums
+from fp9.sums.general import GeneralSums
 from fp9.sums.operands import Span, bit_range
-from fp9.sums.rounders import tiny_below
+from fp9.sums.rounders import rounder, tiny_below
 from fp9.sums.sides import NO_POWERS, Places, Side
-from fp9.sums.strategy import INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged
-from fp9.system.scratch import scratch, scratch_copy, scratch_full
+from fp9.sums.strategy import INEXACT, PRODUCTS_OF_TILES, FastSums, Flagged, Problem, SmallSums, Unpacked
+from fp9.system.scratch import scratch, scratch_copy, scratch_zeros
 
 
 class Chunks(NamedTuple):
-    """Number of products in a chunk (`length`), and constants for rounding the total after each chunk."""
+    """Length of a chunk, and constants for rounding the total after each chunk."""
 
     length: int
     total: Any = None
@@ -46,6 +47,13 @@ def _magnitudes(numbers: NDArray[Any]) -> NDArray[Any]:
     magnitudes: NDArray[Any] = np.abs(numbers, out=scratch(numbers.shape, numbers.dtype))
     return magnitudes
 
+
+SmallTiles = Callable[[Unpacked, Any, Any, NDArray[np.bool_], Any, Lost], bool]
+"""Function that computes a small product, and returns whether the kernel supports the operands' numbers.
+
+The arguments are the operands, (initial accumulators, sums), (first product, end, chunk length), `redo`, constants for
+rounding totals, and marks.
+"""
 
 Marked = NDArray[np.bool_] | None
 """Mask of the rows or columns that another strategy computes, or None if there are none."""
@@ -79,13 +87,38 @@ class Tiled(FastSums):
         # Scales could move numbers out of the format's range, so scaled operands are not supported.
         return a.scales is None and b.scales is None
 
+    @classmethod
+    def small(cls, problem: Problem) -> SmallSums | None:
+        joins, flags, depth = problem.joins, problem.flags, problem.depth
+        tiles = None if joins and (flags or not cls.joins_inside) else cls.small_tiles(problem)
+        if tiles is None:
+            return None
+        chunks = _joined_chunks(problem.engine, depth) if joins else Chunks(depth)
+        carrier, ends = np.dtype(cls.carrier), (0, depth, chunks.length)
+        width, marks = _panel_of(carrier.itemsize), np.dtype(f"i{carrier.itemsize}")
+        kind = np.dtype(np.float64) if joins else carrier
+
+        def sums_of(x: Unpacked) -> tuple[NDArray[Any], NDArray[Any], NDArray[Any] | None] | None:
+            shape = x.shape
+            sums, redo = np.empty(shape, kind), np.zeros((shape[0], -(-shape[1] // width)), np.bool_)
+            lost = np.zeros(shape, marks) if flags else None
+            is_done = tiles(x, (np.zeros(shape, kind), sums), ends, redo, chunks.join, lost)
+            return (sums, redo, lost) if is_done else None
+
+        return sums_of
+
+    @classmethod
+    @abc.abstractmethod
+    def small_tiles(cls, problem: Problem) -> SmallTiles | None:
+        """Return a function that calls the kernel for small products, or None if there is none."""
+
     @abc.abstractmethod
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
         """Add the products with indices begin..end-1 to accumulators (rows, n), and return the accumulators.
 
-        `redo` (rows, panels) is set for results that are wrong or have unknown flags.
+        The function sets `redo[i, p]` if row i contains a wrong sum or an unknown flag in column panel p.
         """
 
     @functools.cached_property
@@ -137,7 +170,7 @@ class Tiled(FastSums):
         return found
 
     def _flagged(self, rows: Places, start: NDArray[np.float64], redo: NDArray[np.bool_]) -> Flagged:
-        lost = scratch_full(start.shape, 0, f"i{self.b.itemsize}")
+        lost = scratch_zeros(start.shape, f"i{self.b.itemsize}")
         if self.joins:
             chunks, acc = self._joined_chunks, start
         else:
@@ -152,18 +185,7 @@ class Tiled(FastSums):
 
     @property
     def _joined_chunks(self) -> Chunks:
-        return Chunks(self.engine.chunk.length or self.depth, self._joining, tiny_below(self.engine.output))
-
-    @property
-    def _joining(self) -> Any:
-        (lowest, highest), output = bit_range(self.engine.result.format), self.engine.output
-        narrow = lowest >= BINARY32.lowest_quantum and highest <= BINARY32.bias
-        own = output.native_dtype == "float32" and self.engine.output_rounding is Rounding.RNE
-        return (
-            np.float32(0)
-            if own and narrow and self.engine.result.format.precision <= BINARY32.precision
-            else self._total
-        )
+        return _joined_chunks(self.engine, self.depth)
 
     @property
     def _panel(self) -> int:
@@ -206,6 +228,15 @@ class Tiled(FastSums):
             yield np.arange(redo.shape[0]), np.flatnonzero(self._special_columns)
 
 
+def _joined_chunks(engine: Engine, depth: int) -> Chunks:
+    (lowest, highest), output = bit_range(engine.result.format), engine.output
+    narrow = lowest >= BINARY32.lowest_quantum and highest <= BINARY32.bias
+    own = output.native_dtype == "float32" and engine.output_rounding is Rounding.RNE
+    in_float32 = own and narrow and engine.result.format.precision <= BINARY32.precision
+    joining: Any = np.float32(0) if in_float32 else rounder(output, engine.output_rounding, np.float64)
+    return Chunks(engine.chunk.length or depth, joining, tiny_below(output))
+
+
 @functools.cache
 def _panel_of(itemsize: int) -> int:
     return int(tile_columns.py_func(itemsize))
@@ -246,7 +277,7 @@ _ONE = np.ones((1, 1))
 
 @functools.lru_cache(maxsize=128)
 def lowest_step(result: FixedFormat) -> int:
-    """Return the exponent of the last bit of the numbers in a format's lowest binade."""
+    """Return the exponent of the smallest power of two that is at least the format's smallest positive number."""
     if result.subnormals:
         return result.quantum(result.lowest_exponent)
     smallest = result.value_of(result.smallest_code)

@@ -14,6 +14,7 @@ from fp9.engines import Engine
 from fp9.formats import FixedFormat
 from fp9.formats.host import BINARY32, BINARY64
 from fp9.formats.rounding import Rounding
+from fp9.kernels.compiled import Direct
 from fp9.kernels.tiles import rounded_chains as chain_kernels
 from fp9.kernels.tiles.chain_tiles import BLOCK
 from fp9.kernels.tiles.window_tiles import SAFE_EXPONENT
@@ -24,44 +25,52 @@ from fp9.sums.lattice import finer_rows
 from fp9.sums.operands import Span, lowest_bits
 from fp9.sums.rounders import rounder, tiny_below
 from fp9.sums.sides import Places, Side
-from fp9.sums.strategy import FastSums, Flagged, depth_bits
-from fp9.sums.tiled import Chunks, Lost, Tiled, lowest_step
+from fp9.sums.strategy import FastSums, Flagged, Problem, Unpacked, depth_bits
+from fp9.sums.tiled import Chunks, Lost, SmallTiles, Tiled, lowest_step
 from fp9.system.scratch import scratch
 
 _MODES = {Rounding.RNE: chain_kernels.NEAREST_EVEN, Rounding.RNA: chain_kernels.NEAREST_AWAY}
 
 
 class Rounded(Tiled):
-    """Strategy for accumulators that add one or more products per step exactly, and round each step to nearest."""
+    """Matrix-product strategy for accumulators that add the products of a step exactly and then round to nearest."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)
-        coarse, fine = self._steps(a, b)
-        self._rounder = rounder(engine.result.format, engine.result.rounding, self.carrier)  # type: ignore[arg-type]
-        self._numbers = _numbers(engine, self.carrier, coarse, fine, self._doubts_tiny(a, b))  # type: ignore[arg-type]
-        self._lowest_bits = self._lowest_bits_below(coarse)
+        self._constants = self._constants_of(engine, self.depth, *_ends(a, b))
+        self._lowest_bits = self._lowest_bits_below(self._constants[0].coarse.exponent)
+        self._mark_finer(a, b)
+
+    def _mark_finer(self, a: Side, b: Side) -> None:
+        finer = finer_rows(a, b, self._constants[0].fine.exponent)
+        assert finer is not None, "`takes` has checked the number of masked rows"
+        self._mark_special(*finer)
 
     def _lowest_bits_below(self, step: int) -> list[NDArray[Any]]:
         # If all products are multiples of 2^step, the kernel needs no exponents.
         a, b = self._given
-        if a.span.lowest + b.span.lowest >= step or _met_step(a, b) >= step:
+        if a.span.lowest + b.span.lowest >= step or _lowest(a, b) >= step:
             nothing = np.empty(0, dtype=np.int8)
             return read_only(nothing.reshape(self.a.shape[0], 0), nothing.reshape(0, self.b.shape[1]))
         return read_only(a.rows("lowest bits"), b.columns("lowest bits"))
 
-    def _doubts_tiny(self, _a: Side, _b: Side) -> bool:
+    @classmethod
+    def _constants_of(cls, engine: Engine, depth: int, lowest: int, highest: int) -> tuple[Any, Any]:
+        coarse, fine = cls._steps(engine, depth, lowest, highest)
+        t = rounder(engine.result.format, engine.result.rounding, cls.carrier)  # type: ignore[arg-type]
+        return _numbers(engine, cls.carrier, coarse, fine, cls._doubts_tiny(engine, lowest)), t  # type: ignore[arg-type]
+
+    @staticmethod
+    def _doubts_tiny(engine: Engine, lowest: int) -> bool:
         return False
 
-    def _steps(self, a: Side, b: Side) -> tuple[int, int]:
+    @staticmethod
+    def _steps(engine: Engine, depth: int, lowest: int, highest: int) -> tuple[int, int]:
         # A nonzero sum of multiples of the coarse step is never in the lowest binades of the result format. All numbers
         # are multiples of the fine step, except in the rows and columns marked as special. The coarse step must be so
         # large that float64 holds all sums of the largest products.
-        result = self.engine.result.format
-        met, wanted, fine = _met_step(a, b), _held_step(a, b, self.depth), _fine_step(self.engine, a, b)
-        finer = finer_rows(a, b, fine)
-        assert finer is not None, "`takes` has checked the number of masked rows"
-        self._mark_special(*finer)
-        return max(lowest_step(result), fine, min(met, wanted)), fine
+        fine = _fine_step(engine, lowest, highest)
+        return max(lowest_step(engine.result.format), fine, min(lowest, _held_step(highest, depth))), fine
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -72,34 +81,64 @@ class Rounded(Tiled):
     def takes(cls, engine: Engine, a: Side, b: Side, depth_bits: int) -> bool:
         # A few rows may contain numbers with lower bits.
         usual = super().takes(engine, a, b, depth_bits)
-        return usual and finer_rows(a, b, _fine_step(engine, a, b)) is not None
+        return usual and finer_rows(a, b, _fine_step(engine, *_ends(a, b))) is not None
 
     def tiles(
         self, rows: Places, acc: NDArray[Any], begin: int, end: int, redo: NDArray[np.bool_], chunks: Chunks, lost: Lost
     ) -> NDArray[Any]:
         sums, (low_a, low_b) = scratch(acc.shape, acc.dtype), self._lowest_bits
         a, low_a, b = read_only(self.a[rows], low_a[rows], self.b)
-        numbers, marks = (self._numbers, self._rounder), None if lost is None else (lost,)
+        marks = None if lost is None else (lost,)
         sides, products = ((a, low_a), (b, low_b)), (begin, end, chunks.length)
-        self._kernel(*numbers, sides, (acc, sums), products, redo, chunks.join, marks)
+        self._kernel(*self._constants, sides, (acc, sums), products, redo, chunks.join, marks)
         return sums
+
+    @classmethod
+    def small_tiles(cls, problem: Problem) -> SmallTiles | None:
+        lowest_of_formats, kernel = problem.a.lowest + problem.b.lowest, Direct(cls._kernel)
+
+        @functools.lru_cache(maxsize=64)
+        def constants_of(lowest: int, highest: int) -> tuple[Any, Any, bool]:
+            numbers, t = cls._constants_of(problem.engine, problem.depth, lowest, highest)
+            return numbers, t, max(lowest_of_formats, lowest) >= numbers.coarse.exponent
+
+        def tiles(x: Unpacked, sums: Any, ends: Any, redo: Any, join: Any, lost: Lost) -> bool:
+            numbers, t, is_coarse = constants_of(x.lowest, x.highest)
+            if x.lowest < numbers.fine.exponent:
+                return False
+            (a, _, low_a), (b, _, low_b) = x.a, x.b
+            if is_coarse:
+                low_a, low_b = low_a[:, :0], low_b[:0]
+            marks = None if lost is None else (lost,)
+            kernel(numbers, t, ((a, low_a), (b, low_b)), sums, ends, redo, join, marks)
+            return True
+
+        return tiles
 
     _kernel = staticmethod(chain_kernels.rounded_steps)
 
 
 class RoundedNarrow(Rounded):
-    """Strategy for accumulators that add one product per step, computed in float32.
+    """Matrix-product strategy for accumulators that add one product per step. The kernel computes in float32."""
 
-    With at most 11 significand bits, an inexact float32 sum is far from every midpoint, so double rounding is harmless.
-    """
-
+    # If results have at most 11 significand bits, an inexact float32 sum is far from every midpoint, so double rounding
+    # is harmless.
     carrier = np.float32
 
-    def _steps(self, a: Side, b: Side) -> tuple[int, int]:
-        return lowest_step(self.engine.result.format), BINARY32.lowest_quantum
+    @staticmethod
+    def _steps(engine: Engine, depth: int, lowest: int, highest: int) -> tuple[int, int]:
+        return lowest_step(engine.result.format), BINARY32.lowest_quantum
 
-    def _doubts_tiny(self, a: Side, b: Side) -> bool:
-        return _met_step(a, b) < math.log2(tiny_below(self.engine.result.format)) - BINARY32.precision
+    @staticmethod
+    def _doubts_tiny(engine: Engine, lowest: int) -> bool:
+        return lowest < math.log2(tiny_below(engine.result.format)) - BINARY32.precision
+
+    def _mark_finer(self, a: Side, b: Side) -> None:
+        """Mark no rows, because all products are multiples of float32's smallest subnormal number."""
+
+    @classmethod
+    def small_tiles(cls, problem: Problem) -> SmallTiles | None:
+        return None if problem.flags else super().small_tiles(problem)
 
     @staticmethod
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
@@ -153,20 +192,23 @@ def _numbers(
     )
 
 
-def _met_step(a: Side, b: Side) -> int:
+def _lowest(a: Side, b: Side) -> int:
     return a.met_span.lowest + b.met_span.lowest
 
 
-def _held_step(a: Side, b: Side, depth: int) -> int:
+def _ends(a: Side, b: Side) -> tuple[int, int]:
+    return _lowest(a, b), a.met_span.highest + b.met_span.highest
+
+
+def _held_step(highest: int, depth: int) -> int:
     """Return the smallest exponent e such that float64 holds any sum of `depth` products in units of 2^e."""
-    longest = depth_bits(max(depth, BLOCK))
-    return a.met_span.highest + b.met_span.highest + 2 + longest + 1 - BINARY64.precision
+    return highest + 2 + depth_bits(max(depth, BLOCK)) + 1 - BINARY64.precision
 
 
-def _fine_step(engine: Engine, a: Side, b: Side) -> int:
+def _fine_step(engine: Engine, lowest: int, highest: int) -> int:
     # In this unit, float64 holds the sum of any block of products.
-    places = min(_met_step(a, b), engine.result.format.quantum(engine.result.format.lowest_exponent))
-    return max(places, _held_step(a, b, BLOCK))
+    places = min(lowest, engine.result.format.quantum(engine.result.format.lowest_exponent))
+    return max(places, _held_step(highest, BLOCK))
 
 
 def _range(x: Span) -> int:
@@ -184,13 +226,9 @@ TILED: tuple[type[FastSums], ...] = (
 """Strategies with register tiles, in the order in which `fast_sums` tries them."""
 
 
-_ALL = (*STRATEGIES[:1], *TILED, *STRATEGIES[1:])
+EVERY_STRATEGY = (*STRATEGIES[:1], *TILED, *STRATEGIES[1:])
 
 
 def fast_sums(engine: Engine, a: Side, b: Side, joins: bool, flags: bool = False) -> FastSums | None:
-    """Return the first vectorised strategy that computes the exact bits of an accumulator model for the operands `a`
-    and `b`.
-
-    Return None if no strategy does.
-    """
-    return first_fitting(_ALL, engine, a, b, joins, flags)
+    """Return the first strategy that is bit-exact for the operands, or None."""
+    return first_fitting(EVERY_STRATEGY, engine, a, b, joins, flags)

@@ -1,7 +1,7 @@
 """Cache folder of limited size, for results that can be recomputed, such as compiled units.
 
-The folder is `$FP9_CACHE` if set, and otherwise `~/.cache/fp9`. A cache entry is written atomically. The name of an
-incomplete cache entry starts with a dot.
+The cache folder is `$FP9_CACHE` if this variable is set, and otherwise `~/.cache/fp9`. A cache entry is written
+atomically. The name of an incomplete cache entry starts with a dot.
 """
 
 from __future__ import annotations
@@ -34,16 +34,18 @@ KINDS = {
 # Seconds for which a cache entry counts as in use after its creation or last use.
 _IN_USE = 3600.0
 
-_ANEW: ContextVar[bool] = ContextVar("fp9 measures again", default=False)
+# Seconds between two measurements of the cache's size, because a measurement reads the size of every file.
+_PERIOD = 60.0
+_MEASURED = ".measured"
+
+_FORCED: ContextVar[bool] = ContextVar("fp9 recomputes", default=False)
 
 
 @dataclass(frozen=True)
 class Entry:
-    """Cache entry: path, size in bytes, and time of last use in seconds since the epoch."""
-
     path: Path
-    size: int
-    used: float
+    size: int  # bytes
+    used: float  # time of last use, in seconds since the epoch
 
 
 def root() -> Path:
@@ -56,10 +58,7 @@ def folder(kind: str) -> Path:
 
 
 def bound() -> int:
-    """Return the size limit of the cache in bytes.
-
-    Raises ValueError if `$FP9_CACHE_MB` is not a number of megabytes.
-    """
+    """Return the size limit of the cache in bytes."""
     text = os.environ.get(BOUND, str(DEFAULT_BOUND))
     if not text.isdecimal():
         raise ValueError(f"{BOUND}={text} given; give a number of megabytes, such as {BOUND}={DEFAULT_BOUND}")
@@ -83,7 +82,7 @@ def _entry(path: Path) -> Entry | None:
 
 
 def touch(path: Path) -> None:
-    """Set the last-use time of a cache entry to now, if the cache is writable."""
+    # The cache may be read-only.
     with contextlib.suppress(OSError):
         os.utime(path)
 
@@ -96,13 +95,17 @@ def clear(kinds: tuple[str, ...] = tuple(KINDS)) -> list[Entry]:
 
 
 def keep_within_bound() -> list[Entry]:
-    """Remove the least recently used cache entries until the cache is within its size limit.
-
-    Entries of the last hour stay, because another process may be about to read them.
-    """
+    """Remove the least recently used cache entries until the cache is within its size limit."""
+    limit, now, removed = bound(), time.time(), list[Entry]()
+    measured = root() / _MEASURED
+    # Remove nothing if any process measured the cache's size in the last minute.
+    if measured.exists() and abs(now - measured.stat().st_mtime) < _PERIOD:
+        return removed
+    measured.touch()
     kept = sorted((entry for kind in KINDS for entry in entries(kind)), key=lambda entry: entry.used)
-    surplus, now, removed = sum(entry.size for entry in kept) - bound(), time.time(), []
+    surplus = sum(entry.size for entry in kept) - limit
     for entry in kept:
+        # Another process may be about to read an entry that was used in the last hour.
         if surplus <= 0 or now - entry.used < _IN_USE:
             break
         _remove(entry.path)
@@ -122,18 +125,18 @@ def _remove(path: Path) -> None:
             gone.unlink()
 
 
-# --- measuring again ------------------------------------------------------------------------------------------------
+# --- recomputing ------------------------------------------------------------------------------------------------------
 
 
 @contextlib.contextmanager
 def recomputing(wanted: bool = True) -> Iterator[None]:
-    """Context manager that makes fp9 recompute cached results and replace them."""
-    token = _ANEW.set(wanted)
+    """Make fp9 recompute and replace cached results."""
+    token = _FORCED.set(wanted)
     try:
         yield
     finally:
-        _ANEW.reset(token)
+        _FORCED.reset(token)
 
 
-def is_anew() -> bool:
-    return _ANEW.get()
+def is_forced() -> bool:
+    return _FORCED.get()

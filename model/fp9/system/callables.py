@@ -10,10 +10,7 @@ from typing import Any
 
 
 def named(name: str) -> Callable[..., Any]:
-    """Load the function `module:function`, whose module may be in the current working directory.
-
-    Raises ValueError if `name` does not have the form `module:function`, or if the function cannot be loaded.
-    """
+    """Load the function `module:function`, whose module may be in the current working directory."""
     module, colon, path = name.partition(":")
     if not (module and colon and path):
         raise ValueError(f"{name!r} given; give module:function")

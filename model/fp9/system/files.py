@@ -1,4 +1,4 @@
-"""Atomic file writes. Pipes, devices and standard output (`-`) are written directly."""
+"""Atomic file writes. Pipes, devices and standard output (`-`) are written directly, without a temporary file."""
 
 from __future__ import annotations
 
@@ -18,21 +18,18 @@ _LINKS = 40
 
 
 def write_whole(path: Path | str, content: str | bytes) -> None:
-    """Write a file atomically: write a temporary file in the same folder, and then rename it.
-
-    A missing folder is created. If `path` is a symbolic link, the file to which the link points is written. An existing
-    file keeps its mode and, if permitted, its owner. Pipes, devices and open descriptors are written directly, and `-`
-    means standard output. Raises OSError, with the name of the file, if the file cannot be written.
-    """
+    """Write a file atomically: write a temporary file in the same folder, and then rename it."""
     data = content.encode() if isinstance(content, str) else content
     path = Path(path)
     try:
         if str(path) == STANDARD_OUTPUT:
             _write_to_standard_output(data)
         elif _is_written_through(path):
+            # Pipes, devices and open descriptors cannot be replaced by a renamed file.
             with path.open("ab", buffering=0) as file:
                 _write_all(file.fileno(), data)
         else:
+            # A symbolic link stays, and the file to which the link points is written.
             target = Path(os.path.realpath(path))
             target.parent.mkdir(parents=True, exist_ok=True)
             _write_and_rename(target, data)

@@ -20,11 +20,8 @@ class MissingTool(RuntimeError):
 
 
 def install_hint(extra: str) -> str:
-    """Return the command that installs the packages of an extra.
-
-    No package index has fp9. The install command names the source folder or wheel from which pip installed fp9 (PEP
-    610), or else the current folder.
-    """
+    # No package index has fp9. The install command names the source folder or wheel from which pip installed fp9 (PEP
+    # 610), or else the current folder.
     editable, origin = _origin()
     return f"pip install {'-e ' if editable else ''}'{origin}[{extra}]'"
 

@@ -38,7 +38,6 @@ _pool: ThreadPoolExecutor | None = None
 
 
 def cores() -> int:
-    """Return the number of processor cores that this process is allowed to use."""
     return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
 
 
@@ -59,10 +58,7 @@ if hasattr(os, "register_at_fork"):
 
 
 class _Parts(Generic[Part]):
-    """Queue of the parts of a task, from which each free thread takes the next part.
-
-    After the first exception, no thread takes another part from the queue.
-    """
+    """Queue of the parts of a task, from which each free thread takes the next part."""
 
     def __init__(self, work: Callable[[Part], None], parts: list[Part]) -> None:
         self._work, self._parts, self._lock = work, parts, threading.Lock()
@@ -73,6 +69,7 @@ class _Parts(Generic[Part]):
             try:
                 self._work(part[0])
             except BaseException:
+                # After an exception, no thread takes another part.
                 self._taken = len(self._parts)
                 raise
             with self._lock:
@@ -93,9 +90,7 @@ def run_parts(
 ) -> None:
     """Call `work` for every part on `threads` threads, by default one thread for each core.
 
-    The calling thread also calls `work`, so nested calls of `run_parts` cannot deadlock. `work` must release the GIL to
-    run in parallel. Raises ValueError for less than one thread. If `work` raises an exception, `run_parts` waits for
-    the running calls of `work`, and then raises the exception.
+    `work` must release the GIL to run in parallel.
     """
     slices = list(parts)
     count = _count(threads, len(slices))
@@ -105,8 +100,10 @@ def run_parts(
     shared = _Parts(work, slices)
     helpers = [_helpers().submit(shared.take_all) for _ in range(min(count, _LARGEST_POOL) - 1)]
     try:
+        # The calling thread works, too, so nested calls cannot deadlock.
         shared.take_all(progress)
     finally:
+        # Wait for the running calls of `work` before an exception is raised.
         running = [helper for helper in helpers if not helper.cancel()]
         if running:
             wait(running)
@@ -117,10 +114,7 @@ def run_parts(
 
 
 class Rates:
-    """Measured processor time in seconds per product, for each kind of work.
-
-    The measured rates decide how many threads a call uses.
-    """
+    """Measured processor time in seconds per product, for each kind of work."""
 
     # Fixed costs distort shorter measurements, which may only lower a rate.
     SMALLEST = 1 << 17
@@ -134,11 +128,7 @@ class Rates:
         return max(1, int(SECONDS_OF_A_THREAD / rate)) if rate else unmeasured
 
     def measured(self, kind: Hashable, work: Callable[[slice], None], products_per_row: int) -> Callable[[slice], None]:
-        """Return a wrapper of the function `work` that measures its processor time.
-
-        A rate is the processor time in seconds for one product. A measured rate below the stored rate replaces the
-        stored rate. A measured rate above the stored rate raises the stored rate by at most 20 %.
-        """
+        """Return a wrapper of `work` that measures the processor time of `work`."""
         # The first call may compile or load its kernel. Its rate splits later calls into short parts, which must be
         # able to lower the rate.
 
@@ -149,17 +139,14 @@ class Rates:
             rate = (time.thread_time() - begun) / products
             known = self._rates.get(kind, 0.0)
             if products >= self.SMALLEST or rate < known:
+                # A measured rate raises the stored rate by at most 20 %.
                 self._rates[kind] = min(rate, 1.2 * known or rate)
 
         return timed
 
 
 def over_parts(size: int, threads: int | None, work: Callable[[slice], None], part: int = STREAMED) -> None:
-    """Call `work` for slices that cover range(size), each with at most `part` elements.
-
-    Large arrays use several threads. The memory for intermediate results does not grow with `size`. Raises ValueError
-    for less than one thread.
-    """
+    """Call `work` for slices that cover range(size), each with at most `part` elements."""
     count = _count(threads, size // WORTH_A_THREAD)
     length = min(part, max(1, -(-size // count)))
     if 0 < size <= length:
@@ -176,12 +163,12 @@ def over_parts(size: int, threads: int | None, work: Callable[[slice], None], pa
 def row_parts(
     rows: int, products_per_row: int, threads: int | None, worth: int = WORTH_A_THREAD, part: int = PRODUCTS
 ) -> list[slice]:
-    """Divide the rows of a matrix product between threads, and return the rows as slices.
+    """Return slices that divide the rows of a matrix product into parts with at most `part` products each.
 
-    A slice has at most `part` products, or one row if a row has more products. Each thread gets at least
-    `worth` products.
+    A row with more than `part` products is a part of its own.
     """
     products = rows * products_per_row
+    # Each thread gets at least `worth` products.
     count = _count(threads, products // worth)
     pieces = max(count, min(_PIECES * count, products // (2 * worth))) if count > 1 else 1
     length = max(1, min(part // max(products_per_row, 1), -(-rows // pieces)))

@@ -12,10 +12,6 @@ def not_text(error: UnicodeDecodeError) -> str:
 
 
 def toml_of(path: Path, what: str) -> dict[str, Any]:
-    """Read a TOML file. Error messages use the text `what` to say what the file must describe.
-
-    Raises ValueError if the file is not TOML, and OSError if the file is missing.
-    """
     try:
         return tomllib.loads(path.read_text(encoding="utf-8"))
     except UnicodeDecodeError as error:

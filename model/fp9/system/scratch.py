@@ -32,10 +32,10 @@ _UNUSED = _references([np.empty(1, dtype=np.uint8)], 0)
 
 
 class _Slabs:
-    """Pool of memory blocks (slabs). The most recently used slab is last."""
+    """Pool of memory blocks (slabs)."""
 
     def __init__(self) -> None:
-        self._slabs: list[NDArray[np.uint8]] = []
+        self._slabs: list[NDArray[np.uint8]] = []  # the most recently used slab is last
         self._lock = threading.Lock()
 
     def give(self, size: int) -> NDArray[np.uint8]:
@@ -53,10 +53,7 @@ _SLABS = _Slabs()
 
 
 def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
-    """Return an uninitialised array in reused memory.
-
-    The memory is used again after the array and all its views are freed.
-    """
+    """Return an uninitialised array, whose memory is reused after the array and all its views are freed."""
     kind = np.dtype(dtype)
     size = math.prod(shape) * kind.itemsize
     if not SMALLEST <= size <= LARGEST:
@@ -65,14 +62,19 @@ def scratch(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
 
 
 def scratch_copy(array: NDArray[Any], dtype: DTypeLike) -> NDArray[Any]:
-    """Copy an array to reused memory, as `array.astype(dtype)` does, and return the contiguous copy."""
     copy = scratch(array.shape, dtype)
     copy[...] = array
     return copy
 
 
 def scratch_full(shape: tuple[int, ...], value: float, dtype: DTypeLike) -> NDArray[Any]:
-    """Return an array in reused memory, filled with a value as by `np.full`."""
     array = scratch(shape, dtype)
     array.fill(value)
     return array
+
+
+def scratch_zeros(shape: tuple[int, ...], dtype: DTypeLike) -> NDArray[Any]:
+    if math.prod(shape) * np.dtype(dtype).itemsize > LARGEST:
+        # Such a large array takes memory only where it is written.
+        return np.zeros(shape, dtype)
+    return scratch_full(shape, 0, dtype)

@@ -21,11 +21,7 @@ def digest(package: Path, sources: Iterable[Path]) -> str:
 
 
 def imported(module: str, packages: Iterable[str]) -> dict[str, Path]:
-    """Return the files of a module and of all modules that it imports, directly or indirectly, by module name.
-
-    The function finds imports inside functions. It ignores imports under `if TYPE_CHECKING`, and imports whose module
-    name is a string, as in `importlib.import_module`.
-    """
+    """Return the files of a module and of all modules that it imports, directly or indirectly, by module name."""
     folders = {name: Path(spec.origin).parent for name in packages if (spec := find_spec(name)) and spec.origin}
     found: dict[str, Path] = {}
     pending = [module]
@@ -47,6 +43,8 @@ def _file(module: str, folders: dict[str, Path]) -> Path | None:
 
 
 def _imports(text: str) -> Iterator[str]:
+    # The result includes imports inside functions, but not imports under `if TYPE_CHECKING` or of modules named by a
+    # string, as in `importlib.import_module`.
     # An imported name may be a module.
     for module, names, whole in _IMPORTS.findall(_TYPES_ALONE.sub("", text)):
         yield module or whole

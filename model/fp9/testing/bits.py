@@ -19,15 +19,12 @@ SHOWN = 5
 
 @dataclass(frozen=True)
 class Differences:
-    """Codes that differ between an actual array and an expected array, as arrays of equal length.
-
-    `whole` holds the complete actual array and the complete expected array.
-    """
+    """Differing codes of an actual array and an expected array."""
 
     format: Format
     actual: NDArray[Any]
     expected: NDArray[Any]
-    whole: tuple[NDArray[Any], NDArray[Any]]
+    whole: tuple[NDArray[Any], NDArray[Any]]  # complete actual and expected arrays
 
     @property
     def numbers(self) -> tuple[NDArray[np.float64], NDArray[np.float64]]:

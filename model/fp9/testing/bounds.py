@@ -31,18 +31,12 @@ _SLACK = 1 + 2.0**-30
 
 @dataclass(frozen=True)
 class _Weights:
-    """Limits of the rounding errors in a dot product, from which the error bound is computed.
+    """Limits of the rounding errors in a dot product, which determine the error bound."""
 
-    `path` bounds the relative error of a single product: the sum of the relative errors of all roundings that affect
-    the product. `total` is the sum of the relative errors of all roundings in the dot product. `growth` is the largest
-    factor by which rounding can increase a sum of magnitudes. `tiny` is the total absolute error of roundings of very
-    small numbers.
-    """
-
-    path: float
-    total: float
-    growth: float
-    tiny: float
+    path: float  # sum of the relative errors of all roundings that affect a single product
+    total: float  # sum of the relative errors of all roundings
+    growth: float  # largest factor by which rounding can increase a sum of magnitudes
+    tiny: float  # total absolute error of roundings of very small numbers
 
 
 def _unit(fmt: FixedFormat, rounding: Rounding) -> float:
@@ -188,11 +182,12 @@ def error_bound(
     format_a: Format | str | None = None,
     format_b: Format | str | None = None,
 ) -> NDArray[np.float64]:
-    """Return an upper bound (M, N) for the error of every sum in a (M, K) x b (K, N).
+    """Return an upper bound for the absolute error of each element of the matrix product `a @ b`, as an array (M, N).
 
-    `engine` is the accumulator model. The bound holds for every order of the products and every split into partial sums
-    (split-K). With `order="k"`, the bound holds only if one accumulator adds all products of a sum, in the order that
-    the accumulator model defines. The bound is infinite if the sum can overflow or an operand is not finite.
+    The operands have the shapes (M, K) and (K, N). `engine` is the accumulator model. The bound holds for every order
+    of the products and every split into partial sums (split-K). With `order="k"`, the bound holds only if one
+    accumulator adds all products of a sum, in the order that the accumulator model defines. The bound is infinite if
+    the sum can overflow or an operand is not finite.
 
     >>> import fp9
     >>> a = fp9.array([[448.0, 2.0**-7]], "e4m3")
@@ -263,7 +258,7 @@ def assert_within_bound(
       [0, 0] is 447.9, the exact sum 448.0078125, the bound 0.06253
       no order of additions gives this result: compare operands, scales and layout, or name the kernel's accumulator
 
-    Raises ValueError for the same errors as `error_bound`, and if `actual` does not have the shape (M, N).
+    Raises ValueError in the same cases as `error_bound`, and if `actual` does not have the shape (M, N).
     """
     chosen, x, y = _operands(a, b, engine, order, (format_a, format_b))
     numbers = _numbers(actual)

@@ -4,10 +4,11 @@ A unit specification holds every setting that affects an output bit or a port of
 generator, the test bench and the synthesis read the same specification. `CATALOGUE` holds the unit specifications that
 fp9 builds, verifies and measures.
 
-All ports are flat vectors of unsigned bits. A unit with `stages = 0` is combinational. A unit with `stages >= 1` also
-has `clk`, a synchronous `rst`, and the handshakes `in_valid`/`in_ready` and `out_valid`/`out_ready`. Without
-back-pressure, the latency is `stages` clocks, and the throughput is one operation per clock. `Clocking` holds other
-register options.
+All ports are declared as flat unsigned vectors, even where they hold two's complement numbers. A unit with `stages = 0`
+is combinational. A unit with `stages >= 1` also has `clk`, a synchronous `rst`, and the handshakes
+`in_valid`/`in_ready` and `out_valid`/`out_ready`. Without back-pressure, the latency is `stages` clocks, and the
+throughput is one operation per clock. Iterative division takes more clocks (`Unit.extra_clocks`). `Clocking` holds
+other register options.
 """
 
 from fp9.engines import MacOp
@@ -19,7 +20,7 @@ from fp9.units.decode import Decoder, Upcast
 from fp9.units.exact import ProductRange, product_range
 from fp9.units.fpu import Fpu, FpuOp
 from fp9.units.mul import Mul
-from fp9.units.multi_fpu import FpuGroup, MultiFpu, MultiFpuOp
+from fp9.units.multi_fpu import Division, FpuGroup, MultiFpu, MultiFpuOp
 from fp9.units.operands import (
     BIAS_BITS,
     OPERAND_SIGNIFICAND_BITS,
@@ -46,6 +47,7 @@ __all__ = [
     "Clocking",
     "Columns",
     "Decoder",
+    "Division",
     "Dot",
     "FiniteCast",
     "Fma",

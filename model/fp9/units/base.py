@@ -39,8 +39,10 @@ MAX_STAGES = 6
 class Port:
     """A hardware port of `width` bits.
 
-    - `formats`: number formats of the port's codes. `select`: name of the input port that selects one of `formats`.
-    - `choices`: names of a select port's values 0, 1, .... A larger value selects the last choice.
+    - `formats`: number formats of the port's codes. `select`: name of another input port, whose value selects one of
+      `formats` for this port.
+    - `choices`: for a select port, the names of its values, in order from value 0. A select value without a name
+      selects the last choice.
     - `signed`: whether the port holds a two's complement number.
     """
 
@@ -115,10 +117,10 @@ class Unit(Clocking, abc.ABC):
 
     @property
     def state_output(self) -> str | None:
-        """Return the name of the output that equals the unit's state register, or None without state."""
+        """Return the name of the output that equals the unit's state register, or None for a unit without state."""
         return None
 
-    def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
+    def restarts(self, inputs: Columns) -> NDArray[np.bool_]:
         """Return a mask (n,) of the operations that do not depend on earlier operations.
 
         The unit is reset before the first operation.
@@ -131,19 +133,36 @@ class Unit(Clocking, abc.ABC):
         return self.stages
 
     @property
+    def extra_clocks(self) -> int:
+        """Return the largest number of clock cycles that one operation takes beyond `latency`.
+
+        While an operation takes additional clock cycles, the unit accepts no other operation. If no operation takes
+        longer than `latency`, return 0.
+        """
+        return 0
+
+    @property
+    def slow_operations(self) -> str:
+        """Return a text that describes which operations take longer than `latency`, or an empty string if none does."""
+        return ""
+
+    @property
     def group(self) -> int:
         """Return the number of consecutive operations that produce one common result, such as a block."""
         return 1
 
     def care(self, outputs: Columns) -> Masks:
-        """Return masks (n,) of the operations for which an output is defined, by output port.
+        """For each output port whose value can be undefined, return a mask (n,) of the operations with a defined value.
 
-        An output without a mask is always defined.
+        An output port without a mask always has a defined value.
         """
         return {}
 
     def describe(self) -> list[str]:
-        """Return the specification as lines `field: value`, equal for equal specifications."""
+        """Return the specification as lines of text, such as `stages: 2`.
+
+        Two equal specifications give the same lines.
+        """
         every = sorted(fields(self), key=lambda f: bool(f.kw_only))
         said = [f for f in every if f.metadata != OMIT_IF_DEFAULT or getattr(self, f.name) != f.default]
         return [f"kind: {self.kind}"] + [f"{f.name}: {_text(getattr(self, f.name))}" for f in said]
@@ -164,10 +183,6 @@ def value_words(value: object) -> str:
 
 
 def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple[Format, ...]:
-    """Convert a specification's list of formats or format names to a tuple of formats.
-
-    Raises ValueError if the list is empty, or contains the same format twice.
-    """
     formats = tuple(format(name) for name in names)
     if not formats:
         raise ValueError(f"{unit}: no format given for {what}; name at least one")
@@ -177,14 +192,12 @@ def format_tuple(unit: str, what: str, names: tuple[Format | str, ...]) -> tuple
 
 
 def check_offers(unit: str, what: str, offered: tuple[object, ...]) -> None:
-    """Raise ValueError if a field's list of alternatives is empty or repeats a value."""
     if not offered or len(set(offered)) != len(offered):
         given = value_words(offered) or "none"
         raise ValueError(f"{unit}: {given} given as {what}; name each offered {what} once, and at least one")
 
 
 def check_rounding(unit: str, engine: Engine) -> None:
-    """Raise ValueError if the rounding mode needs random bits, for which the unit has no port."""
     if engine.result.rounding.needs_bits:
         raise ValueError(
             f"{unit}: rounding {engine.result.rounding.value} of engine {engine.name} takes random bits, for which the "
@@ -193,7 +206,7 @@ def check_rounding(unit: str, engine: Engine) -> None:
 
 
 def check_name(name: str) -> None:
-    """Raise ValueError if Verilog, SystemVerilog or VHDL does not accept the name as a module name."""
+    """Check that Verilog, SystemVerilog and VHDL accept a module name."""
     if not _NAME.fullmatch(name):
         raise ValueError(f"name {name!r} given; give letters, digits and underscores, a letter first")
     language = language_of(name)
@@ -202,10 +215,9 @@ def check_name(name: str) -> None:
 
 
 def check_shared(unit: Unit, lowest: int = 0, beside: str = "") -> None:
-    """Check the fields that all units have: the name, the number of stages and the register options.
+    """Check the fields that all units have.
 
-    A unit with the field value `beside`, such as "amax=true", needs at least `lowest` pipeline stages. Raises
-    ValueError for an invalid value, and for a register option of a unit without registers.
+    `beside` names the field value, such as "amax=true", for which the unit needs at least `lowest` pipeline stages.
     """
     check_name(unit.name)
     if not lowest <= unit.stages <= MAX_STAGES:

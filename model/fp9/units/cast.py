@@ -40,15 +40,17 @@ class Cast(Unit):
     Every operation selects a target format, a rounding mode and an overflow policy for all its operands. An operation
     has `lanes` operands.
 
-    With `scale`, the unit multiplies the operand exactly by 2^scale before rounding. (`fp9.encode` multiplies by
-    2^-scale.) NaN and infinities are not scaled.
+    With `scale`, the unit multiplies the operand exactly by 2^scale before rounding, whereas `fp9.encode` multiplies by
+    2^-scale. NaN and infinities are not scaled.
 
-    With the rounding mode `sr`, each lane has an input `random` of `random_bits` bits. The unit adds the random bits
-    below the target's last bit. The rounding mode `hybrid` needs FP32, FP16 or BF16 operands. For targets other than
-    hif8, `hybrid` has the effect of `rna`.
+    With the stochastic rounding mode `sr`, each lane has an input port `random` of `random_bits` bits. The unit adds
+    the random bits to the source bits below the target's last bit. The rounding mode `hybrid` needs FP32, FP16 or BF16
+    operands. For target formats other than hif8, the rounding mode `hybrid` rounds like `rna` (to nearest, ties away
+    from zero).
 
-    With `amax`, the output `amax` is the largest finite magnitude of all operands since reset, before scaling. If an
-    operation sets the input `amax_clear`, a new maximum starts with the operands of this operation.
+    With `amax`, the output `amax` is the largest finite magnitude of all operands since reset. The input `scale` does
+    not affect the output `amax`. If an operation sets the input `amax_clear`, a new maximum starts with the operands of
+    this operation.
     """
 
     kind: ClassVar[str] = "cast"
@@ -115,7 +117,7 @@ class Cast(Unit):
         return CastPolicy(offered, overflow, nan_sign=self.nan_sign, nan=nan)
 
     def lane_names(self, port: str) -> tuple[str, ...]:
-        """Return the names of the ports that carry a value for each lane, such as x0 and x1 for x."""
+        """Return the names of a signal's ports, with one port for each lane, such as x0 and x1 for the signal x."""
         return (port,) if self.lanes == 1 else tuple(f"{port}{lane}" for lane in range(self.lanes))
 
     @property
@@ -158,5 +160,5 @@ class Cast(Unit):
     def state_output(self) -> str | None:
         return "amax" if self.amax else None
 
-    def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
-        return inputs["amax_clear"] != 0 if self.amax else super().starts_anew(inputs)
+    def restarts(self, inputs: Columns) -> NDArray[np.bool_]:
+        return inputs["amax_clear"] != 0 if self.amax else super().restarts(inputs)

@@ -1,4 +1,4 @@
-"""Register options of pipelined units: handshake, reset and clock enable."""
+"""Options for the registers of pipelined units: handshake, reset and clock enable."""
 
 from __future__ import annotations
 

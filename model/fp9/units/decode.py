@@ -21,8 +21,8 @@ class Decoder(Unit):
     """Decode a code into sign, exponent, significand, and the flags zero, inf and nan.
 
     A finite code has the value (-1)^sign * significand * 2^(exponent - 3). The significand is normalised to 8..15. The
-    significand of zero is 0. If int8 is among the formats, the significand is normalised to 64..127. The value of a
-    code is then (-1)^sign * significand * 2^(exponent - 6). If all formats have fewer than 8 bits, the output
+    significand of zero is 0. If int8 is among the formats, the significand is normalised to 64..127, and a finite code
+    has the value (-1)^sign * significand * 2^(exponent - 6). If all formats have fewer than 8 bits, the output
     `significand` has the width of their longest significand.
 
     For a zero, an infinity or a NaN, the output `exponent` is undefined. For an infinity or a NaN, the output

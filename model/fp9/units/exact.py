@@ -1,4 +1,4 @@
-"""Width that a fixed-point accumulator needs for exact dot products (numerics.md, sums)."""
+"""Width of a fixed-point accumulator that holds dot products exactly (numerics.md, sums)."""
 
 from __future__ import annotations
 
@@ -20,7 +20,7 @@ class ProductRange:
     def signed_bits(self, products: int) -> int:
         """Return the width in bits of a two's complement number that can hold every sum of `products` products.
 
-        The number's least significant bit has the weight 2^ulp.
+        The least significant bit of the two's complement number has the weight 2^ulp.
 
         >>> from fp9.formats import format
         >>> e5m2 = (format("e5m2"),)

@@ -16,20 +16,18 @@ from fp9.units.toml import as_table, ordered_fields, value_text
 
 @dataclasses.dataclass(frozen=True, slots=True)
 class Entry:
-    """Form entry for one field of a unit specification: name, value as text, and accepted names.
-
-    `several` is true for a list of values. For a numeric field, `offered` is empty. For a field that names a format,
-    `offered` omits formats with parameters, such as `int8(bias=3)`.
-    """
+    """Form entry for one field of a unit specification: name, value as text, and accepted names."""
 
     name: str
     text: str
+    # Empty for a numeric field. Formats with parameters, such as `int8(bias=3)`, are left out.
     offered: tuple[str, ...]
+    # Whether the field holds a list of values.
     several: bool
 
 
 def entries(spec: Unit) -> list[Entry]:
-    """Return the fields of a unit specification, except `name`, in the order of a specification file."""
+    """Return an entry for each field except `name`, in the order of the TOML file."""
     hints, values = typing.get_type_hints(type(spec)), as_table(spec, with_defaults=True)
     names = [field.name for field in ordered_fields(type(spec)) if field.name != "name"]
     return [Entry(name, _text(values.get(name, "")), _offered(hints[name]), _is_tuple(hints[name])) for name in names]

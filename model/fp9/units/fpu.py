@@ -1,4 +1,4 @@
-"""The `fpu` unit: the floating-point unit for two formats of the HFP8 paper."""
+"""The `fpu` unit, a floating-point unit for two formats as in the HFP8 paper."""
 
 from __future__ import annotations
 
@@ -16,7 +16,10 @@ from fp9.units.operands import check_operands, operand_ports
 
 
 class FpuOp(IntEnum):
-    """Operations of an `fpu` unit. 16-bit operands have the engine's result format."""
+    """Operations of an `fpu` unit.
+
+    The format of 16-bit operands is the result format of the unit's accumulator model.
+    """
 
     FMMA = 0
     """result = round(a[7:0] * b[7:0] + a[15:8] * b[15:8] + c): two products of 8-bit operands"""
@@ -32,9 +35,10 @@ class FpuOp(IntEnum):
 class Fpu(Unit):
     """Specification of a dual-format FPU with three kinds of operations in one datapath (HFP8 section 4, ISSCC21).
 
-    The FPU multiplies and adds two pairs of 8-bit operands, or one pair of 16-bit operands. The FPU also has casts.
-    The field `engine` is the accumulator model that adds two products to the addend. The 16-bit multiply-add uses the
-    result format and the rounding of the engine. Without `casts`, the unit has only the operations FMMA and FMA.
+    The FPU multiplies two pairs of 8-bit operands, or one pair of 16-bit operands, and adds the products to an addend.
+    The FPU also has casts. The field `engine` is the accumulator model that adds two products to the addend. The 16-bit
+    multiply-add uses the result format and the rounding of the engine. If `casts` is false, the unit has only the
+    operations FMMA and FMA.
     """
 
     kind: ClassVar[str] = "fpu"

@@ -1,4 +1,4 @@
-"""Hooks: tables that hold one function for each kind of unit.
+"""Tables (hooks) that hold one function for each kind of unit.
 
 A package defines a `Hook` for each task that depends on the kind of unit, such as computing results or building RTL.
 """
@@ -17,11 +17,11 @@ HOOKS: dict[str, Hook[..., Any]] = {}
 
 
 class Hook(Generic[P, R]):
-    """Table of the functions that perform one task for the different kinds of units.
+    """A table of functions for one task, such as computing expected results, with one function for each kind of unit.
 
-    A call uses the function for the unit's class or its nearest base class, or else the function `otherwise`. Without
-    `otherwise`, the call raises ValueError. If `every_kind` is true, every kind of unit needs a function, and `missing`
-    reports the hook for kinds without a function.
+    A unit without a function for its class or base classes uses the function `otherwise`. If `every_kind` is true, the
+    hook must have a function for every kind of unit. For one kind of unit, the function `missing` finds all hooks that
+    lack a required function.
     """
 
     def __init__(
@@ -52,5 +52,5 @@ class Hook(Generic[P, R]):
 
 
 def missing(kind: type[Unit]) -> list[str]:
-    """Return the names of all hooks that have no function for a new kind of unit yet."""
+    """Return the names of all hooks that need a function for the given kind of unit, but have none."""
     return [name for name, hook in HOOKS.items() if hook.every_kind and hook.of(kind) is None]

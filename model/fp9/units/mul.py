@@ -17,10 +17,10 @@ from fp9.units.operands import check_operands, operand_ports
 class Mul(Unit):
     """Multiply two operands exactly, and round the product once to a 16-bit or 32-bit float: result = round(a * b).
 
-    Every operation selects the formats of `a` and of `b` independently. NaN operands, the product of infinity and
-    zero, and the exception flags follow IEEE 754. A NaN result is the canonical NaN of the result format. `overflow`
-    is the overflow policy for finite products above the largest number. If an operand is infinite, the product is
-    infinite, with every overflow policy.
+    Every operation selects the formats of `a` and of `b` independently. NaN operands, the product of infinity and zero,
+    and the exception flags follow IEEE 754. A NaN result is the canonical NaN of the result format. `overflow` is the
+    overflow policy for finite products above the largest number. The product of infinity and a nonzero number is
+    infinity, under every overflow policy.
     """
 
     kind: ClassVar[str] = "mul"

@@ -13,7 +13,7 @@ from fp9.formats.policy import CastPolicy
 from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.units.base import FLAGS_PORT, Port, Unit, check_offers, check_shared, format_tuple, select_width, value_words
 from fp9.units.cast import MAX_RANDOM_BITS, SCALE_BITS, Cast
-from fp9.units.clocking import OMIT_IF_DEFAULT
+from fp9.units.clocking import OMIT_IF_DEFAULT, Handshake
 
 # Largest width of a narrow format, and width of a lane.
 NARROW_BITS = 8
@@ -23,7 +23,7 @@ CLASS_BITS = 10
 
 
 class FpuGroup(Enum):
-    """Group of operations, which a specification includes or omits as a whole."""
+    """Group of FPU operations. A specification includes all operations of a group, or none."""
 
     ADDMUL = "addmul"
     """fused multiply-add with four sign variants, addition, subtraction, multiplication"""
@@ -37,6 +37,15 @@ class FpuGroup(Enum):
     """division and square root"""
     DOT = "dot"
     """exact dot products of narrow operands, with addend; last, as lanes have the numbers of all other operations"""
+
+
+class Division(Enum):
+    """Circuit for division and square root."""
+
+    ARRAY = "array"
+    """an array with one row of subtractors for each bit of the result; one result per clock cycle"""
+    ITERATIVE = "iterative"
+    """few rows, which compute the result in several clock cycles; the unit accepts no operation meanwhile"""
 
 
 class Integer(NamedTuple):
@@ -64,7 +73,7 @@ INTEGERS = tuple(Integer(bits, signed) for bits in (8, 16, 32) for signed in (Tr
 class MultiFpuOp(Enum):
     """Operations of a `multi_fpu` unit.
 
-    The value of a member, such as "fmadd", is one of the choices of the port `op`.
+    The value of each enumeration member, such as "fmadd", names one operation that the input port `op` selects.
     """
 
     FMADD = "fmadd"
@@ -151,10 +160,10 @@ GROUPS: dict[FpuGroup, tuple[MultiFpuOp, ...]] = {
 
 
 class ResultCast(Cast):
-    """Cast unit inside a `multi_fpu` unit, which rounds an exact sum to the selected result format."""
+    """Internal cast unit of a `multi_fpu` unit: rounds an exact sum to the selected result format."""
 
     def _check_targets(self) -> None:
-        """Accept every target format, because `MultiFpu` checks the formats."""
+        """Accept every target format, because `MultiFpu` has already checked the formats."""
 
 
 @dataclass(frozen=True)
@@ -162,26 +171,30 @@ class MultiFpu(Unit):
     """Specification of an FPU for several formats: arithmetic, conversions and comparisons in one datapath.
 
     Every operation rounds once. The ports `a_format`, `b_format`, `c_format` and `result_format` select the formats of
-    the operands a, b and c and of the result. Without the field `mixed`, the port `source_format` selects the format of
-    a and b, and the port `result_format` selects the format of c and of the result. The operations for sign injection,
-    minimum and maximum use the format of operand a for operand c and for the result. A code occupies the low bits of
-    its port. All bits above a result are 0.
+    the operands a, b and c and of the result. If the field `mixed` is false, the port `source_format` selects the
+    format of a and b, and the port `result_format` selects the format of c and of the result. The operations for sign
+    injection, minimum and maximum use the format of operand a for operand c and for the result. A code that is narrower
+    than its port occupies the low bits of the port. All bits above a result are 0.
 
     With the group `intconv`, the port `integer_format` selects the format of an integer operand or result. An integer
-    operand occupies the low bits of port a. An integer result is extended to the word with its sign or with zeros.
+    operand occupies the low bits of port a. A signed integer result is sign-extended to the width of the result port,
+    and an unsigned integer result is zero-extended.
 
-    The operations of the group `dot` add products of operands in narrow formats exactly, and round once. For dot
-    products, the ports `a_format` and `b_format` select narrow formats. A select value that is too large selects the
-    last narrow format. The operation `dot4` needs a word of 32 bits.
+    The operations of the group `dot` add products of operands of at most 8 bits exactly, and round once. For dot
+    products, the ports `a_format` and `b_format` select formats of at most 8 bits. In a dot product, a select value
+    that is too large selects the last of the unit's `formats` that have at most 8 bits. The operation `dot4` needs a
+    word of 32 bits.
 
     The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. The
-    result of a division by zero is infinity, or the value by which the overflow policy replaces infinity.
+    result of a division by zero is infinity, or the value by which the overflow policy replaces infinity. With
+    `division` = `iterative`, a division or square root occupies the unit for several clock cycles. The result format of
+    a division determines how many clock cycles the division takes.
 
     The field `overflow` lists overflow policies for results of at most 8 bits, and the port `overflow` selects a
-    policy. Results of at least 16 bits overflow as IEEE 754-2019 section 7.4 specifies. With `wide_overflow`, the port
-    `overflow` selects the policy for results of every width. Results in formats without NaN saturate. A NaN result in a
-    format without NaN becomes 0 and raises `invalid`. Other NaN results are canonical and positive. In formats with the
-    special codes of IEEE 754, a NaN is signalling if its first fraction bit is 0.
+    policy. For results of at least 16 bits, the unit handles overflow as IEEE 754-2019 section 7.4 specifies. With
+    `wide_overflow`, the port `overflow` selects the policy for results of every width. Results in formats without NaN
+    saturate. A NaN result in a format without NaN becomes 0 and raises `invalid`. Other NaN results are canonical and
+    positive. In formats with the special codes of IEEE 754, a NaN is signalling if its first fraction bit is 0.
 
     With `lanes`, the port `vector` selects an operation on the whole word or an operation in each 8-bit lane. A flag is
     set if any lane raises the flag. With `half_lanes`, a 32-bit word also has two 16-bit lanes for formats of at most
@@ -190,18 +203,18 @@ class MultiFpu(Unit):
     With `nan_boxing`, a code narrower than the word counts as NaN unless all bits above the code are 1, as in RISC-V.
     With `nan_boxing`, all bits above a narrow result are 1.
 
-    For the rounding mode `sr`, each lane has a port `random` of `random_bits` bits, which the unit adds to the bits
-    below the last bit of the result. The rounding `hybrid` applies to conversions from FP32, FP16 or BF16 to HiFloat8.
-    In all other operations, `hybrid` means `rna`.
+    For the stochastic rounding mode `sr`, each lane has an input port `random` of `random_bits` bits. The unit adds the
+    random bits to the bits below the last bit of the result. The rounding `hybrid` applies to conversions from FP32,
+    FP16 or BF16 to HiFloat8. In all other operations, `hybrid` means `rna`.
 
     With `scale`, the operation `convert` multiplies its operand by 2^scale exactly before the single rounding. The port
     `scale` is a signed number. NaN and infinities are not scaled.
 
     The field `tag` is the number of bits that pass unchanged from the port `tag` to the port `result_tag`.
 
-    With `tiny_before_rounding`, an inexact result raises `underflow` if its exact value is below the normal numbers.
-    Without `tiny_before_rounding`, the unit rounds the exact value as if the exponent range were unbounded, and checks
-    the rounded value (IEEE 754-2019 section 7.5).
+    With `tiny_before_rounding`, an inexact result raises `underflow` if its exact magnitude is below the smallest
+    normal number. Without `tiny_before_rounding`, the unit rounds the exact value as if the exponent range were
+    unbounded, and compares the rounded magnitude with the smallest normal number (IEEE 754-2019 section 7.5).
     """
 
     kind: ClassVar[str] = "multi_fpu"
@@ -221,6 +234,7 @@ class MultiFpu(Unit):
     scale: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     wide_overflow: bool = field(default=False, metadata=OMIT_IF_DEFAULT)
     random_bits: int = field(default=16, metadata=OMIT_IF_DEFAULT)
+    division: Division = field(default=Division.ARRAY, kw_only=True, metadata=OMIT_IF_DEFAULT)
 
     def __post_init__(self) -> None:
         object.__setattr__(self, "formats", format_tuple(self.name, "formats", self.formats))
@@ -239,7 +253,7 @@ class MultiFpu(Unit):
         self._check_order()
         self._check_lanes()
         self._check_groups()
-        check_shared(self)
+        self._check_division()
 
     def _check_roundings(self) -> None:
         for mode in self.roundings:
@@ -317,6 +331,18 @@ class MultiFpu(Unit):
         if self.scale and FpuGroup.CONV not in self.groups:
             raise ValueError(f"{self.name}: scale=true given without the group conv; add conv to groups")
 
+    def _check_division(self) -> None:
+        if self.division is not Division.ITERATIVE:
+            check_shared(self)
+            return
+        given = f"division={self.division.value}"
+        if FpuGroup.DIVSQRT not in self.groups:
+            raise ValueError(f"{self.name}: {given} given without the group divsqrt; add divsqrt to groups")
+        if self.handshake is not Handshake.READY:
+            raise ValueError(f"{self.name}: {given} given with handshake={self.handshake.value}; give handshake=ready")
+        # The divider has a register in front of the sum, and the last stage has a register behind it.
+        check_shared(self, lowest=2, beside=given)
+
     @property
     def word(self) -> int:
         return max(NARROW_BITS, *(fmt.bits for fmt in self.formats))
@@ -342,7 +368,7 @@ class MultiFpu(Unit):
 
     @property
     def lane_places(self) -> tuple[tuple[int, int], ...]:
-        """Return pairs (lowest bit, width in bits): first the whole word, then each lane that starts above bit 0."""
+        """For the whole word and for each lane that starts above bit 0, return the lowest bit and the width in bits."""
         step = min((*self.lane_widths, self.word))
         widths = {
             low: [width for width in self.lane_widths if low % width == 0] for low in range(step, self.word, step)
@@ -369,6 +395,30 @@ class MultiFpu(Unit):
     def dot_products(self) -> int:
         """Return the largest number of products in a dot product, or 0 if the unit has no dot product."""
         return max((DOTS[op] for op in self.operations if op in DOTS), default=0)
+
+    @property
+    def division_rows(self) -> int:
+        """Return the number of result bits that an iterative division computes in a clock cycle."""
+        return max(-(-_quotient_bits(fmt) // _most_iterations(fmt)) for fmt in self.formats)
+
+    def division_clocks(self, result: Format) -> int:
+        """Return the number of clock cycles in which an iterative division computes a result in format `result`."""
+        return -(-_quotient_bits(result) // self.division_rows)
+
+    @property
+    def extra_clocks(self) -> int:
+        iterative = self.division is Division.ITERATIVE
+        return max(map(self.division_clocks, self.formats)) if iterative else 0
+
+    @property
+    def slow_operations(self) -> str:
+        if not self.extra_clocks:
+            return ""
+        by_clocks: dict[int, list[str]] = {}
+        for fmt in self.formats:
+            by_clocks.setdefault(self.division_clocks(fmt), []).append(fmt.name)
+        times = (f"{count} more clocks for results in {', '.join(names)}" for count, names in by_clocks.items())
+        return f"Division and square root take {', and '.join(times)}. Meanwhile, the unit accepts no operation."
 
     @property
     def integers(self) -> tuple[Integer, ...]:
@@ -481,17 +531,31 @@ class MultiFpu(Unit):
         result = Port("result", self.word, "the code in the result's format, a truth value, or a class mask")
         if any(op in ROUNDED for op in self.operations):
             result = replace(result, formats=self.formats, select=select)
-        ports = [result, *(FLAGS_PORT for _ in range(self.flags))]
+        ports = [result]
+        if self.flags:
+            divides = FpuGroup.DIVSQRT in self.groups
+            doc = FLAGS_PORT.doc.replace("16 ", "8 division by zero, 16 ") if divides else FLAGS_PORT.doc
+            ports.append(replace(FLAGS_PORT, doc=doc))
         if self.tag:
             ports.append(Port("result_tag", self.tag, "the operation's tag"))
         return tuple(ports)
 
 
 class _LaneUnit(MultiFpu):
-    """The unit of one lane of a multi-format FPU."""
+    """Specification of the FPU that computes one lane of a multi-lane FPU."""
 
     def _check_roundings(self) -> None:
         """Accept all rounding modes, because the multi-lane FPU has already checked the rounding modes."""
+
+
+def _quotient_bits(result: Format) -> int:
+    # A quotient of two significands can begin with a zero, and rounding reads a guard bit.
+    return result.precision + 2
+
+
+def _most_iterations(result: Format) -> int:
+    # One more clock cycle takes the operation into the divider's register.
+    return (4 if result.bits <= NARROW_BITS else 10) - 1
 
 
 MAX_TAG = 32

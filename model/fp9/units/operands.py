@@ -43,7 +43,6 @@ def operand_ports(
 
 
 def check_operands(unit: str, field: str, formats: tuple[Format, ...], most: int = OPERAND_BITS) -> None:
-    """Raise ValueError if an operand format is unsigned, wider than `most` bits, or has too large exponents."""
     for f in formats:
         if not f.signed or f.bits > most:
             raise ValueError(f"{unit}: {field}={f.name} given; give signed formats of at most {most} bits")
@@ -62,7 +61,8 @@ def scale_ports(operand: str, fmt: Format, blocks: int) -> tuple[Port, ...]:
 def code_tables(formats: Sequence[Format]) -> NDArray[np.float64]:
     """Return the values of all codes in each format, float64 of shape (formats, codes).
 
-    Rows of narrower formats repeat, because the decoder ignores the upper bits of a code.
+    All rows have the same length. The row of a narrower format repeats the format's values, because the decoder ignores
+    unused upper bits of a code.
     """
     codes = 1 << max(f.bits for f in formats)
     return np.stack([np.resize(f.table, codes) for f in formats])
@@ -79,7 +79,10 @@ def significand_bits(formats: Sequence[Format]) -> int:
 
 
 def with_every_bias(formats: Sequence[Format], bias_port: bool) -> list[Format]:
-    """Return the formats, with one variant of hfp8_143 for each exponent bias that a bias port can select."""
+    """Return the given formats, with variants for the values of a bias port.
+
+    With `bias_port`, hfp8_143 is replaced by one variant for each exponent bias that the port can select.
+    """
     return [
         variant
         for f in formats
@@ -101,6 +104,6 @@ def exponent_range(formats: Sequence[Format], bias_port: bool) -> tuple[int, int
 
 
 def exponent_width(formats: tuple[Format, ...], bias_port: bool) -> int:
-    """Return the width in bits of a two's complement field for the exponents of all numbers in the formats."""
+    """Return the width in bits of a two's complement field that holds the exponents of all numbers in the formats."""
     low, high = exponent_range(formats, bias_port)
     return 1 + max((-low - 1).bit_length() if low < 0 else 0, high.bit_length())

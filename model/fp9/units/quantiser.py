@@ -32,7 +32,10 @@ def _has_limits(block: BlockFormat) -> bool:
 
 
 class FiniteCast(Cast):
-    """Cast unit for finite numbers only. Target formats may lack a NaN, and may have fewer than 8 bits."""
+    """Cast unit for finite numbers only.
+
+    A `FiniteCast` also supports target formats without NaN. All target formats are signed, and have at most 8 bits.
+    """
 
     finite_only: ClassVar[bool] = True
 
@@ -56,10 +59,10 @@ class Quantiser(Unit):
     - If the tensor scale is not a positive normal number, the block's scale is NaN and all elements are 0.
 
     With `lanes`, each operation reads `lanes` numbers, so a block of `length` numbers takes `length / lanes`
-    operations. The first block starts after reset. The scale rule and the tensor scale of the block's last operation
-    apply to the whole block. The unit accepts one operation per clock cycle, and outputs one block while it reads the
-    next block. Every result contains the block's scale. The latency of an operation is `length / lanes - 1 + stages`
-    clock cycles.
+    operations. The first block starts after reset. For the whole block, the unit uses the scale rule and the tensor
+    scale that it reads in the block's last operation. The unit accepts one operation per clock cycle, and outputs one
+    block while it reads the next block. Every result contains the block's scale. An operation has a latency of `length
+    / lanes - 1 + stages` clock cycles.
     """
 
     kind: ClassVar[str] = "quantiser"
@@ -150,7 +153,7 @@ class Quantiser(Unit):
     def has_state(self) -> bool:
         return self.lanes is not None
 
-    def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
+    def restarts(self, inputs: Columns) -> NDArray[np.bool_]:
         first: NDArray[np.bool_] = np.arange(len(inputs[self.inputs[0].name])) % self.group == 0
         return first
 

@@ -34,12 +34,12 @@ class Dot(Unit):
     """Compute a dot product plus an addend, without state: result = round(sum of a_i * b_i + c).
 
     An operation is one step of the accumulator model `engine`: it adds `engine.step.products` products, and rounds
-    once. If the accumulator has chunks, an operation computes all steps of a chunk, and then adds c. The exception
-    flags of an operation are the OR of the flags of all its roundings.
+    once. If the accumulator model sums products in chunks, an operation sums the products of one chunk, and then adds
+    c. The exception flags of an operation are the OR of the flags of all its roundings.
 
     All operands a_i of an operation have the same format, and all operands b_i have the same format. Operands have at
-    most 19 bits (FP4 to TF32). If the selected format has fewer bits than the port, the unit ignores the upper bits
-    of the port. The names of the ports of lane i end in i.
+    most 19 bits (FP4 to TF32). If the selected format has fewer bits than the port, the unit ignores the upper bits of
+    the port. The names of the factors' ports end in the lane number, such as `a0` and `b0` in lane 0.
     """
 
     kind: ClassVar[str] = "dot"
@@ -170,12 +170,12 @@ class Mac(Dot):
     and HOLD output no flags. The accumulator is the last pipeline stage. The accumulator is updated in one clock, so a
     new operation can start in every clock. A reset clears the accumulator to +0.
 
-    If the accumulator model has chunks, the second-last stage holds a chunk register and a step counter. The last step
-    of a chunk also adds the chunk register to the accumulator, acc = round(chunk + acc), and clears the chunk register.
-    The accumulator has the output format and the rounding mode of the engine. A sequence LOAD, ACCUMULATE, ...,
-    ACCUMULATE, FOLD gives the same result bits as `fp9.dot`. FOLD adds an incomplete chunk to the accumulator. If the
-    chunk register holds no products, FOLD changes nothing. Until the first chunk is complete, the unit's result is the
-    unchanged addend c.
+    If the accumulator model sums products in chunks, the second-last pipeline stage holds a chunk register and a step
+    counter. The last step of a chunk also adds the chunk register to the accumulator, acc = round(chunk + acc), and
+    clears the chunk register. The accumulator has the output format and the rounding mode of the engine. A sequence
+    LOAD, ACCUMULATE, ..., ACCUMULATE, FOLD gives the same result bits as `fp9.dot`. FOLD adds an incomplete chunk to
+    the accumulator. If the chunk register holds no products, FOLD changes nothing. Until the first chunk is complete,
+    the unit's result is the unchanged addend c.
 
     If the accumulator model interleaves products, `Engine.order` lists the products of each step of a chunk. In an
     incomplete last chunk, the user must replace missing products by +0.
@@ -228,7 +228,7 @@ class Mac(Dot):
     def state_output(self) -> str | None:
         return "result"
 
-    def starts_anew(self, inputs: Columns) -> NDArray[np.bool_]:
+    def restarts(self, inputs: Columns) -> NDArray[np.bool_]:
         chosen = np.minimum(inputs["op"], len(self.operations) - 1)
         return np.isin(chosen, [self.operations.index(op) for op in (MacOp.LOAD, MacOp.CLEAR)])
 

@@ -1,4 +1,4 @@
-"""Reading and writing of unit specifications as TOML, and changes such as `stages=2`.
+"""Functions that read and write unit specifications as TOML, and apply changes such as `stages=2`.
 
 A TOML file names the `kind` of unit and the fields of its specification:
 
@@ -9,7 +9,7 @@ A TOML file names the `kind` of unit and the fields of its specification:
     engine = "dlfloat"
     stages = 2
 
-An accumulator model (engine) is the name of a preset, or a table with the engine's field groups:
+The field `engine` selects an accumulator model by the name of a preset, or by a table with the engine's field groups:
 
     engine = { result = { format = "fp16" }, step = { products = 4 }, window = { width = 20 } }
 
@@ -34,7 +34,7 @@ from fp9.formats import FixedFormat, Format, format
 from fp9.formats.blocks import BlockFormat, ScaleRule, block_format, scale_rule
 from fp9.formats.rounding import choice
 from fp9.system.reading import toml_of
-from fp9.units import CATALOGUE, Unit, non_defaults, unit
+from fp9.units import CATALOGUE, Unit, unit
 
 KINDS: dict[str, type[Unit]] = {spec.kind: type(spec) for spec in CATALOGUE.values()}
 
@@ -128,7 +128,7 @@ def _value(text: str) -> object:
 
 
 def ordered_fields(cls: type[Unit]) -> tuple[dataclasses.Field[object], ...]:
-    """Return the dataclass fields of a unit in the order of a specification file, register options last."""
+    """Return the fields in the order of a TOML file, with keyword-only fields last."""
     return tuple(sorted(dataclasses.fields(cls), key=lambda f: bool(f.kw_only)))
 
 
@@ -160,7 +160,7 @@ def _items(value: object) -> list[object]:
 
 
 def names_in(text: str) -> list[str]:
-    """Split a comma-separated list of names, such as `hif8,hfp8_143(bias=2)`."""
+    """Split a list of names, such as `hif8,hfp8_143(bias=2)`."""
     return [str(item) for item in _items(text)]
 
 
@@ -241,11 +241,9 @@ _SCALARS: dict[object, _Reader] = {
 
 
 def as_table(spec: Unit, with_defaults: bool = False) -> dict[str, object]:
-    """Return the fields of a unit specification as TOML values, without fields that are None.
-
-    Register options with default values are left out, unless `with_defaults` is true.
-    """
-    said = [f for f in ordered_fields(type(spec)) if with_defaults or not f.kw_only or f.name in non_defaults(spec)]
+    """Return the fields as TOML values, without None and without keyword-only fields that have default values."""
+    every = ordered_fields(type(spec))
+    said = [f for f in every if with_defaults or not f.kw_only or getattr(spec, f.name) != f.default]
     values = {f.name: getattr(spec, f.name) for f in said}
     return {"kind": spec.kind} | {name: _plain(value) for name, value in values.items() if value is not None}
 

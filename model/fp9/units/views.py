@@ -1,6 +1,6 @@
-"""Functions that return a unit if it is a sum, a cast or a quantiser, and otherwise None.
+"""Functions that return a unit if it is of the wanted kind (sum, cast or quantiser), and otherwise None.
 
-To support a new kind of unit, add a row to the table of each view function.
+To make a function of this module return a new kind of unit, add the unit's class to the function's dictionary.
 """
 
 from __future__ import annotations

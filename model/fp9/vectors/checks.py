@@ -1,4 +1,4 @@
-"""Checks of vector files against the golden model."""
+"""Functions that check vector files against the golden model."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class WrongValue:
 
 @dataclass(frozen=True)
 class Checked:
-    """Result of checking a vector file: number of operations, faults, and wrong results."""
+    """Result of checking a vector file: the number of operations, the faults of the file, and the wrong results."""
 
     path: Path
     operations: int
@@ -42,10 +42,10 @@ class Checked:
 
 
 def check(path: Path | str, unit: Unit | None = None) -> Checked:
-    """Check a vector file's digest, manifest, inputs and results against the golden model.
+    """Check the digest, manifest and inputs of a vector file, and compare the results with the golden model.
 
-    If the manifest names a suite, the suite is generated again and must equal the inputs in the file. Without `unit`,
-    the unit is the catalogue unit that the manifest names. Raises ValueError if the file does not hold vectors of the
+    If the manifest names a suite, the suite is generated again and must equal the inputs in the file. The default of
+    `unit` is the catalogue unit that the manifest names. Raises ValueError if the file does not hold vectors of the
     unit, and OSError if the file is missing.
     """
     path = Path(path)

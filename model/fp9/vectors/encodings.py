@@ -8,7 +8,8 @@
 | `npz`     | NumPy arrays by port, and `care_PORT` masks                       | mask false     |
 | `parquet` | columns by port; needs `fp9[parquet]`                             | null           |
 
-In every file format, equal vectors give byte-identical files. In arrays, masked elements stand for undefined outputs.
+In every file format, equal vectors give byte-identical files. In the masked NumPy arrays of a vector set, a masked
+element stands for an undefined output.
 """
 
 from __future__ import annotations
@@ -35,14 +36,13 @@ Columns = Mapping[str, "np.ma.MaskedArray[Any, Any]"]
 
 @dataclass(frozen=True)
 class FileFormat:
-    """File format for golden vectors: suffix, and functions that convert columns to bytes and back.
-
-    `decode` raises ValueError if the bytes are not in the file format. `layout` tells a program how to read the file.
-    """
+    """File format for golden vectors."""
 
     suffix: str
+    # Returns a description of the file's structure, such as the separator, for the manifest.
     layout: Callable[[tuple[Port, ...]], dict[str, Any]]
     encode: Callable[[str, tuple[Port, ...], Columns], bytes]
+    # Raises ValueError if the bytes are not in the file format.
     decode: Callable[[bytes, tuple[Port, ...]], Columns]
 
 
@@ -120,11 +120,8 @@ def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: s
 
 
 def hex_columns(rows: Mapping[int, list[str]], ports: tuple[Port, ...]) -> Columns:
-    """Convert the hex values of a vector file to one column per port.
-
-    `rows` maps each line number to the line's values. The value `x` stands for an undefined output. Raises ValueError
-    with the line number for an invalid line.
-    """
+    """Convert rows of hex values to one column of numbers per port. The value `x` is an undefined output."""
+    # The keys of `rows` are line numbers for error messages.
     return _from_cells(rows, ports, lambda cell: int(cell, 16), lambda cell: set(cell) == {"x"})
 
 

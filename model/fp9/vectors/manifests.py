@@ -37,14 +37,7 @@ def manifest(
 
 
 def columns(unit: Unit) -> list[dict[str, Any]]:
-    """Describe each port, in the order of a vector file's columns.
-
-    - `values` maps each value of a port that selects an operation, format or mode to a name.
-    - `formats` lists the possible formats of a port that holds codes.
-    - `select` names the port that chooses one of several formats for the codes of a port.
-    - `bits` names the bits of a flags port.
-    - `signed` marks two's complement ports.
-    """
+    """Describe each port, in the order of a vector file's columns."""
     return [_column(port, "in") for port in unit.inputs] + [_column(port, "out") for port in unit.outputs]
 
 
@@ -59,8 +52,10 @@ def _column(port: Port, direction: str) -> dict[str, Any]:
     if port.formats:
         said["formats"] = [fmt.name for fmt in port.formats]
     if port.select:
+        # The port that selects the format of the codes.
         said["select"] = port.select
     if port.choices:
+        # Names of operations, formats or modes by port value.
         said["values"] = {str(value): choice for value, choice in enumerate(port.choices)}
     if port.doc == FLAGS_PORT.doc:
         said["bits"] = {str(flag.bit_length() - 1): str(flag.name).lower() for flag in Flags}

@@ -27,9 +27,6 @@ def percent(share: float) -> str:
 
 
 def score_of(unit: str, sha256: str) -> dict[str, Any] | None:
-    """Return the mutation score of the suite with the given digest, or None if it has no measured score.
-
-    The keys of a score are `seeds`, `mutants` (without equivalent mutants), `killed`, `share` (the fraction killed) and
-    `verilog_sha256`.
-    """
+    """Return the mutation score of the suite with the given digest, or None if the suite has no measured score."""
+    # The keys are seeds, mutants (without equivalent mutants), killed, share (the fraction killed) and verilog_sha256.
     return table().get(unit, {}).get(sha256)

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class VectorSet:
-    """Operations of a unit with expected results, as an array (n,) for each port.
+    """Operations of a unit, and their expected results: one array (n,) for each port.
 
     The masks in `care` state which outputs are defined. For a unit with state, the operations form one sequence, which
     starts after reset. `origin` describes how the inputs were generated.
@@ -41,7 +41,7 @@ class VectorSet:
 
     @property
     def columns(self) -> tuple[Port, ...]:
-        """Return the ports in the order of the values in a vector file's line."""
+        """Return the ports in the order in which a line of a vector file lists their values."""
         return (*self.unit.inputs, *self.unit.outputs)
 
 
@@ -155,10 +155,10 @@ def form_of(path: Path) -> FileFormat:
 
 
 def read(path: Path | str, unit: Unit | None = None) -> VectorSet:
-    """Read the vectors from a file that `export` wrote, with the expected results in the file.
+    """Read a vector file that `export` wrote, and return its operations and expected results.
 
-    Without `unit`, the unit is the catalogue unit that the manifest names. Raises ValueError if the contents do not
-    match the file format, and OSError if the file cannot be read.
+    The default of `unit` is the catalogue unit that the manifest names. Raises ValueError if the contents do not match
+    the file format, and OSError if the file cannot be read.
     """
     path = Path(path)
     form = form_of(path)

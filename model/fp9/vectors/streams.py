@@ -1,7 +1,7 @@
 """Golden vectors as streams of lines, for test benches that read from a pipe.
 
-The functions follow the programs testfloat_gen and testfloat_ver (Hauser, Berkeley TestFloat release 3e). A line has
-the columns of a `vec` file.
+The functions follow the programs testfloat_gen and testfloat_ver (Hauser, Berkeley TestFloat release 3e). Each line of
+a stream has the same columns as a line of a `vec` file.
 """
 
 from __future__ import annotations
@@ -32,12 +32,7 @@ _FORM = FILE_FORMATS["vec"]
 
 
 def generated(unit: Unit, level: int = 1, seed: int = 0, *, forever: bool = False) -> Iterator[bytes]:
-    """Yield the golden vectors of a test level (1 or 2), as byte strings that contain many lines of a `vec` file.
-
-    With `forever`, random operations follow without end. Equal arguments give equal lines. Raises ValueError for an
-    unknown level. Raises ValueError for an endless stream of a unit with state, whose operations are one sequence from
-    reset.
-    """
+    """Yield the golden vectors of a test level as byte strings that contain many lines of a `vec` file."""
     if level not in LEVELS:
         raise ValueError(f"level {level} given; choose from {', '.join(map(str, LEVELS))}")
     if forever and unit.has_state:
@@ -62,8 +57,6 @@ def _lines(vectors: VectorSet) -> bytes:
 
 @dataclass(frozen=True)
 class Wrong:
-    """Line whose result is wrong: line number, operands, expected result and found result."""
-
     line: int
     operands: dict[str, int]
     expected: dict[str, int]
@@ -80,10 +73,7 @@ class Verdict:
 
 
 def verified(unit: Unit, lines: Iterable[str], shown: int = 20) -> Verdict:
-    """Compare lines of operands and results with the golden model.
-
-    Undefined outputs are not compared. Raises ValueError with the line number for an invalid line.
-    """
+    """Compare lines of operands and results with the golden model, except undefined outputs."""
     numbered = ((number, line) for number, line in enumerate(lines, 1) if line.strip() and line[0] != "#")
     counted = wrong = 0
     first: list[Wrong] = []

@@ -1,7 +1,7 @@
 """Diagnosis: finds the differences from the specification that explain wrong results.
 
-A `Difference` record describes one possible difference of an implementation. `explain` searches for the differences
-that reproduce the results of a hardware unit or of a library function.
+A `Difference` record describes one way in which an implementation may differ from its specification. The function
+`explain` searches for `Difference` records that explain the wrong results of a hardware unit or of a library function.
 """
 
 from fp9_compare.diagnosis.conversions import Conversion, Narrowed, Reading

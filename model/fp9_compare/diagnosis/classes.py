@@ -25,7 +25,7 @@ def operands_of(unit: Unit) -> list[Port]:
 
 
 def flag_ports(unit: Unit) -> list[tuple[Port, Port]]:
-    """Return pairs of output ports: a port for exception flags, and the port of the result that the flags describe."""
+    """Return pairs of a flag port and the port of the result that the flags describe."""
     flags = [port for port in unit.outputs if port.doc == FLAGS_PORT.doc]
     return list(zip(flags, results_of(unit), strict=False))
 
@@ -43,7 +43,7 @@ operands_beside: Hook[[Port], list[Port]] = Hook(
 
 
 def formats_on(port: Port, inputs: Columns) -> Iterator[tuple[Format, Any]]:
-    """Yield each format of a port, with a mask (n,) of the operations in which the port has this format."""
+    """Yield each format of a port, and a mask (n,) of the operations in which the port has this format."""
     size = len(next(iter(inputs.values())))
     if port.select is None:
         yield port.formats[0], np.ones(size, dtype=np.bool_)
@@ -79,7 +79,7 @@ def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
 
 
 def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np.float64]]:
-    """Return the smallest normal number and the largest number in the format of each operation, as arrays (n,)."""
+    """Return the smallest normal and the largest number of the port's format in each operation, shape (n,)."""
     size = len(next(iter(inputs.values())))
     smallest, largest = np.zeros(size), np.zeros(size)
     for fmt, here in formats_on(port, inputs):
@@ -88,7 +88,11 @@ def limits(port: Port, inputs: Columns) -> tuple[NDArray[np.float64], NDArray[np
 
 
 def coded(port: Port, inputs: Columns, code_of: Any) -> tuple[NDArray[Any], NDArray[np.bool_]]:
-    """Return the code `code_of(format)` of each operation, and a mask (n,) of the operations that have a code."""
+    """Return an array of codes and a mask, with one element for each operation: shape (n,).
+
+    The code of an operation is `code_of(format)`, where `format` is the port's format in the operation. The mask is
+    false for operations in which `code_of` returns None.
+    """
     size = len(next(iter(inputs.values())))
     codes, there = np.zeros(size, dtype=np.int64), np.zeros(size, dtype=np.bool_)
     for fmt, here in formats_on(port, inputs):

@@ -16,25 +16,27 @@ _WORDS = ("zero", "subnormal", "normal", "infinity", "NaN")
 
 @dataclass(frozen=True)
 class Cluster:
-    """Group of wrong operations whose operands and expected results have the same classes, such as NaN.
+    """Group of operations with wrong results.
 
-    `simplest` is the index of the operation whose operands have the fewest bits set to 1.
+    In all operations of a group, an operand has the same number class, such as zero or NaN. Each expected result also
+    has the same number class in all operations of the group.
     """
 
     says: str
     operations: int
+    # Index of the operation whose operands have the fewest bits set to 1.
     simplest: int
 
 
 def clusters(made: VectorSet, unexplained: Any) -> list[Cluster]:
-    """Group wrong operations by the number classes of their operands, largest group first.
+    """Return groups of the operations that the mask `unexplained` selects, with the largest group first.
 
-    `unexplained` is a mask of the wrong operations. The description of a group omits every operand that has the same
-    value in all vectors.
+    Operations belong to the same group if their operands and expected results have the same number classes.
     """
     chosen = np.flatnonzero(unexplained)
     inputs = {name: np.asarray(column)[chosen] for name, column in made.inputs.items()}
     outputs = [(port, np.asarray(made.expected[port.name])[chosen]) for port in results_of(made.unit)]
+    # Descriptions of groups omit operands that have the same value in all vectors.
     operands = [port for port in operands_of(made.unit) if len(np.unique(made.inputs[port.name])) > 1]
     ports = [(port, inputs[port.name]) for port in operands] + outputs
     if not len(chosen) or not ports:

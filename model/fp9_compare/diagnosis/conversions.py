@@ -1,6 +1,6 @@
-"""Specifications of casts and decoders in Python libraries, and of sums rounded to 8 bits.
+"""Specifications of library casts, of library decoding functions, and of units that round exact sums to 8 bits.
 
-The specifications have ports and golden results, so that library functions are checked as hardware units are.
+Each specification has ports and golden results, so the code that checks hardware units also checks library functions.
 """
 
 from __future__ import annotations
@@ -66,9 +66,9 @@ class Reading(Unit):
 class Narrowed(Unit):
     """Specification of a unit that adds products exactly, and rounds the sum once to at most 8 bits.
 
-    The unit `inner` rounds the sum to odd, with at least two more significand bits than the target format. Rounding
-    this odd-rounded sum to the target format gives the correctly rounded sum (Boldo and Melquiond). The first rounding
-    determines the invalid flag, and the second rounding determines all other flags.
+    The unit `inner` rounds the sum to odd, with at least two more significand bits than the target format. Rounding the
+    odd-rounded sum to the target format then gives the correctly rounded sum (Boldo and Melquiond). The rounding to odd
+    determines the invalid flag, and the rounding to the target format determines all other flags.
     """
 
     kind: ClassVar[str] = "narrowed"

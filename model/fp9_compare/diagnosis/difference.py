@@ -17,9 +17,8 @@ from fp9.units import Columns, Port, Results, Unit
 class Topic(IntEnum):
     """Topic of a difference between an implementation and its specification, such as the rounding mode.
 
-    The function `results_under` applies several differences to a specification in the numeric order of their topics. A
-    combination of differences has at most one difference per topic, but any number of differences with the topic
-    `FLAGS`.
+    The values of the topics give the order in which the function `results_under` applies several differences. The
+    diagnosis assumes at most one difference for each topic, except for the topic `FLAGS`, which may have several.
     """
 
     SELECT = 0
@@ -52,8 +51,9 @@ def _same_results(unit: Unit, inputs: Columns, results: Results) -> Results:
 class Difference:
     """Possible difference of an implementation from its specification, such as another rounding mode.
 
-    `says` describes the difference to the user. The functions `spec`, `operands` and `results` change the
-    specification, the operands and the results. If `any_nan` is true, any NaN code is correct where a NaN is expected.
+    `says` describes the difference to the user. The three functions `spec`, `operands` and `results` change the
+    specification, operands and results, respectively. If `any_nan` is true, any NaN code is correct where a NaN is
+    expected.
     """
 
     topic: Topic
@@ -67,7 +67,8 @@ class Difference:
 def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]) -> Results:
     """Return the results of an implementation that differs from its specification in the given ways.
 
-    Raises ValueError if a difference makes the specification invalid, adds an input port or changes the output ports.
+    Raises ValueError if the changed specification is invalid, has a new input port, or does not have the same
+    output port names as `unit`.
     """
     ordered = sorted(differences, key=lambda difference: difference.topic)
     other, read = unit, inputs
@@ -83,10 +84,10 @@ def results_under(unit: Unit, inputs: Columns, differences: Iterable[Difference]
 
 
 def changed(unit: Unit, differences: Iterable[Difference]) -> Unit:
-    """Return the specification with the differences applied.
+    """Return the specification `unit` with the given differences applied.
 
-    Raises ValueError if the changed specification is invalid, if it has additional input ports, or if its output ports
-    differ from those of `unit`.
+    Raises ValueError if the changed specification is invalid, has a new input port, or does not have the same
+    output port names as `unit`.
     """
     other = unit
     for difference in differences:

@@ -1,4 +1,4 @@
-"""Search for the differences from the specification that reproduce wrong results."""
+"""Search for the ways in which an implementation differs from its specification, given its wrong results."""
 
 from __future__ import annotations
 
@@ -28,11 +28,12 @@ MOST = 6
 
 @dataclass(frozen=True)
 class Explanation:
-    """One difference from the specification that explains wrong results.
+    """One difference between an implementation and its specification that explains wrong results.
 
-    The search adds differences to the specification one after another. `explains` counts the implementation's results
-    that the specification reproduces with the difference `says`, but not without it. `contradicts` counts the
-    implementation's results that the specification reproduces without the difference `says`, but not with it.
+    `says` describes the difference. The search applies one difference after another to a copy of the specification. An
+    implementation's result is wrong if the changed specification gives a different result. `explains` counts the
+    results that are wrong before this difference is applied, and correct afterwards. `contradicts` counts the results
+    that are correct before this difference is applied, and wrong afterwards.
     """
 
     says: str
@@ -42,7 +43,7 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Explained:
-    """Explanations of the wrong results and flags of a unit, and the number of unexplained results.
+    """Differences that explain the wrong results and wrong flags of a unit, and the number of unexplained results.
 
     `clusters` groups the unexplained operations. `first_unexplained` holds the indices of a few unexplained operations.
     """
@@ -61,11 +62,12 @@ def explain(
     any_nan: bool = False,
     flag_bits: int = (1 << FLAG_BITS) - 1,
 ) -> Explained:
-    """Return the differences from the specification that explain the wrong results and the wrong flags.
+    """Return the ways in which an implementation differs from its specification, judged by its results and flags.
 
-    If one difference explains all results, only this difference is returned. If no difference explains all results
-    alone, the search adds differences as long as the number of unexplained results drops. `tried` are the differences
-    to try, by default `differences`. If `any_nan` is true, any NaN code is correct for a NaN result. Flags outside
+    If one difference explains all results, only this difference is returned. If no single difference explains all
+    results, the search combines differences. The search extends a combination of differences only if the number of
+    unexplained results drops. `tried` holds the `Difference` records that the search tries; the default is
+    `differences(made.unit)`. If `any_nan` is true, any NaN code is correct where a NaN is expected. Flags outside
     `flag_bits` are ignored.
     """
     whole = _Case(made, answers, results=True, any_nan=any_nan)

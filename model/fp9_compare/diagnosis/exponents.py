@@ -111,10 +111,7 @@ def _shifted_once(unit: Any, inputs: Columns, results: Results) -> Results:
 
 
 def widened(fmt: Format) -> FixedFormat:
-    """Return a format with more exponent bits and the same fraction bits.
-
-    Raises ValueError for a format without a fixed exponent field.
-    """
+    """Return a format with more exponent bits than `fmt`, and as many fraction bits."""
     if not isinstance(fmt, FixedFormat):
         raise ValueError(f"{fmt.name} has no exponent field to widen")
     bits = fmt.exponent_bits + _FURTHER_EXPONENTS

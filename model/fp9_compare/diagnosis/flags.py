@@ -28,7 +28,7 @@ _RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
 
 @dataclass(frozen=True)
 class Operation:
-    """Operations of a unit, as arrays of operands, results, flags, and range limits of the result format."""
+    """Operands, results and flags of a unit's operations as arrays, and the limits of the result format."""
 
     unit: Unit
     port: Port
@@ -41,15 +41,16 @@ class Operation:
     largest: Any
 
     def raised(self, flag: Flags) -> Any:
-        """Return a mask of the operations that must raise the given flag according to the specification."""
+        """Return a mask of the operations whose expected flags include `flag`."""
         return self.flags & flag.value != 0
 
 
 @dataclass(frozen=True)
 class Situation:
-    """Class of operations, such as operations with a NaN operand, and a function that finds them."""
+    """Class of operations, such as operations with a NaN operand."""
 
     words: str
+    # Returns a mask of the operations in the class.
     meets: Callable[[Operation], Any]
 
 

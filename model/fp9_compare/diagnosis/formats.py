@@ -16,7 +16,7 @@ _OTHER_BIASES = (-2, -1, 1, 2)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences: another format of equal width, or an inverted format-select input."""
+    """Yield possible mistakes in a design: another format of equal width, or an inverted format-select input."""
     for fmt in formats_of(unit):
         for other in alike(fmt):
             yield Difference(Topic.FORMAT, in_words(fmt, other), functools.partial(with_format, old=fmt, new=other))
@@ -34,10 +34,8 @@ def _exchanged(name: str, unit: Unit, inputs: Columns) -> dict[str, Any]:
 
 
 def alike(fmt: Format) -> Iterator[Format]:
-    """Yield number formats of the same width that a designer may have implemented by mistake.
-
-    Known formats come first, then variants of the expected format with one property changed.
-    """
+    """Yield the formats that an implementer may have used by mistake instead of `fmt`, known formats first."""
+    # Every yielded format has as many bits as `fmt`.
     seen = {_facts(fmt)}
     for other in (*_catalogue(fmt), *_one_fact_changed(fmt)):
         if other.bits == fmt.bits and _facts(other) not in seen:
@@ -89,7 +87,6 @@ _WORDS: dict[str, Callable[[Any], str]] = {
 
 
 def in_words(expected: Format, seen: Format) -> str:
-    """Return a text that describes how the implemented format differs from the expected format."""
     facts = [f"its largest number is {seen.max:g}, not {expected.max:g}"] if seen.max != expected.max else []
     if isinstance(expected, FixedFormat) and isinstance(seen, FixedFormat):
         if _fields(expected) != _fields(seen):

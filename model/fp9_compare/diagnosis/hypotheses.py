@@ -19,10 +19,7 @@ def differences(unit: Unit) -> Iterator[Difference]:
 
 
 def flag_differences(unit: Unit) -> Iterator[Difference]:
-    """Yield ways in which the exception flags of a unit may differ from its specification.
-
-    The unit's results must already be explained.
-    """
+    """The unit's results must already be explained."""
     return flags.differences(unit)
 
 

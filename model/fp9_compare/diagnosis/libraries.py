@@ -23,15 +23,13 @@ from fp9_compare.diagnosis.software import Answer, Function, check_cast, check_d
 
 @dataclass(frozen=True)
 class Row:
-    """Cast or decoding function of a Python library.
-
-    `source` names the format of a cast's input numbers, and is "-" for a decoding function.
-    """
+    """Cast or decoding function of a Python library."""
 
     library: str
     name: str
     format: Format
     direction: str
+    # Format of a cast's input numbers, or "-" for a decoding function.
     source: str
     function: Function
 
@@ -207,10 +205,6 @@ LIBRARIES: dict[str, Callable[[], Iterator[Row]]] = {
 
 
 def rows(library: str) -> list[Row]:
-    """Return the casts and decoding functions of a library.
-
-    Raises ValueError for an unknown library, and MissingTool if the library is not installed.
-    """
     if library not in LIBRARIES:
         raise ValueError(f"library {library!r} given; give one of {', '.join(LIBRARIES)}, or module:function")
     if importlib.util.find_spec(library) is None:

@@ -41,7 +41,10 @@ installed versions.
 
 
 def records_of(answers: dict[str, list[tuple[Row, Answer]]]) -> list[Record]:
-    """Convert the results of the checks to records, one for each behaviour of a library function."""
+    """Return the records of all casts and decoding functions of the libraries.
+
+    If the check gives the same description of a cast for several source formats, one record lists all these formats.
+    """
     alike: dict[tuple[str, str, str, str, str], list[tuple[str, Answer]]] = {}
     for name, rows in answers.items():
         for row, answer in rows:

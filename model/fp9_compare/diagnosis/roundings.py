@@ -20,7 +20,10 @@ DETERMINISTIC = tuple(rounding for rounding in Rounding if rounding.is_monotone)
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
-    """Yield possible differences in the scaling rule, the rounding mode and the overflow policy."""
+    """Yield possible differences of an implementation from its specification.
+
+    An implementation may use a different scale rule, rounding mode or overflow policy, or may round a result twice.
+    """
     yield from _rules(unit)
     yield from _roundings(unit)
     yield from _overflows(unit)

@@ -1,4 +1,4 @@
-"""Check of one library function, a cast or a decoding function, against fp9."""
+"""Compare one cast or one decoding function of a library with fp9."""
 
 from __future__ import annotations
 
@@ -28,17 +28,16 @@ _PER_EXPONENT = 64
 
 @dataclass(frozen=True)
 class Answer:
-    """Result of comparing a library function with a specification. `base` describes the specification.
-
-    `first` describes the first few wrong results of the library function.
-    """
+    """Result of comparing a library function with a specification."""
 
     direction: str
     format: Format
     source: str
     checked: int
+    # Description of the specification.
     base: str
     explained: Explained
+    # Descriptions of the first few wrong results.
     first: tuple[str, ...]
 
     @property
@@ -47,11 +46,9 @@ class Answer:
 
 
 def check_cast(function: Function, target: Format, source: str = "fp32", overflow: Overflow | None = None) -> Answer:
-    """Check a library's cast, and return a description of its behaviour.
+    """Check a cast of all FP16 or BF16 numbers, or of a stratified sample of FP32.
 
-    `source` names the input format: all FP16 or BF16 numbers are checked, or a stratified sample of FP32. Without an
-    expected overflow policy, the policy that explains most results is used. Raises ValueError if the library returns
-    neither codes nor numbers of the format.
+    If `overflow` is None, the check assumes the overflow policy that leaves the fewest results unexplained.
     """
     fmt = fixed_format(source)
     codes = _strata(target) if fmt.bits > 16 else np.arange(1 << fmt.bits, dtype=fmt.dtype)
@@ -76,10 +73,7 @@ def _cast_answer(codes: Any, given: Any, source: FixedFormat, target: Format, ov
 
 
 def check_decode(function: Function, fmt: Format) -> Answer:
-    """Check a decoding function on all codes of a format, and return a description of its behaviour.
-
-    All NaN count as equal.
-    """
+    """Check a decoding function on all codes of a format. All NaN count as equal."""
     codes = np.arange(1 << fmt.bits, dtype=fmt.dtype)
     with np.errstate(all="ignore"):
         results = np.asarray(tensor_numbers(_asked(function, codes)))

@@ -20,7 +20,6 @@ def replaced(unit: Any, **fields: Any) -> Any:
 
 
 def custom(engine: Engine, **fields: Any) -> Engine:
-    """Return a copy of an accumulator model with changed field values, and with the name "custom"."""
     return engine.changed(name="custom", **fields)
 
 
@@ -33,10 +32,7 @@ def formats_of(unit: Unit) -> tuple[Format, ...]:
 
 
 def with_format(unit: Any, old: Format, new: Format) -> Any:
-    """Return a copy of a unit specification in which the format `old` is replaced by `new`.
-
-    Raises ValueError if the unit cannot have the format `new`.
-    """
+    """Return a copy of a unit specification in which `new` replaces the format `old`."""
 
     def other(value: Any) -> Any:
         if isinstance(value, tuple):

@@ -21,8 +21,8 @@ Ask = Callable[[NDArray[Any], NDArray[Any], NDArray[Any]], Any]
 class Box:
     """Implementation whose accumulator is to be identified.
 
-    The function `ask` takes and returns codes or, if `values` is true, float32 numbers. `calls` counts the computed
-    sums.
+    The function `ask` takes and returns float32 numbers if `values` is true, and otherwise codes. `calls` counts the
+    computed sums.
     """
 
     name: str
@@ -36,7 +36,7 @@ class Box:
             self.interface = replace(self.interface, any_nan=True)
 
     def answers(self, a: NDArray[Any], b: NDArray[Any], c: NDArray[np.float64]) -> NDArray[np.uint64]:
-        """Let the implementation compute n dot products of codes a and b (n, k), plus numbers c (n,).
+        """Let the implementation compute n dot products of the codes `a` and `b` (n, k), and add the numbers `c` (n,).
 
         The results (n,) are integer patterns. Raises ValueError if the implementation fails, or does not return n
         results.

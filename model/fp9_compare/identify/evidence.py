@@ -51,7 +51,10 @@ class Evidence:
         return self._every[stride]
 
     def short(self) -> Evidence:
-        """Return the sums in which all products after the first `_SHORT` are zero, cut to `_SHORTENED` products."""
+        """Return the sums in which all products after the first `_SHORT` are zero.
+
+        Each returned sum has at most `_SHORTENED` products.
+        """
         io, kept = self.interface, min(self.interface.depth, _SHORTENED)
         part = self.take(np.flatnonzero(self._predictions.reach() <= _SHORT))
         vectors = replace(part.vectors, a=part.vectors.a[:, :kept], b=part.vectors.b[:, :kept])
@@ -65,7 +68,7 @@ class Evidence:
         return self._first[count]
 
     def agrees(self, engine: Engine) -> NDArray[np.bool_] | None:
-        """Return a mask of the sums that an accumulator model reproduces, or None for unsupported formats."""
+        """Return a mask of the reproduced sums, or None if the model does not support the operand formats."""
         key = fields.key(engine)
         if key not in self._agrees:
             found = self._predictions.once(engine)
@@ -73,7 +76,6 @@ class Evidence:
         return self._agrees[key]
 
     def agreement(self, engine: Engine) -> int:
-        """Return the number of sums that an accumulator model reproduces, or -1 for unsupported formats."""
         agrees = self.agrees(engine)
         return -1 if agrees is None else int(np.count_nonzero(agrees))
 
@@ -81,7 +83,6 @@ class Evidence:
         return self.agreement(engine) == len(self)
 
     def first_difference(self, engine: Engine) -> int | None:
-        """Return the index of the first sum that an accumulator model does not reproduce, or None."""
         agrees = self.agrees(engine)
         assert agrees is not None, "the engine must accept the operands"
         return None if agrees.all() else int(agrees.argmin())
@@ -95,12 +96,9 @@ class Evidence:
         return len(self._agrees)
 
     def best(self, engines: Iterable[Engine]) -> list[Engine]:
-        """Return the given accumulator models without duplicates, sorted by the number of reproduced sums.
-
-        If there are more than `_MANY` models, all models are first compared with a sample of the sums. Only the `_MANY`
-        models that agree best with the sample are then compared with all sums.
-        """
+        """Return distinct accumulator models, sorted by the number of reproduced sums."""
         found = list({fields.key(engine): engine for engine in engines}.values())
+        # Many models are first compared with a sample of the sums, and only the best of them with all sums.
         if len(found) > _MANY:
             found.sort(key=self.every(PART).agreement, reverse=True)
         return [*sorted(found[:_MANY], key=self.agreement, reverse=True), *found[_MANY:]]

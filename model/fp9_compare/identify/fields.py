@@ -37,10 +37,7 @@ class Field:
 
 @functools.lru_cache(maxsize=64)
 def hypotheses(interface: Interface, codes: tuple[int, ...] = ()) -> tuple[Field, ...]:
-    """Return every field of an accumulator model except the name, in order.
-
-    `codes` holds the NaN codes that occurred in the results of the hardware unit.
-    """
+    """Return all fields except the name. `codes` are the NaN codes of measured results."""
     return tuple(Field(name, _taken(name, _values(each, interface, codes))) for name, each in PARAMETERS.items())
 
 
@@ -87,10 +84,6 @@ def _lowest(interface: Interface) -> int:
 
 
 def is_possible(engine: Engine, interface: Interface) -> bool:
-    """Return whether a hardware unit with the given interface can have the given accumulator model.
-
-    The model must have the interface's result format, and must not round stochastically.
-    """
     return engine.addend_format == interface.output and not engine.result.rounding.needs_bits
 
 
@@ -99,9 +92,9 @@ def presets(interface: Interface) -> list[Engine]:
 
 
 def changed(engine: Engine, field: Field, interface: Interface) -> Iterator[Engine]:
-    """Yield one copy of the accumulator model for each possible new value of the given field.
+    """Yield copies of the accumulator model `engine` in which `field` has a different value.
 
-    If the new value of the field conflicts with other fields, the copy also has other values in the conflicting fields.
+    If a new value of `field` conflicts with other fields of `engine`, the copies also change the conflicting fields.
     """
     refused = 0
     for value in field.values:
@@ -158,7 +151,7 @@ def made(values: dict[str, Any]) -> Engine | None:
 
 
 def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
-    """Return a copy of the accumulator model with changed field values, or None if a value is refused."""
+    """Return a changed copy, or None if a value is invalid."""
     try:
         return engine.changed(name=NAME, **values)
     except (ValueError, TypeError):
@@ -166,11 +159,9 @@ def with_values(engine: Engine, values: dict[str, Any]) -> Engine | None:
 
 
 def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iterator[Engine]:
-    """Yield accumulator models that differ from the given model in one field.
+    """Yield copies of the accumulator model `engine` in which one field of `choices` has a different value.
 
-    If a new value is invalid together with the values of other fields, the values of these fields change, too. For a
-    field with many integer values, the function tries integers near the present value, and a sparse sample of all
-    integers.
+    If the new value of a field conflicts with other fields of `engine`, the copies also change the conflicting fields.
     """
     for field in choices:
         values = dict.fromkeys([*sparse(field.values), *beside(field, engine).values])
@@ -178,17 +169,15 @@ def near(engine: Engine, choices: Sequence[Field], interface: Interface) -> Iter
 
 
 def beside(field: Field, engine: Engine) -> Field:
-    """Restrict the integer values of a field to integers near the value in the accumulator model."""
+    """Return a copy of `field` with fewer values to try: without integers far from the field's value in `engine`."""
+    # The copy also omits the field's value in `engine`.
     own = PARAMETERS[field.name].of(engine)
     values = [v for v in field.values if not is_whole(v) or (is_whole(own) and abs(v - own) <= _BESIDE)]
     return Field(field.name, tuple(value for value in values if value != own))
 
 
 def sparse(values: Sequence[Any]) -> list[Any]:
-    """Return a sample of field values.
-
-    If there are many integers, the sample holds small integers, powers of two, and integers at regular intervals.
-    """
+    """If `values` has many integers, keep only small integers, powers of two, and integers at regular intervals."""
     whole = sorted(value for value in values if is_whole(value))
     if len(whole) <= _MANY:
         return list(values)
@@ -220,14 +209,14 @@ def differences(engine: Engine, other: Engine) -> dict[str, Any]:
 
 
 def named(engine: Engine) -> Engine:
-    """Return the accumulator model, renamed so that `fp9.engine` accepts the name: preset(field=value,...)."""
+    """Return the model with a name that `fp9.engine` can read, such as `preset(field=value,...)`."""
     base = min(ENGINES.values(), key=lambda preset: len(differences(preset, engine)))
     changes = ",".join(f"{name}={spelled(value)}" for name, value in differences(base, engine).items())
     return engine.changed(name=f"{base.name}({changes})" if changes else base.name)
 
 
 def spelled(value: object) -> str:
-    """Return a field value as text that `fp9.engine` accepts."""
+    """Return a text that `fp9.engine` accepts as a field value."""
     return str(value.value) if isinstance(value, Enum) else str(value).lower()
 
 

@@ -58,8 +58,8 @@ class Fit:
     """Result of an identification.
 
     `engine` is the accumulator model that reproduces every sum, or None if there is no such model. `nearest` is the
-    accumulator model that reproduces the most sums, and `equal` holds other models with the same sums. `calls` counts
-    the sums that the hardware unit computed, with repetitions.
+    accumulator model that reproduces the most sums, and `equal` holds other models that predict the same sums. `calls`
+    counts the sums that the hardware unit computed, including repeated sums.
     """
 
     name: str
@@ -120,10 +120,7 @@ class _Session:
             )
 
     def separate(self, candidates: Sequence[Engine], vectors: Vectors) -> list[Engine]:
-        """Let the hardware unit compute sums for which the candidate accumulators predict different results.
-
-        Return the candidates that predict all results correctly.
-        """
+        """Ask for sums for which the candidates predict different results, and return the remaining candidates."""
         left = list(candidates)
         for part in self._pool if vectors is self.pool else _parts(self.interface, vectors):
             left = self._separated(left, part)
@@ -172,9 +169,10 @@ def fit(box: Box, calls: int = CALLS, seed: int = 0) -> Fit:
     """Identify the accumulator of a hardware unit by asking the unit for at most `calls` sums.
 
     The first candidates are the accumulator presets. The hardware unit computes sums until only one candidate
-    accumulator model reproduces every sum. Further sums distinguish the remaining candidate from similar models, and
-    random sums confirm the candidate. If no preset reproduces the sums, a search finds another model. Raises ValueError
-    if the hardware unit fails, returns wrong shapes, or computes the same sum twice with different results.
+    accumulator model reproduces every sum. The hardware unit then computes sums that distinguish the remaining
+    candidate model from similar accumulator models. Finally, sums of random operands confirm the remaining candidate
+    model. If no preset reproduces the sums, a search finds another model. Raises ValueError if the hardware unit fails,
+    returns wrong shapes, or computes the same sum twice with different results.
     """
     session = _Session(box, calls, np.random.default_rng(seed))
     try:

@@ -11,7 +11,7 @@ MAX_DEPTH = 4096
 
 @dataclass(frozen=True)
 class Interface:
-    """Known properties of a hardware unit: the formats of a, b and the result, and the number of products.
+    """Known properties of a hardware unit: the formats of its operands and result, and the number of products in a sum.
 
     The addend has the result's format. If `any_nan` is true, all NaN results count as equal. Formats may be given by
     name.

@@ -40,7 +40,6 @@ def load_box(target: str, interface: Interface, values: bool = False) -> Box:
 
 
 def loader_of(suffix: str) -> Any:
-    """Return the function that loads implementations from files with the given suffix, or None."""
     return plugin(LOADERS, suffix.removeprefix("."))
 
 

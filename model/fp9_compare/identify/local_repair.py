@@ -26,7 +26,7 @@ _REPAIRS = 30
 
 
 def repaired(rows: Evidence, engines: Iterable[Engine]) -> Engine:
-    """Change fields of accumulator models repeatedly, and return the model that reproduces the most sums."""
+    """Repeatedly change fields of the given accumulator models, and return the model that reproduces the most sums."""
     beam = _beam(rows, engines)
     quiet = 0
     for _ in range(_TURNS):

@@ -22,8 +22,8 @@ class Explained:
     """Result of the search for an accumulator model that reproduces measured sums.
 
     `engine` is the accumulator model that reproduces every sum, or None if the search found no such model. `nearest` is
-    the accumulator model that reproduces the most sums. `with_c` is false if the hardware unit added +0 instead of C.
-    `presets` names all accumulator presets that reproduce every sum.
+    the accumulator model that reproduces the most sums. `with_c` is false if the hardware unit added +0 instead of the
+    addend C. `presets` names all accumulator presets that reproduce every sum.
     """
 
     rows: Rows
@@ -84,7 +84,7 @@ def _searched(evidence: Evidence) -> Engine:
 
 
 def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
-    """Return, for each field of the accumulator model, all other values that also reproduce the sums."""
+    """For each field of `engine`, return all other values with which the model still reproduces every measured sum."""
     head, found = evidence.first(_FIRST), {}
     for field in evidence.fields:
         others = [other for other in fields.changed(engine, field, evidence.interface) if head.explains(other)]
@@ -95,7 +95,7 @@ def open_values(evidence: Evidence, engine: Engine) -> dict[str, list[Any]]:
 
 
 def said(values: list[Any]) -> str:
-    """Return values as text, with consecutive integers as `from..to`."""
+    """Write values as text, with consecutive integers as a range such as `2..5`."""
     whole = sorted(value for value in values if isinstance(value, int) and not isinstance(value, bool))
     breaks = [i for i in range(1, len(whole)) if whole[i] != whole[i - 1] + 1]
     runs = [run for run in np.split(np.array(whole, dtype=int), breaks) if run.size]

@@ -28,7 +28,7 @@ def single(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def orders(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield copies of the accumulator model with every possible order of addition."""
+    """Yield a copy of the accumulator model `engine` for each possible order of addition."""
     if engine.step.exact:
         yield engine
         return
@@ -50,12 +50,10 @@ def _chunks(products: int, depth: int) -> Iterator[tuple[int, int | None]]:
 
 
 def windowed(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield a copy of the accumulator model for each combination of window, truncation and addend alignment."""
     yield from combined(engine, rows, ("window", "truncation", "addend"))
 
 
 def combined(engine: Engine, rows: Evidence, names: tuple[str, ...]) -> Iterator[Engine]:
-    """Yield a copy of the accumulator model for each combination of possible values of the named fields."""
     values = {field.name: field.values for field in rows.fields}
     for chosen in itertools.product(*(values[name] for name in names)):
         made = fields.with_values(engine, dict(zip(names, chosen, strict=True)))
@@ -69,7 +67,8 @@ def grouped(engine: Engine, rows: Evidence) -> Iterator[Engine]:
 
 
 def paired(engine: Engine, rows: Evidence) -> Iterator[Engine]:
-    """Yield copies of the accumulator model with other values in any two fields."""
+    """Yield copies of the accumulator model `engine` that differ from `engine` in two fields."""
+    # The fields in `ORDER` count as one field. A field also counts as one with the fields that conflict with it.
     few = [fields.beside(field, engine) for field in rows.fields if field.name not in ORDER]
     for order in _few_orders(engine, rows):
         yield from _with_another(order, few, rows)

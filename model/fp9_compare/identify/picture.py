@@ -38,11 +38,9 @@ def write(found: Fit, path: Path) -> None:
 
 
 def remaining(found: Fit) -> dict[str, list[int]]:
-    """Return, for each field, how many values remain possible before the first sum and after each sum.
-
-    A value of a field remains possible if the model `found.nearest`, changed to this value, reproduces all sums so far.
-    """
+    """Return how many values of each field remain possible before the first sum and after each sum."""
     evidence, engine = found.evidence, found.nearest
+    # A value remains possible while the nearest model with this value reproduces all sums so far.
     return {
         field.name: _falling([engine, *fields.changed(engine, field, found.interface)], found)
         for field in evidence.fields

@@ -36,13 +36,12 @@ class Rows:
     results: NDArray[np.uint64]
 
     def without_addend(self) -> Rows:
-        """Replace all addends by +0, because some hardware units did not add C."""
+        """Replace all addends by +0, because some hardware units ignored the addends."""
         vectors = Vectors(self.vectors.a, self.vectors.b, np.zeros(len(self.vectors)), self.vectors.purposes)
         return Rows(self.name, self.interface, vectors, self.results)
 
 
 def header(interface: Interface) -> str:
-    """Return the first line of a file of measured sums, which names the formats."""
     return f"{MAGIC} a={interface.a.name} b={interface.b.name} result={interface.output.name}"
 
 
@@ -51,7 +50,7 @@ def digits(fmt: Format) -> int:
 
 
 def inputs(interface: Interface, vectors: Vectors) -> list[str]:
-    """Return the start of each line of a file of measured sums: the codes of a, b and c in hex."""
+    """Return the start of each line: the codes of a, b and c in hex."""
     addends = encode(vectors.c, interface.output, "rne", "inf")
     wide_a, wide_b, wide_c = (digits(fmt) for fmt in (interface.a, interface.b, interface.output))
     return [

@@ -1,8 +1,8 @@
 """Search for accumulator models that reproduce measured sums.
 
-Sums with at most two nonzero products show how one step aligns, truncates and rounds, whatever the order of addition.
-Sums with at least three nonzero products show the order in which the accumulator adds products. Finally, single fields
-of the best models are changed.
+Sums with at most two nonzero products show how an accumulation step aligns, truncates and rounds, for any order of
+addition. Sums with at least three nonzero products show the order in which the accumulator adds products. Finally, the
+search changes single fields of the best models.
 """
 
 from __future__ import annotations
@@ -51,7 +51,7 @@ _SOME = 8
 
 
 def explainer(rows: Evidence, starts: Iterable[Engine]) -> Engine:
-    """Search for an accumulator model that reproduces all sums, and return the best model that was found."""
+    """Return a model that reproduces all sums, or else the best model that was found."""
     tried = list(starts)
     for engine in _staged(rows):
         if rows.explains(engine):
@@ -140,10 +140,7 @@ class _Climb:
         self._rows, self._fields = rows, choices
 
     def pass_over(self, engine: Engine) -> Engine:
-        """Set one field of an accumulator model after another to its best value, and return the changed model.
-
-        With the best value of a field, the accumulator model reproduces the most measured sums.
-        """
+        """Set one field after another to the value with which the model reproduces the most sums."""
         for field in self._fields:
             engine = self._best_value(engine, field)
             if self._rows.explains(engine):

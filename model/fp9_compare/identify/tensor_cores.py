@@ -15,7 +15,7 @@ from fp9_compare.identify.vectors import Vectors, patterns
 
 
 def read(folder: Path) -> Iterator[Rows]:
-    """Yield the measured sums of each GPU, operand format and output format.
+    """Yield the measured sums for each combination of GPU, operand format and output format.
 
     `folder` is a clone of the GitHub repository north-numerical-computing/MATLAB-tensor-core.
     """

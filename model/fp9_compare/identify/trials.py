@@ -47,11 +47,7 @@ _SIDES = (
 
 @dataclass(frozen=True)
 class Trial:
-    """Result of a test that identifies a known accumulator model.
-
-    `same` states whether the two models are equal, up to fields without effect. `equal` states whether both models give
-    equal results for all probe sums and for `dots` random sums.
-    """
+    """Result of a test that identifies a known accumulator model."""
 
     seed: int
     given: str
@@ -59,14 +55,14 @@ class Trial:
     operands: str
     depth: int
     calls: int
+    # Whether the given and the found model are equal, apart from fields without effect.
     same: bool
+    # Whether both models give equal results for all probe sums and for `dots` random sums.
     equal: bool
     dots: int
 
 
 def boxed(engine: Engine, interface: Interface) -> Box:
-    """Return an accumulator model as a black box, which only computes sums."""
-
     def ask(a: NDArray[Any], b: NDArray[Any], c: NDArray[Any]) -> Any:
         return dot(a, b, interface.a, interface.b, engine, c, format_c=engine.addend_format)
 
@@ -86,15 +82,13 @@ def random_interface(seed: int) -> Interface:
 
 
 def random_engine(interface: Interface, rng: np.random.Generator) -> Engine:
-    """Return an accumulator model with random fields. The products per step and the window width are typical of
-    hardware.
-    """
     while True:
         values: dict[str, Any] = {}
         for field in fields.hypotheses(interface):
             choices = [value for value in field.values if not isinstance(value, int) or isinstance(value, bool)]
             if len(choices) > 1 and rng.random() < 0.5:
                 values[field.name] = choices[rng.integers(len(choices))]
+        # The number of products and the window width are typical of hardware.
         products = values["products"] = int(rng.choice(_PRODUCTS))
         if rng.random() < 0.7:
             values["window"] = int(rng.integers(2, 41))
@@ -177,7 +171,7 @@ def presets(out: Path, dots: int) -> None:
 @click.option("--count", type=int, default=1000, show_default=True)
 @click.option("--dots", type=int, default=DOTS, show_default=True)
 def random(out: Path, first: int, count: int, dots: int) -> None:
-    """Identify one random accumulator model for each seed, and write the record."""
+    """Identify one random accumulator model for each seed, and write the results to a JSON record."""
     record = [Trial(**row) for row in json.loads(out.read_text())] if out.exists() else []
     done = {each.seed: each for each in record}
     for seed in range(first, first + count):

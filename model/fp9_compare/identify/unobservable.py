@@ -37,12 +37,11 @@ def _unused(engine: Engine, interface: Interface) -> set[str]:
 
 
 def is_plain(engine: Engine, interface: Interface) -> bool:
-    """Return whether all fields without an effect on the sums have their default values."""
     return all(p.of(engine) == p.default for p in map(PARAMETERS.__getitem__, _unused(engine, interface)))
 
 
 def plain(engine: Engine, interface: Interface) -> Engine:
-    """Return an equivalent accumulator model in which all fields without effect have their default values."""
+    """Return an equivalent model in which fields without effect have their default values."""
     engine = engine.changed(**{name: PARAMETERS[name].default for name in _unused(engine, interface)})
     for rule in (_without_zeros, _one_overflow, _without_overflow, _shortest, _fewest, _without_addend):
         engine = with_values(engine, rule(engine, interface)) or engine

@@ -9,8 +9,9 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from fp9.casts.arrays import decode_to, encode
+from fp9.casts.random_bits import NO_RANDOM
 from fp9.engines import Engine
-from fp9.sums.general import NO_RANDOM, GeneralSums
+from fp9.sums.general import GeneralSums
 from fp9.sums.operands import interleaved, operand
 from fp9.sums.products import dot
 from fp9.sums.sides import Side, side
@@ -28,15 +29,12 @@ _NEGATIVE = np.uint64(1 << 63)
 
 @dataclass(frozen=True)
 class Vectors:
-    """Operands of n dot products: codes `a` and `b` (n, k), and addends `c` (n,).
-
-    `purposes` holds one word for each dot product, which says what the dot product tests, such as "window" or
-    "rounding".
-    """
+    """Operands of n dot products: codes `a` and `b` (n, k), and addends `c` (n,)."""
 
     a: NDArray[Any]
     b: NDArray[Any]
     c: NDArray[np.float64]
+    # What each dot product tests, such as "window" or "rounding".
     purposes: tuple[str, ...]
 
     def __len__(self) -> int:
@@ -52,13 +50,17 @@ class Vectors:
 
 
 def patterns(numbers: NDArray[np.float64]) -> NDArray[np.uint64]:
-    """Return numbers as integer patterns, one pattern for all NaN, and different patterns for -0 and +0."""
+    """Return integer patterns with one pattern for all NaN, and different patterns for -0 and +0."""
     found: NDArray[np.uint64] = np.where(np.isnan(numbers), _NAN, numbers.view(np.uint64))
     return found
 
 
 def code_patterns(codes: NDArray[Any], interface: Interface) -> NDArray[np.uint64]:
-    """Return result codes as integer patterns, in which NaN codes differ unless `any_nan` is true."""
+    """Return an integer pattern for each code in `codes`.
+
+    If `interface.any_nan` is true, all NaN codes have the same pattern. Otherwise, different NaN codes have different
+    patterns.
+    """
     numbers = patterns(decode_to(codes, interface.output, np.float64))
     if interface.any_nan:
         return numbers
@@ -71,33 +73,25 @@ def nan_codes(results: NDArray[np.uint64]) -> tuple[int, ...]:
 
 
 class Predictions:
-    """Results that accumulator models predict for given operand vectors.
-
-    The operand arrays are reordered once for each order of addition, and cached.
-    """
+    """Results that accumulator models predict for given operand vectors."""
 
     def __init__(self, interface: Interface, vectors: Vectors) -> None:
         self._a, self._b = operand(vectors.a, interface.a), operand(vectors.b, interface.b)
         self._interface, self._c, self.vectors = interface, vectors.c, vectors
         self._addends: dict[FixedFormat, tuple[NDArray[Any], NDArray[np.float64]]] = {}
+        # Operands, reordered once for each order of addition.
         self._sides: dict[tuple[object, ...], tuple[Side, Side]] = {}
         self._found: dict[tuple[object, ...], NDArray[np.uint64] | None] = {}
 
     def of(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the results (n,) that an accumulator model predicts, encoded as uint64, and cache the results.
-
-        If the accumulator model does not support the operand formats, return None.
-        """
+        """Return the predicted patterns (n,), or None if the model does not support the operand formats."""
         known = key(engine)
         if known not in self._found:
             self._found[known] = self.once(engine)
         return self._found[known]
 
     def once(self, engine: Engine) -> NDArray[np.uint64] | None:
-        """Return the results (n,) that an accumulator model predicts, encoded as uint64, without a cache.
-
-        If the accumulator model does not support the operand formats, return None.
-        """
+        """Return the predicted patterns (n,), or None, without storing the patterns for later calls."""
         try:
             codes = self._sums(engine) if engine.step.group is None else self._dot(engine)
         except ValueError:
@@ -105,7 +99,7 @@ class Predictions:
         return code_patterns(codes, self._interface)
 
     def reach(self) -> NDArray[np.intp]:
-        """Return the number of products in each sum, not counting zero products at the end, shape (n,)."""
+        """Return the number of products in each sum up to the last nonzero product, shape (n,)."""
         some = (self._a.array("float64") != 0.0) & (self._b.array("float64") != 0.0)
         places = np.arange(1, some.shape[1] + 1)
         found: NDArray[np.intp] = (some * places).max(axis=1)

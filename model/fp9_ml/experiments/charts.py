@@ -23,10 +23,7 @@ _LINE = 60
 
 
 def draw(record: dict[str, Any]) -> str:
-    """Return an SVG chart of the values that were measured to test a paper's claim.
-
-    Each value is the median over the random seeds.
-    """
+    """Return an SVG chart of the medians over the random seeds."""
     names = list(record["runs"][0]["values"])
     middle = {name: float(np.median([run["values"][name] for run in record["runs"]])) for name in names}
     curves: dict[str, list[tuple[int, float]]] = {}

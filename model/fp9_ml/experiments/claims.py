@@ -21,7 +21,7 @@ WANG = "Wang et al. (NeurIPS 2018)"
 
 @dataclass(frozen=True)
 class Spread:
-    """Values of one quantity, measured with consecutive random seeds from `first` on."""
+    """Values of one quantity for the consecutive random seeds from `first` on."""
 
     first: int
     found: tuple[float, ...]
@@ -53,8 +53,8 @@ class Bar:
 class Claim:
     """Claim of a paper, an experiment that tests the claim, and limits of the measured values.
 
-    Values with names of the form "PREFIX(bias=B)" are drawn as a curve over the exponent bias B. `minutes` is the run
-    time of the experiment on one core, or 0 for a fast experiment.
+    Values with names of the form "PREFIX(bias=B)" are drawn as a curve against the exponent bias B. `minutes` is the
+    run time of the experiment on one core, or 0 for a fast experiment.
     """
 
     name: str

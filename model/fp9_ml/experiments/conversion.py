@@ -28,10 +28,7 @@ class Divergence:
         self._logs = log_softmax(forward(trained.parameters, self._tokens).logits)
 
     def of(self, parameters: Parameters, product: Product = blas) -> float:
-        """Return the Kullback-Leibler divergence sum(p (log p - log q)) in nats per character.
-
-        The probabilities p are from the float32 model, and q from the converted model.
-        """
+        """Return the Kullback-Leibler divergence from the float32 model, in nats per character."""
         logs = log_softmax(forward(parameters, self._tokens, product).logits)
         return float((np.exp(self._logs) * (self._logs - logs)).sum(-1).mean())
 
@@ -48,7 +45,7 @@ def layer_inputs(trained: Trained, parameters: Parameters) -> dict[str, Numbers]
 
 
 def top_exponents(trained: Trained, parameters: Parameters, top: float) -> dict[str, Pair]:
-    """Return scale exponents that bring the largest operands of each layer just below `top`."""
+    """Return exponents of scales that bring the largest magnitude of each tensor into (`top` / 2, `top`]."""
 
     def exponent(x: Numbers) -> int:
         return math.floor(math.log2(top / float(np.abs(x).max())))
@@ -77,7 +74,7 @@ def searched_exponents(trained: Trained, parameters: Parameters, cast: EightBit)
 
 
 def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Parameters:
-    """Return the parameters after SmoothQuant on every layer norm (Xiao et al., arXiv 2211.10438, eq. 4)."""
+    """Apply SmoothQuant after every layer norm (Xiao et al., arXiv 2211.10438, eq. 4)."""
     inputs, changed = layer_inputs(trained, parameters), dict(parameters)
     for name, norm in AFTER_NORM.items():
         factors = smooth(inputs[name], parameters[f"{name}.weight"].T, alpha)
@@ -86,15 +83,12 @@ def smoothed(trained: Trained, parameters: Parameters, alpha: float = 0.5) -> Pa
 
 
 def with_outliers(parameters: Parameters, channels: int = 4, exponent: int = 10, seed: int = 0) -> Parameters:
-    """Multiply some channels after each layer norm by 2^`exponent`, to imitate the outliers of large language models.
-
-    The next layer's weights for the multiplied channels are divided by 2^`exponent`, so the float32 results do not
-    change.
-    """
+    """Multiply some channels by 2^`exponent`, to imitate the outliers of large language models."""
     rng, changed = np.random.default_rng(seed), dict(parameters)
     for name, norm in AFTER_NORM.items():
         factors = np.ones(len(parameters[f"{norm}.gain"]), dtype=np.float32)
         factors[rng.choice(len(factors), channels, replace=False)] = 2.0**exponent
+        # The next layer's weights are divided by the same factors, so the float32 results do not change.
         changed |= _shifted(parameters, name, norm, factors)
     return changed
 

@@ -16,10 +16,7 @@ BATCH = 16
 
 
 def gradient_errors(trained: Trained) -> dict[str, float]:
-    """Return the relative errors of weight gradients for several 8-bit formats of output gradients.
-
-    Products are computed in float32, without loss scaling.
-    """
+    """For each 8-bit format, cast the output gradients, and return the relative error of the weight gradients."""
     batch = trained.windows(0, BATCH)
     run = forward(trained.parameters, batch[:, :-1])
     _, gradient = cross_entropy(run.logits, batch[:, 1:])
@@ -48,12 +45,7 @@ LARGEST = 5
 
 
 def softmax_ties(trained: Trained) -> dict[str, float]:
-    """Measure how a cast of logits to 8 bits changes the largest logits of each row.
-
-    Return the share of rows whose two largest logits become equal, and the root-mean-square error of the five largest
-    logits. Both results are measured for a cast of the logits themselves, and for a cast after subtraction of the row's
-    largest logit. Source: HFP8 (Sun et al., NeurIPS 2019), section 2.3 and Fig. 5.
-    """
+    """Measure how often a cast to 8 bits makes a row's two largest logits equal (HFP8, section 2.3 and Fig. 5)."""
     logits = forward(trained.parameters, trained.windows(0, ROWS)[:, :-1]).logits
     rows = logits.reshape(-1, logits.shape[-1])
     found = {}

@@ -53,7 +53,7 @@ Panel = dict[str, Any]
 
 
 def panel(title: str, fmt: str | None, **tensors: Numbers) -> Panel:
-    """Return the percentage of numbers in each binade, and of zeros, for each tensor."""
+    """Return the percentage of each tensor's elements in each binade, and the percentage of zeros."""
     series = {}
     for name, x in tensors.items():
         x = x.reshape(-1)

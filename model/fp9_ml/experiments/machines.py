@@ -18,7 +18,7 @@ EVERY, FALLS = 20, 24
 
 
 def machines(seed: int) -> dict[str, float]:
-    """Test three loss scaling rules on synthetic gradients, and return their errors."""
+    """Test three loss scaling rules on synthetic gradients."""
     rng = np.random.default_rng(seed)
     found = {}
     mean, spread = rng.uniform(-6, -3), rng.uniform(0.3, 0.8)
@@ -28,6 +28,7 @@ def machines(seed: int) -> dict[str, float]:
             scaler.update(True, 2.0**value)
         wanted = math.log2(FORMAT.max) - (mean + deviations * spread)
         found[f"LogMax, c = {deviations}: binades off"] = abs(math.log2(scaler.scale) - wanted)
+    # A step is lost if the largest gradient underflows to zero.
     for name, rule in {"Backoff": Backoff(start_scale=1.0), "Adaptive": Adaptive(start_scale=1.0)}.items():
         found[f"{name} from 1: steps lost"], found[f"{name} from 1: steps skipped"] = _falling(rule)
     found["Adaptive from 2^32: steps lost"], found["Adaptive from 2^32: steps skipped"] = _falling(Adaptive())

@@ -19,7 +19,7 @@ TABLE = Path(__file__).with_name("measured.json")
 
 @dataclass(frozen=True)
 class Row:
-    """Training recipe, the hardware unit for its products, and the names of its measured values."""
+    """Training recipe, with the unit that computes the recipe's products and the names of the measured values."""
 
     name: str
     recipe: str
@@ -43,10 +43,7 @@ ROWS = (
 
 
 def measured(folder: Path) -> list[dict[str, Any]]:
-    """Return the increase of the training loss, and the error of a converted model, for each recipe.
-
-    Both values are medians over the seeds.
-    """
+    """Return two medians over the seeds for each recipe: the increase in loss over FP32, and the conversion error."""
     training, conversion = (_values(folder / f"{name}.json") for name in ("training", "ptq"))
     rows = []
     for row in ROWS:
@@ -62,7 +59,7 @@ def _values(path: Path) -> list[dict[str, float]]:
 
 
 def table() -> list[dict[str, Any]]:
-    """Return the rows of the table. Losses and divergences are in nats per character."""
+    """Return recorded rows, with losses and divergences in nats per character."""
     rows: list[dict[str, Any]] = json.loads(TABLE.read_text())
     return rows
 

@@ -1,4 +1,4 @@
-"""Training of a small digit classifier with 8-bit weights, on one learner or several.
+"""Training of a small digit classifier with 8-bit weights, by one learner (worker) or by several parallel learners.
 
 Sources: HFP8 (Sun et al., NeurIPS 2019), tables 2 and 3, and Wang et al. (NeurIPS 2018).
 """
@@ -65,7 +65,7 @@ def digits() -> Network:
 
 
 class Outcome(NamedTuple):
-    """Loss before and after training, and the share of weight updates that changed a weight."""
+    """Losses before and after training, and the share of updates that changed a weight."""
 
     before: float
     after: float
@@ -84,12 +84,10 @@ def batches(seed: int, images: int, epochs: int) -> list[NDArray[Any]]:
 
 
 def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master: bool = False) -> Outcome:
-    """Train by stochastic gradient descent with momentum, with 8-bit weights or FP32 weights (`master`).
-
-    The initial weights are always rounded to the weight format of `rule`.
-    """
+    """Train 8-bit weights that `rule` updates, or FP32 weights if `master` is true."""
     random = np.random.default_rng([seed, 2])
     states = [rule.start(w, random) for w in drawn(seed)]
+    # The initial FP32 weights are rounded to the weight format of `rule`, too.
     weights = [decode(codes, rule.weights).astype(np.float32) for codes, _ in states]
     velocity = [np.zeros_like(w) for w in weights]
     before, moved, chances = net.loss(weights), 0, 0
@@ -108,7 +106,7 @@ def train(net: Network, rule: RoundOff, seed: int, epochs: int = EPOCHS, master:
 
 
 def residuals(seed: int) -> dict[str, float]:
-    """Train with each update rule, and return the loss decrease relative to FP32 weights."""
+    """Return each update rule's decrease in loss as a fraction of the decrease with FP32 weights."""
     net = digits()
     whole = train(net, RULES["1-4-3, nearest"], seed, master=True)
     outcomes = {name: train(net, rule, seed) for name, rule in RULES.items()}
@@ -152,7 +150,7 @@ def _layers(weights: Numbers) -> list[Numbers]:
 
 
 def rings(seed: int) -> dict[str, float]:
-    """Train four learners with 8-bit weights, and compare them with one learner with FP32 weights."""
+    """Compare training by four learners with 8-bit weights to training by one learner with FP32 weights."""
     net, found = digits(), {}
     whole = train(net, RULES["1-4-3, nearest"], seed, epochs=RING_EPOCHS, master=True)
     for name in ("1-4-3, nearest", "1-4-3, residual"):

@@ -1,6 +1,6 @@
 """Claims of papers about 8-bit formats: model conversion, gradients, softmax, batch norms.
 
-The limits were derived from other random seeds than the measurements.
+fp9 checks measured values against limits, which were derived from separate runs with different random seeds.
 """
 
 from __future__ import annotations

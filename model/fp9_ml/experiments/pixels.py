@@ -21,17 +21,15 @@ ENGINES = ("chunked", "dlfloat")
 
 @functools.cache
 def pixels() -> tuple[Numbers, Numbers]:
-    """Return network inputs (24576, 33) and colours (24576, 3) for pixels of scikit-learn's image `china.jpg`.
-
-    The inputs for a pixel are sines and cosines of its coordinates, and the constant 1. The pixels are those in every
-    third row and column of the image's upper left part.
-    """
+    """Return network inputs (24576, 33) and colours (24576, 3) for pixels of scikit-learn's `china.jpg`."""
     from PIL import Image  # optional
 
     image = np.asarray(Image.open(data_set("images", "china.jpg")), dtype=np.float32) / np.float32(255)
+    # Every third row and column in the upper left part of the image is selected.
     colours = image[: 3 * ROWS : 3, : 3 * COLUMNS : 3].reshape(-1, 3)
     y, x = np.meshgrid(np.linspace(-1, 1, ROWS), np.linspace(-1, 1, COLUMNS), indexing="ij")
     angles = np.stack([np.pi * n * axis.ravel() / 2 for axis in (x, y) for n in range(1, WAVES + 1)], axis=1)
+    # The inputs of a pixel are sines and cosines of its coordinates, and the constant 1.
     places = np.concatenate([np.sin(angles), np.cos(angles), np.ones((angles.shape[0], 1))], axis=1)
     return places.astype(np.float32), colours
 
@@ -59,7 +57,7 @@ def _recipe(engine: str) -> Recipe:
 
 
 def swamping(seed: int) -> dict[str, float]:
-    """Return the relative error of a weight gradient over 24,576 pixels, by accumulator model."""
+    """Return each accumulator model's relative error in a weight gradient that sums over 24,576 pixels."""
     weights = initial(seed, hidden=16)
     found = {e: gradients(_recipe(e), weights)[1]["first"].astype(np.float64) for e in ("exact", *ENGINES)}
     size = np.linalg.norm(found["exact"])
@@ -73,7 +71,7 @@ FP32_SUMS = "fma_fp32"
 
 
 def painting(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Train for 60 steps with each accumulator model for weight gradients, and return the final errors."""
+    """Return each accumulator model's final mean squared error after 60 training steps."""
     found: dict[str, float] = {}
     for engine in (FP32_SUMS, *ENGINES):
 

@@ -51,7 +51,8 @@ def trained(seed: int, data: Digits, progress: Callable[[str, int, int], None] |
 
 
 def sums_in(fmt: Format, depthwise: Format) -> Sums:
-    """Return a function that computes a layer with operands in `fmt` and sums in FP32."""
+    """Return a function that casts a layer's operands to `fmt`, multiplies them, and adds the products in FP32."""
+    # The first layer stays in FP32, and depthwise layers use the format `depthwise`.
     product = eight_bit(fmt, ENGINE)
 
     def sums(name: str, x: Numbers, weight: Numbers) -> Numbers:
@@ -68,10 +69,7 @@ def sums_in(fmt: Format, depthwise: Format) -> Sums:
 
 
 def batch_norms(seed: int, progress: Callable[[str, int, int], None] | None = None) -> dict[str, float]:
-    """Return accuracy and error of a network in 8-bit formats, with and without re-tuned batch norms.
-
-    The error is the relative mean square error of the logits of test images.
-    """
+    """Return accuracy and relative error in 8-bit formats, with and without re-tuned batch norms."""
     data = digits(seed)
     parameters = trained(seed, data, progress)
     images, labels = data[2:]

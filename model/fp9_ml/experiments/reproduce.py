@@ -21,11 +21,7 @@ SEEDS = (7, 8, 9)
 def reproduce(
     name: str, seeds: Sequence[int] = SEEDS[:1], progress: Progress | None = None, part: Path | None = None
 ) -> dict[str, Any]:
-    """Measure a paper's claim with each random seed, and check the limits of the measured values.
-
-    `part` is a folder for partial results, from which an interrupted measurement continues. Raises ValueError if `name`
-    is unknown or `seeds` is empty.
-    """
+    """Measure a paper's claim with each seed. An interrupted measurement continues from the folder `part`."""
     chosen = claim(name)
     if not seeds:
         raise ValueError("no seed given; give at least one")

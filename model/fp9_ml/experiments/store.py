@@ -29,7 +29,6 @@ class Store:
         return Store(self._folder and self._folder / _slug(name))
 
     def values(self, name: str, measure: Callable[[Store], Mapping[str, float]]) -> dict[str, float]:
-        """Return the values that are stored under `name`, or measure and store them."""
         path = self._folder and self._folder / f"{_slug(name)}.json"
         if path and path.exists():
             kept: dict[str, float] = json.loads(path.read_text())

@@ -43,10 +43,7 @@ class ByRecipe:
 
 @dataclass(frozen=True)
 class Course:
-    """Number of steps, learning rate and random seed of a training run.
-
-    The learning rate rises linearly for `warm_up` steps and falls to 0 at the end.
-    """
+    """Settings of a training run."""
 
     steps: int
     rate: float
@@ -58,7 +55,7 @@ class Course:
 
 
 class Run:
-    """Training run of the character model that can be stored and continued."""
+    """Training run of the character model. A run can continue from a stored state."""
 
     def __init__(self, spec: Recipe, start: Parameters, course: Course, text: NDArray[np.uint8]) -> None:
         self.course, self.losses, self.skipped = course, list[float](), 0
@@ -145,7 +142,7 @@ AVERAGED = 50
 
 
 def tuning(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Train the package's model for 100 more steps under each recipe, and return losses in nats per character."""
+    """Return losses in nats per character after 100 more training steps under each recipe."""
     text, trained = manual(), load()
     windows = trained.windows(0, VALIDATED)
     found: dict[str, float] = {}
@@ -182,7 +179,7 @@ SCRATCH_STEPS, SCRATCH_RATE, SCRATCH_WIDTH = 150, 3e-3, 32
 
 
 def scratch(seed: int, progress: Progress | None, store: Store) -> dict[str, float]:
-    """Train a new model for 150 steps under each recipe, and return losses in nats per character."""
+    """Return losses of new models in nats per character after 150 training steps under each recipe."""
     text = manual()
     windows = Trained({}, text[-HELD_OUT:], {}).windows(0, VALIDATED)
     found: dict[str, float] = {}

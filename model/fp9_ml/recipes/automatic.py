@@ -20,16 +20,19 @@ _LARGEST_LOG = 1024
 class LogMax(LossRule):
     """Loss scaling rule that predicts the largest gradient magnitude (Noune et al., arXiv 2206.02915, section 4).
 
-    The amax is the largest magnitude of the unscaled weight gradients in a step. The loss scale is `2^(log_max - mu -
-    deviations * sigma)`, with the running mean mu and the standard deviation sigma of log2 amax. The paper does not
-    define how mu and sigma are averaged over steps. For mu and sigma, fp9 uses exponential averages with bias
-    correction, like OpenSeq2Seq. `mean_decay` and `spread_decay` are the decay factors for mu and sigma.
+    The amax is the largest magnitude of a step's weight gradients after division by the loss scale. The loss scale is
+    `2^(log_max - mu - deviations * sigma)`, with the running mean mu and the standard deviation sigma of log2 amax. The
+    paper does not define how the mean mu and the deviation sigma are averaged over steps. Like OpenSeq2Seq, fp9
+    computes the mean mu and the standard deviation sigma from exponential averages with bias correction. `mean_decay`
+    is the decay factor of the averages for the mean, and `spread_decay` is the decay factor of the averages for the
+    standard deviation.
 
     The paper's best results use `deviations` = 0, and OpenSeq2Seq uses `deviations` = 3.09. If `log_max` is None, the
     rule uses log2 of the largest number in the gradient format. OpenSeq2Seq uses `log_max` = 16 for every format. The
     loss scale starts at `start_scale`, and stays between `smallest` and `largest`. If `power_of_two` is true, the loss
-    scale is rounded down to a power of two. A step whose gradients have an infinity or NaN is dropped, and counts as a
-    step with the amax 2^log_max. If all gradients of a step are zero, the loss scale does not change.
+    scale is rounded down to a power of two. A training step whose gradients contain an infinity or NaN is dropped. The
+    averages count a dropped step as a step whose largest gradient magnitude is 2 to the power of `log_max`. If all
+    gradients of a step are zero, the loss scale does not change.
     """
 
     kind: ClassVar[str] = "logmax"
@@ -108,13 +111,14 @@ class Adaptive(LossRule):
     """Loss scaling rule that also adapts the number of steps after which it doubles the scale.
 
     The scale is doubled after `window` consecutive steps with finite gradients, and halved after a step with an
-    infinity or NaN. After three doublings, the rule uses the next larger window in `windows`, and after three halvings
-    the next smaller window. The source is HiFloat8 (Luo et al., arXiv 2409.16626) section 5.1.
+    infinity or NaN. After three doublings of the scale, the rule changes to the next larger window in `windows`. After
+    three halvings of the scale, the rule changes to the next smaller window in `windows`. The source is HiFloat8 (Luo
+    et al., arXiv 2409.16626) section 5.1.
 
-    The paper does not define some details. As in MindFormers, to which the paper links, doubling the scale resets the
-    count of halvings. Halving the scale does not reset the count of doublings. After three doublings or three halvings
-    of the scale, the rule starts both counts again at 0. The scale is at least `smallest` = 1, as in MindFormers, and
-    at most FP32's largest number.
+    The HiFloat8 paper does not define the following details, but links to the library MindFormers. As in MindFormers,
+    doubling the scale resets the count of halvings to 0. Halving the scale does not reset the count of doublings. After
+    three doublings or three halvings, the rule resets the count of doublings and the count of halvings to 0. The scale
+    is at least `smallest` = 1, as in MindFormers, and at most FP32's largest number.
     """
 
     kind: ClassVar[str] = "adaptive"

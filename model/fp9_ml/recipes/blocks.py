@@ -20,12 +20,10 @@ _SIDE = 128
 
 @dataclass(frozen=True)
 class BlockRecipe:
-    """Training recipe that multiplies FP32 arrays x (M, K) and w (K, N) in a block format.
-
-    `multiply(x, w, is_weight)` returns the product. `is_weight` states whether w is the weight matrix of a layer.
-    """
+    """Training recipe that multiplies FP32 arrays x (M, K) and w (K, N) in a block format."""
 
     name: str
+    # The arguments are x, w, and whether w is the weight matrix of a layer.
     multiply: Callable[[Numbers, Numbers, bool], Numbers]
     source: str
 
@@ -39,7 +37,7 @@ def _blocks(block: str, engine: str) -> Callable[[Numbers, Numbers, bool], Numbe
 
 
 def _scaled(x: Numbers, rows: int) -> tuple[Array, Numbers]:
-    """Cast blocks of `rows` x 128 elements to E4M3, with the FP32 scale amax / 448 for each block."""
+    """Cast blocks of `rows` x 128 elements to E4M3 with the FP32 scales amax / 448."""
     sides = [-(-size // block) for size, block in zip(x.shape, (rows, _SIDE), strict=True)]
     padded = np.zeros((sides[0] * rows, sides[1] * _SIDE), np.float32)
     padded[: x.shape[0], : x.shape[1]] = x

@@ -1,8 +1,8 @@
 """HiFloat8's calibration of trained models: finds two power-of-two scales for each layer.
 
 Source: HiFloat8 (Luo et al., arXiv 2409.16626) section 4.2, Algorithm 1. The paper does not define three details. Of
-several pairs of exponents with equal error, fp9 chooses the pair with the smallest |Ea| + |Ew|. The bias is added after
-the product. The input of a layer is the output of the calibrated previous layer.
+several pairs of exponents (Ea, Ew) with equal error, fp9 chooses the pair with the smallest |Ea| + |Ew|. The bias is
+added after the product. The input of a layer is the output of the calibrated previous layer.
 """
 
 from __future__ import annotations
@@ -56,9 +56,11 @@ class Linear:
 
 @dataclass(frozen=True)
 class Calibrated:
-    """Scale exponents of a layer, and the mean squared error of its product with and without scales.
+    """Scale exponents for the activations and weights of a layer, and errors of the layer's matrix product.
 
-    `direct` is the error if both scale exponents are 0, or NaN if calibration did not try this pair of exponents.
+    `error` is the mean squared error of the matrix product with these scale exponents. `direct` is the mean squared
+    error without scales, which means with both scale exponents equal to 0. If calibration did not try the pair of
+    exponents (0, 0), `direct` is NaN.
     """
 
     activation: int
@@ -78,14 +80,16 @@ def calibrate(
     rounding: str | None = "rna",
     progress: Callable[[str, int, int], None] | None = None,
 ) -> list[Calibrated]:
-    """Find two scale exponents for each layer, with the least error of the layer's product (Algorithm 1).
+    """For each layer, find the scale exponents of activations and weights that minimise the error of the product.
 
-    `data` (n, in) is the calibration data. First, NumPy computes the products O_l = A_l W_l of all layers in FP32. With
-    the scale exponents Ea and Ew, the operands of a layer are quantised to A_q = Q(A 2^Ea) and W_q = Q(W 2^Ew). The
-    accumulator `engine` then computes O_q = (A_q W_q) 2^-(Ea + Ew). The function chooses the exponents Ea and Ew with
-    the smallest mean squared error between the quantised product O_q and the FP32 product O_l. The layer's method
-    `forward` computes the next layer's input from the quantised product O_q. `progress` is called with each finished
-    layer's name and number, and the number of layers.
+    `data` (n, in) is the calibration data. First, NumPy computes each layer's product A W^T of activations A (n, in)
+    and weights W (out, in) in FP32. With the scale exponents Ea and Ew, the quantised operands A_q and W_q are A 2^Ea
+    and W 2^Ew, rounded to the format `fmt`. The accumulator model `engine` multiplies the quantised activations A_q by
+    the quantised weights W_q. The quantised product O_q = (A_q W_q^T) 2^-(Ea + Ew) no longer contains the scale factors
+    2^Ea and 2^Ew. The function chooses the scale exponents with the smallest mean squared error between the quantised
+    product and the FP32 product. The layer's method `forward` computes the next layer's input from the quantised
+    product O_q. After each layer, `progress` is called with the layer's name, the layer's number and the number of
+    layers.
 
     Raises ValueError if there are no layers or exponents, if shapes do not match, or if products are not finite.
     """
@@ -126,7 +130,7 @@ def _weight(layer: Layer) -> NDArray[np.float32]:
 
 
 def pairs_of(activations: Iterable[int] = EXPONENTS, weights: Iterable[int] = EXPONENTS) -> list[tuple[int, int]]:
-    """Return all pairs of an activation exponent Ea and a weight exponent Ew, sorted by |Ea| + |Ew|."""
+    """Return pairs of activation and weight exponents, sorted by the sum of their absolute values."""
     weights = list(weights)
     return sorted(((a, w) for a in activations for w in weights), key=lambda pair: abs(pair[0]) + abs(pair[1]))
 
@@ -140,10 +144,9 @@ def best_pair(
     pairs: Sequence[tuple[int, int]],
     rounding: str | None = "rna",
 ) -> tuple[Calibrated, NDArray[np.float32]]:
-    """Return the scale exponents with the least error, and the product (n, out) with these scales.
+    """Return the scale exponents with the least mean squared error, and the quantised matrix product (n, out).
 
-    The error is the mean squared difference from `wanted` (n, out). `formats` are the formats of `inputs` (n, in) and
-    of `weight` (out, in).
+    The operands are `inputs` (n, in) and `weight` (out, in).
     """
     left, right = formats
     a = {e: operand(encode(inputs, left, rounding, scale=-e), left) for e in {pair[0] for pair in pairs}}

@@ -83,7 +83,8 @@ _NAME = re.compile(r"[a-z][a-z0-9_]*", re.IGNORECASE)
 def recipe(name: str | Recipe | Path) -> Recipe:
     """Return the training recipe with the given name, or the training recipe in a TOML file.
 
-    A name may change fields in parentheses, such as `hfp8(first=none)`. A `Recipe` is returned unchanged.
+    A name may be followed by changed fields in parentheses, such as `hfp8(first=none)`. A `Recipe` is returned
+    unchanged.
 
     >>> recipe("hfp8(weights=f143(bias=14),wgrad=chunked(L=128),loss=backoff(window=1000))").wgrad.chunk.length
     128

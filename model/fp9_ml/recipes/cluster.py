@@ -1,6 +1,7 @@
 """Ring of data-parallel learners on the workers of a Dask cluster.
 
-The results are bit-identical to `Ring`, which runs in one process. The module needs the extra fp9[cluster].
+The results are bit-identical to the results of `Ring`, which runs in one process. The module needs the extra
+fp9[cluster].
 """
 
 from __future__ import annotations

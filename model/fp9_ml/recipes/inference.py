@@ -27,8 +27,9 @@ def softmax(
     """Cast logits to `fmt`, and return the softmax of the cast logits over the last axis, in FP32.
 
     As in HFP8 section 2.3, the largest logit of each row is subtracted before the cast. Large logits then have small
-    rounding errors. HFP8 subtracts the maximum in at least 16 bits, and fp9 in FP32. If `subtract_max` is false, x is
-    cast directly. fp9 computes exp, sum and division in float64, because the paper does not define their precision.
+    rounding errors. HFP8 subtracts the largest logit in a format of at least 16 bits. fp9 subtracts the largest logit
+    in FP32. If `subtract_max` is false, the logits are cast without subtraction. The paper does not define the
+    precision of exp, sum and division, so fp9 computes them in float64.
 
     Raises ValueError for logits with NaN or plus infinity, and for rows that are all minus infinity.
     """
@@ -98,7 +99,7 @@ def retune_bn(model: Callable[[ArrayLike], object], norms: Sequence[BatchNorm], 
     `model` is called with batches of unlabelled training data, and computes as in inference (HFP8 section 3). The
     parameters gamma and beta do not change. To measure the means and variances, the HFP8 paper uses "2 % of a single
     epoch" of the training data. As torch does with momentum None, fp9 averages the means and the unbiased variances of
-    all batches. During the measurement, each batch norm uses the mean and variance of the current batch.
+    all batches. While `retune_bn` runs, each batch norm normalises with the mean and variance of the current batch.
 
     `model` must call all batch norms in `norms`. After an error, the statistics are unchanged. Raises ValueError if
     there are no batches, if the model does not call a batch norm, or if values are not finite.
@@ -130,9 +131,10 @@ def _averages(number: int, norm: BatchNorm) -> tuple[NDArray[np.float32], NDArra
 def smooth(x: ArrayLike, w: ArrayLike, alpha: float = 0.5) -> NDArray[np.float32]:
     """Return factors s (in,) by which activations x (..., in) are divided to reduce their outliers.
 
-    The product is unchanged: (x / s) (w s)^T = x w^T. SmoothQuant defines s_j = max|x_j|^alpha / max|w_j|^(1 - alpha).
-    The default for alpha is 0.5, as in SmoothQuant (Xiao et al., ICML 2023). If all activations or all weights of a
-    channel are zero, its factor is 1.
+    If x is divided by s and the weights w (out, in) are multiplied by s, the product is unchanged: (x / s) (w s)^T = x
+    w^T. SmoothQuant defines the factor of channel j as s_j = max|x_j|^alpha / max|w_j|^(1 - alpha). The default for
+    alpha is 0.5, as in SmoothQuant (Xiao et al., ICML 2023). If all activations or all weights of a channel are zero,
+    the channel's factor is 1.
 
     Raises ValueError for shapes that do not match, an alpha outside 0..1, and numbers that are not finite.
     """

@@ -1,9 +1,9 @@
 """Linear layer with operands in narrow formats and bit-accurate matrix products.
 
-The layer computes y = x w^T with x (..., in) and w (out, in), as torch does. The backward pass computes dx = g w and dw
-= g^T x. Each operand is multiplied by its scale factor before the cast, and the product is divided by both factors in
-float64, with one rounding to FP32. If a scale factor is no power of two, the scaled operand and the inverse factor are
-also rounded to FP32, as in Transformer Engine.
+The layer computes y = x w^T with x (..., in) and w (out, in), as torch does. From the output gradient g, the backward
+pass computes dx = g w and dw = g^T x. Each operand is multiplied by its scale factor before the cast, and the product
+is divided by both factors in float64, with one rounding to FP32. If a scale factor is no power of two, the scaled
+operand and the inverse factor are also rounded to FP32, as in Transformer Engine.
 """
 
 from __future__ import annotations
@@ -55,7 +55,7 @@ class LayerState:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError, and changes nothing, for the state of another layer.
+        If the state does not match the layer's scalers, the method raises ValueError and changes nothing.
         """
         check_keys(state, tuple(role.value for role in self.scalers), "a layer's scales")
         before = self.state_dict()
@@ -101,8 +101,9 @@ class Operand:
 class Saved:
     """Data that a forward pass saves for the backward pass: operands x (n, in) and w (out, in).
 
-    `product` holds the codes of the forward product (n, out), or FP32 numbers if the host computed the product.
-    `earlier` holds the gradient's scale factor of the first backward pass, for repeated backward passes.
+    `product` (n, out) holds the codes of the forward product, or FP32 numbers if the recipe has no accumulator model
+    for the product. `earlier` holds the gradient's scale factor from the first backward pass, which repeated backward
+    passes use again.
     """
 
     recipe: Choices
@@ -122,10 +123,11 @@ class Saved:
 
 @dataclass(frozen=True)
 class Backward:
-    """Result of a layer's backward pass: the cast gradient (n, out), and the gradients dx and dw.
+    """Result of a layer's backward pass: gradients of the loss with respect to the layer's output, input and weights.
 
-    `dx_product` (n, in) and `dw_product` (out, in) are the products as codes before the division by the scale factors,
-    or FP32 numbers if the host computed them. `dx` and `dw` are FP32 numbers in the shapes of `x` and `w`.
+    `gradient` is the output gradient (n, out) after its cast. `dx_product` (n, in) and `dw_product` (out, in) hold the
+    codes of the products before the division by the scale factors. If the recipe has no accumulator model for a
+    product, the product's array holds FP32 numbers. `dx` and `dw` are FP32 numbers in the shapes of `x` and `w`.
     """
 
     gradient: Operand
@@ -146,17 +148,14 @@ def linear(
     earlier: Mapping[Role, float] | None = None,
     multiply: Multiply = matmul,
 ) -> tuple[NDArray[np.float32], Saved]:
-    """Compute the linear layer y = x w^T for x (..., in) and w (out, in).
+    """Return the FP32 product y = x w^T of activations x and weights w, and a `Saved` for the backward pass.
 
-    Return y (..., out) in FP32, and data for the backward pass. With w (..., out, in) and x (..., n, in), the matrices
-    are multiplied pairwise, as in attention. All matrices of a tensor have the same scale factor.
+    The shapes are (..., in) for the activations x, (out, in) for the weights w, and (..., out) for the product y.
 
-    `state` holds the layer's scales; None means the scales of the first training step. If `training` is false, the
-    scales are not updated. `random` gives the random bits for stochastic rounding. For a repeated forward pass,
-    `earlier` holds the scale factors (`Saved.factors`) of the first pass. The function `multiply` replaces
-    `fp9.matmul`, for example by a GPU kernel that returns the same bits.
-
-    Raises ValueError for shapes that do not match, and TypeError for operands that are not numbers.
+    If w has more than two axes, x (..., n, in) and w (..., out, in) are stacks of matrices. Each matrix of x is
+    multiplied by the matrix of w with the same index. All matrices of a stack have one common scale factor. For a
+    repeated forward pass, `earlier` holds the scale factors (`Saved.factors`) of the first pass. The function
+    `multiply` replaces `fp9.matmul`, and must return the same bits.
     """
     many, shape = np.ndim(w) > 2, np.shape(x)
     rows, weights = _matrices(x, "x", many), _matrices(w, "w", many)
@@ -176,12 +175,7 @@ def linear(
 def linear_backward(
     g: ArrayLike, saved: Saved, *, random: np.random.Generator | None = None, multiply: Multiply = matmul
 ) -> Backward:
-    """Compute the backward products dx = g w and dw = g^T x of a linear layer y = x w^T.
-
-    `g` (..., out) is the gradient of the loss with respect to y.
-
-    Raises ValueError if `g` has a wrong shape, and TypeError if `g` does not contain numbers.
-    """
+    """Return dx = g w and dw = g^T x for the gradient `g` (..., out) with respect to y = x w^T."""
     recipe = saved.recipe
     expected = (*saved.shape[:-1], saved.w.codes.shape[-2])
     if np.shape(g) != expected:
@@ -244,10 +238,8 @@ def multiplied(recipe: Choices, product: Product, a: Operand, b: Operand, multip
 
 
 def unscaled(numbers: NDArray[Any], *factors: float) -> NDArray[np.float32]:
-    """Divide an array by scale factors in float64, and round once to FP32.
-
-    The inverse of each scale factor is first rounded to FP32, as in Transformer Engine.
-    """
+    """Divide by scale factors in float64, and round once to FP32."""
+    # As in Transformer Engine, the inverse of each scale factor is first rounded to FP32.
     scaling = math.prod(float(np.float32(1) / np.float32(factor)) for factor in factors)
     if scaling == 1:
         return np.asarray(numbers, dtype=np.float32)

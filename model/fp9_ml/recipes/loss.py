@@ -18,7 +18,7 @@ FP32_SMALLEST = float(np.finfo(np.float32).smallest_subnormal)
 
 
 class LossScaler(Stateful, abc.ABC):
-    """Loss scale of a training run, which is adapted after each step."""
+    """Loss scale that is adapted after each step of a training run."""
 
     scale: float
 
@@ -53,7 +53,10 @@ def check_positive(kind: str, **numbers: float | None) -> None:
 
 @dataclass(frozen=True)
 class Constant(LossRule):
-    """Constant loss scale. A step with an infinity or NaN is dropped. Wang et al. (NeurIPS 2018) use 1000."""
+    """Constant loss scale.
+
+    A training step whose gradients contain an infinity or NaN is dropped. Wang et al. (NeurIPS 2018) use 1000.
+    """
 
     kind: ClassVar[str] = "constant"
     scale: float = 1.0
@@ -77,12 +80,12 @@ class _ConstantScaler(LossScaler):
 
 @dataclass(frozen=True)
 class Backoff(LossRule):
-    """Loss scaling rule that raises the scale by `growth` after `window` consecutive steps without overflow.
+    """Loss scaling rule that multiplies the scale by `growth` after `window` consecutive steps without overflow.
 
     If the gradients have an infinity or NaN, the scale is multiplied by `backoff`, and the training step is dropped.
-    The default values and the loss scales are those of `torch.amp.GradScaler`. The scale is an FP32 number. A step that
-    would raise the scale beyond FP32's range leaves the scale unchanged. `largest` is an upper limit (Apex: 2^24).
-    Raises ValueError if the loss scale falls to zero, where torch would continue the training.
+    The default values and the loss scales are the same as in `torch.amp.GradScaler`. The scale is an FP32 number. A
+    step that would raise the scale beyond FP32's range leaves the scale unchanged. `largest` is an upper limit (Apex:
+    2^24). Raises ValueError if the loss scale falls to zero, where torch would continue the training.
     """
 
     kind: ClassVar[str] = "backoff"

@@ -30,13 +30,13 @@ _FP32, _FP16 = ENGINES["fma_fp32"], format("fp16")
 class Recipe:
     """Training recipe: a format for each tensor, an accumulator model for each product, and scaling rules.
 
-    `activations`, `weights` and `gradients` are the formats to which these tensors are cast before a matrix product.
-    `gradients` are derivatives of the loss with respect to a layer's output. `forward`, `dgrad` and `wgrad` are the
-    accumulator models of the layer's three products. If an accumulator model is None, NumPy computes the product in
-    FP32, and adds in no fixed order. If a format is None, the tensor is not cast, and the accumulator models of its
-    products must be None. `output` is the format to which a layer's output and its activation gradients are rounded. If
-    `output` is None, the results keep the result format of the accumulator model. `weight_gradients` is the format to
-    which the weight gradients are rounded.
+    The fields `activations`, `weights` and `gradients` are the formats to which a layer's tensors are cast before a
+    matrix product. The gradients are derivatives of the loss with respect to a layer's output. `forward`, `dgrad` and
+    `wgrad` are the accumulator models of the layer's three products. If an accumulator model is None, NumPy computes
+    the product in FP32, and adds in no fixed order. If a format is None, the tensor is not cast, and the accumulator
+    models of its products must be None. `output` is the format to which a layer's output and its activation gradients
+    are rounded. If `output` is None, the results keep the result format of the accumulator model. `weight_gradients` is
+    the format to which the weight gradients are rounded.
 
     `scale` is the rule for the scale factors of tensors, and `loss` is the rule for the loss scale. `rounding` and
     `overflow` apply to casts of activations and weights. `backward_rounding` and `gradient_overflow` apply to casts of
@@ -123,9 +123,9 @@ class Recipe:
     # --- questions ----------------------------------------------------------------------------------------------
 
     def format_of(self, role: Role) -> Format | None:
-        """Return the format to which the tensor of a role (activations, weights or gradients) is cast.
+        """Return the format to which activations, weights or gradients are cast.
 
-        The result is None for a tensor that is not cast.
+        If the tensor is not cast, the result is None.
         """
         found: Format | None = getattr(self, role.value)
         return found
@@ -145,8 +145,8 @@ class Recipe:
         """Return the recipe for a layer that is the first layer, the last layer or a depthwise layer.
 
         In the returned recipe, activations, weights and gradients have the format from the field `first`, `last` or
-        `depthwise`, and are not scaled. If the recipe has no own format for layers at `place`, the recipe itself is
-        returned.
+        `depthwise`, and are not scaled. If the recipe has no separate format for layers at `place`, the recipe itself
+        is returned.
         """
         where = choice(Place, place, "place")
         fmt: Format | None = None if where is Place.INNER else getattr(self, where.value)
@@ -161,13 +161,14 @@ class Recipe:
         )
 
     def units(self) -> dict[str, tuple[str, ...]]:
-        """Return the names of catalogue units that compute each cast and product of the recipe bit-exactly.
+        """For each cast and product of the recipe, return the names of the hardware units that compute it bit-exactly.
 
         The keys are names of tensors and products, such as "weights" or "forward". A unit for a cast must support the
-        target format, the rounding mode and the overflow policy. If the recipe scales by powers of two, the unit must
-        have a scale input; for other factors, the unit must cast from FP32. A unit that computes a matrix product must
-        have the recipe's accumulator model, and support the formats of both operands. If no catalogue unit can compute
-        a cast or product, its tuple of names is empty. Products in plain FP32 are left out.
+        target format, the rounding mode and the overflow policy. If all scale factors of the recipe are powers of two,
+        but not all are 1, a unit for a cast must have a scale input. If the recipe's scale factors are not always
+        powers of two, a unit for a cast must cast from FP32. A unit that computes a matrix product must have the
+        recipe's accumulator model, and support the formats of both operands. For a cast or product that no hardware
+        unit computes bit-exactly, the dictionary contains an empty tuple. Products in plain FP32 are left out.
         """
         found = {}
         for role in Role:
@@ -208,7 +209,7 @@ class Recipe:
     def loss_scaler(self) -> LossScaler:
         """Return a new loss scaler that follows the recipe's loss scaling rule.
 
-        If the recipe has no gradient format, the gradients are FP16.
+        If the recipe has no format for gradients, the loss scaler assumes FP16 gradients.
         """
         return self.loss.start(self.gradients or _FP16)
 
@@ -225,7 +226,7 @@ class Recipe:
     # --- text ---------------------------------------------------------------------------------------------------
 
     def spelled(self) -> dict[str, str]:
-        """Return every field as text, by name of the field."""
+        """Return a dictionary that maps the name of each field to the field's value as text."""
         return {field.name: word(getattr(self, field.name)) for field in fields(self)}
 
     def __str__(self) -> str:

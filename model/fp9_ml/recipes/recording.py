@@ -37,7 +37,10 @@ class Recorded:
 
 @dataclass(frozen=True)
 class RecordedCast:
-    """Recorded cast: FP32 numbers (n,), and the codes (n,) of the numbers multiplied by 2^exponent."""
+    """Recorded cast of FP32 numbers `numbers` (n,) to codes `codes` (n,).
+
+    Before rounding, the cast multiplied the numbers by 2^`exponent`.
+    """
 
     layer: str
     role: Role
@@ -57,7 +60,9 @@ class Recording:
     casts: list[RecordedCast] = field(default_factory=list)
 
     def forward(self, layer: str, saved: Saved, x: ArrayLike | None = None, w: ArrayLike | None = None) -> None:
-        """Record the forward product of a layer. If the uncast x and w are given, record their casts too.
+        """Record the forward product of a layer.
+
+        To also record the casts of the two operands, pass the uncast activations `x` and the uncast weights `w`.
 
         Products in plain FP32 and casts with stochastic rounding are not recorded. If w holds several matrices, the
         name of each product ends with the index of its matrix. Raises ValueError if x or w does not have as many

@@ -26,8 +26,9 @@ def reduce_scatter(gradients: Sequence[ArrayLike], hop: Format | str = "dlfloat1
     """Add the gradients (size,) of all learners hop by hop around a ring (reduce-scatter).
 
     The gradient is divided into N slices, one for each of the N learners. Return each slice's sum over all learners, as
-    codes in the format `hop`. The sum of slice i passes around the ring from learner i + 1 to learner i. Each learner
-    adds its slice i, and rounds the sum to the number format `hop`.
+    codes in the format `hop`. The sum of slice i starts at learner i + 1, passes all learners of the ring in turn, and
+    ends at learner i. Each learner adds slice i of its own gradient to the sum, and rounds the sum to the number format
+    `hop`.
 
     Raises ValueError if the gradients have different shapes or fewer elements than learners, or if the number format
     `hop` has more than 16 bits.
@@ -75,7 +76,7 @@ def reduced(codes: NDArray[Any], fmt: Format, divisor: int) -> NDArray[np.float3
 
 
 def slices(size: int, learners: int) -> list[slice]:
-    """Divide `size` weights into one slice for each learner, with sizes that differ by at most one."""
+    """Return one slice of the weights for each learner, with sizes that differ by at most one."""
     if not 1 <= learners <= size:
         raise ValueError(
             f"{learners} learners and {size} weights given; give 1 learner to as many as there are weights"
@@ -93,8 +94,8 @@ class Ring:
 
     In a training step, the learners first add their gradients in the format `hop`, by default the 16-bit format 1-6-9.
     Each learner then updates its own slice, 1/N of the weights. Finally, all learners exchange the new weight codes.
-    The paper does not define two details: fp9 rounds the sum of the gradients after each addition, and divides it by N
-    in FP32 if `mean` is true.
+    The paper does not define two details. In fp9, the sum of the gradients is rounded after each addition. If `mean` is
+    true, the final sum of the gradients is divided by the number of learners, in FP32.
     """
 
     def __init__(

@@ -1,4 +1,4 @@
-"""Tensors of a layer, its matrix products, and kinds of layers, as enumerations."""
+"""Enumerations for a layer's tensors, a layer's matrix products and the kinds of layers."""
 
 from __future__ import annotations
 
@@ -59,7 +59,7 @@ class Place(Enum):
 
 
 class Choices(Protocol):
-    """Typing protocol: the attributes that a linear layer reads from its training recipe."""
+    """Attributes that a linear layer reads from its training recipe."""
 
     @property
     def scale(self) -> ScaleRule:

@@ -1,7 +1,7 @@
 """Scaling rules of tensors, and scalers that compute a tensor's scale factor in each step.
 
 The amax of a tensor is its largest magnitude. A NaN does not affect the amax, but an infinity does. If the amax is 0 or
-not finite, the scale factor keeps its value; with the rule `Current`, it becomes 1.
+not finite, the rule `Current` sets the scale factor to 1, and all other rules keep the old value.
 """
 
 from __future__ import annotations
@@ -59,7 +59,7 @@ class Scaler(Stateful, abc.ABC):
         """Return the scale factor for `x` in the current step, without changing the scaler's state."""
 
     def observe(self, x: ArrayLike) -> None:
-        """Update the scaler with the tensor `x`, which influences later scale factors."""
+        """Update the scaler's state with the tensor `x`, so that `x` influences later scale factors."""
 
     def step(self, x: ArrayLike) -> float:
         """Return the scale factor for the tensor `x`, and update the scaler."""
@@ -219,9 +219,10 @@ class Periodic(ScaleRule):
     """Scaling rule that computes a power-of-two factor from the tensor's amax every `interval` steps.
 
     Source: HiFloat8's per-tensor scaling in training (section 5.1), which updates the factor every 10 iterations. The
-    paper does not define how the factor is computed. fp9 chooses the power of two that scales the tensor's amax into
-    the interval (top/2, top]. With the default `top` of 8, magnitudes in the six binades below 8 have all 3 fraction
-    bits of HiFloat8. The scale factor is 1 in steps 0 to interval - 1, and is first computed in step `interval`.
+    HiFloat8 paper does not define how the scale factor is computed. In fp9, the scale factor is the power of two that
+    brings the tensor's largest magnitude (amax) into the interval (top/2, top]. With the default `top` of 8, magnitudes
+    in the six binades below 8 have all 3 fraction bits of HiFloat8. The scale factor is 1 in steps 0 to interval - 1,
+    and is first computed in step `interval`.
     """
 
     kind: ClassVar[str] = "periodic"

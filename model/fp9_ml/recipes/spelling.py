@@ -21,7 +21,7 @@ _LARGE = 1 << 12
 
 
 def call(text: str, what: str) -> tuple[str, dict[str, str]]:
-    """Parse a text `name(field=value,...)`, and return the name and the values of the fields."""
+    """Parse a text `name(field=value,...)` into the name and the values of the fields."""
     found = _CALL.fullmatch(text)
     if found is None or not _is_balanced(text):
         raise ValueError(f"{what} {text!r} given; write name or name(field=value,...)")
@@ -37,7 +37,7 @@ def call(text: str, what: str) -> tuple[str, dict[str, str]]:
 
 
 def items(text: str) -> list[str]:
-    """Split a text at the commas that are outside parentheses."""
+    """Split a text at commas outside parentheses."""
     parts, depth, start = [], 0, 0
     for place, letter in enumerate(text):
         depth += (letter == "(") - (letter == ")")
@@ -73,7 +73,7 @@ def rule(text: str, known: Mapping[str, type[_Rule]], what: str) -> _Rule:
 
 
 def spelled(record: object, name: str) -> str:
-    """Return a scaling rule as text, such as "delayed(history=16)", without fields that have default values."""
+    """Return a text such as "delayed(history=16)" without fields that have default values."""
     said = [f for f in _fields(type(record)) if f.default is MISSING or getattr(record, f.name) != f.default]
     settings = ",".join(f"{f.name}={word(getattr(record, f.name))}" for f in said)
     return f"{name}({settings})" if settings else name

@@ -10,11 +10,9 @@ State = dict[str, Any]
 
 
 class Stateful:
-    """Base class of scalers whose state can be saved and restored.
+    """Base class of scalers whose state can be saved and restored."""
 
-    `remembers` lists the names of the saved attributes.
-    """
-
+    # Names of the saved attributes.
     remembers: ClassVar[tuple[str, ...]] = ()
 
     def state_dict(self) -> State:
@@ -24,7 +22,8 @@ class Stateful:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError, and changes nothing, for the state of another object or impossible values such as NaN.
+        Raises ValueError if a key of `state` is wrong, or a value is impossible, such as NaN. After an error, the
+        object is unchanged.
         """
         check_keys(state, self.remembers, type(self).__name__)
         self.check_state(state)
@@ -32,7 +31,6 @@ class Stateful:
             setattr(self, name, _copied(state[name]))
 
     def check_state(self, state: Mapping[str, Any]) -> None:
-        """Raise ValueError if the saved state holds impossible values such as NaN."""
         for name in self.remembers:
             now = getattr(self, name)
             wanted = "a whole number, 0 or more" if isinstance(now, int) else "a number"

@@ -1,7 +1,8 @@
 """Update rules for 8-bit weights, which compensate rounding errors or round stochastically.
 
-Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The HFP8 paper does not define the precision of the subtractions `W -
-update - R`: fp9 subtracts in FP32, from left to right.
+Source: HFP8 (Sun et al., NeurIPS 2019), table 3. The HFP8 paper does not define with which precision the update and the
+residual are subtracted from the weights. fp9 subtracts first the update and then the residual from the weights, both in
+FP32.
 """
 
 from __future__ import annotations
@@ -21,16 +22,17 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class RoundOff:
-    """Update rule for 8-bit weights, which corrects each rounding error in the next update (HFP8 table 3).
+    """Update rule that corrects each rounding error of 8-bit weights in the next update (HFP8 table 3).
 
-    Step t computes the unrounded weights `V_t = W_{t-1} - update - R_{t-1}`, with `R_0 = 0`. The weights are then
-    rounded to the weight format: `W_t = Q_W(V_t)`. The residual `R_t = Q_R(W_t - V_t)` is the rounded weights minus the
-    unrounded weights, rounded to the residual format.
+    From the weights W and the residual R of the previous step, step t computes the unrounded weights `V_t = W_{t-1} -
+    update - R_{t-1}`, with `R_0 = 0`. The new weights `W_t = Q_W(V_t)` are the unrounded weights `V_t`, rounded to the
+    weight format. The residual `R_t = Q_R(W_t - V_t)` is the rounding error `W_t - V_t` of the weights, rounded to the
+    residual format.
 
-    `weights` is the format of the weights W. `residual` is the format of the residual R, and must be finer than the
-    weight format ("Q_R higher precision than Q_W"; 1-6-9 in the paper). If `residual` is None, the rounding error is
-    lost. If `rounding` is None, the format's default rounding applies. Stochastic rounding ("sr") uses the random
-    generator that the caller passes to `step`.
+    `weights` is the format of the weights W. `residual` is the number format of the residual R. The HFP8 paper requires
+    a residual format with a higher precision than the weight format, and uses the 16-bit format 1-6-9. If `residual` is
+    None, the rounding error is lost. If `rounding` is None, the format's default rounding applies. Stochastic rounding
+    ("sr") uses the random generator that the caller passes to `step`.
     """
 
     weights: Format
@@ -69,8 +71,8 @@ class RoundOff:
         """Subtract `update` from the weights. Return the new codes of the weights and of the residual.
 
         `update` holds FP32 numbers, in the shape of the weights. Raises ValueError for shapes that do not match, a
-        missing or unneeded residual, and stochastic rounding without `random`. Raises ValueError for an update that is
-        not finite; the caller must drop such a training step.
+        missing or unneeded residual, and stochastic rounding without `random`. Raises ValueError for an update with an
+        infinity or NaN; the caller must then skip the training step.
         """
         codes = as_codes(weights, self.weights)
         change = np.asarray(as_numbers(update), dtype=np.float32)

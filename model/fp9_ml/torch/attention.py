@@ -17,9 +17,9 @@ class MultiheadAttention(ByRecipe, nn.MultiheadAttention):
     """torch.nn.MultiheadAttention whose products q k^T and p v follow a training recipe.
 
     The backward passes of the products q k^T and p v also follow the recipe. The queries q and the attention weights p
-    are cast as activations. The keys k and the values v are cast as weights. Each of the tensors q, k, p and v has its
-    own scale factor. The queries are divided by the square root of the head width before the cast. PyTorch computes the
-    input and output projections.
+    are cast to the recipe's format for activations. The keys k and the values v are cast to the recipe's format for
+    weights. Each of the tensors q, k, p and v has its own scale factor. The queries are divided by the square root of
+    the head width before the cast. PyTorch computes the input and output projections.
 
     Raises ValueError if keys or values have another width than the queries, or if `add_bias_kv` or `add_zero_attn` is
     true.

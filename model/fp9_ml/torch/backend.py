@@ -1,4 +1,4 @@
-"""Array operations of scaled matrix products on the tensors of any device."""
+"""Implement the array operations of scaled matrix products with PyTorch tensors, on any device."""
 
 from __future__ import annotations
 
@@ -45,10 +45,7 @@ def codes_of(tensor: Tensor) -> Tensor:
 
 
 class TensorBackend:
-    """Operations of a scaled matrix product on tensors of one device.
-
-    Products with scales inside the accumulator model (MX and NVFP4) are computed on the CPU, by fp9's kernels.
-    """
+    """Operations of a scaled matrix product on tensors of one device."""
 
     def __init__(self, device: torch.device) -> None:
         self._device, self._host = device, NumpyBackend()
@@ -68,6 +65,7 @@ class TensorBackend:
         return self._host.scale_codes(given.cpu(), fmt)
 
     def multiply(self, a: Any, b: Any, engine: Engine, some: Any = None, **scales: Any) -> Any:
+        # Products with scales inside the accumulator model (MX and NVFP4) are computed on the CPU, by fp9's kernels.
         if scales:
             x, y = (self._host.operand(side, each.codes.cpu(), each.format) for side, each in (("a", a), ("b", b)))
             return torch.from_numpy(self._host.multiply(x, y, engine, some, **scales)).to(self._device)

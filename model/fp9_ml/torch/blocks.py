@@ -73,7 +73,7 @@ def convert_blocks(model: nn.Module, recipe: str, only: Callable[[str, nn.Module
     The new layers share the parameters of the old layers.
 
     If `only` is given, only layers for which `only(name, module)` is true are replaced. The model is changed in place
-    and returned; for a model that is a Linear layer, a new layer is returned. Raises ValueError if no layer is
+    and returned. If the model itself is a Linear layer, a new layer is returned. Raises ValueError if no layer is
     replaced.
     """
     chosen = block_recipe(recipe).name

@@ -24,12 +24,12 @@ def calibrate(
 ) -> dict[str, Calibrated]:
     """Find power-of-two scales for a model whose training recipe has `scale=searched` (HiFloat8's Algorithm 1).
 
-    The model is called twice with all batches, in `eval` mode and without gradients. When the model is called first,
-    the layers compute their products in FP32. When the model is called again, each layer chooses the two scale
-    exponents with which its quantised product is nearest to its FP32 product. The quantised product determines the
-    input of the next layer. The model's `state_dict` includes the chosen exponents. The returned dictionary has the
-    exponents and the error by layer name; channel groups are NAME.0, NAME.1 and so on. Source: Luo et al. (arXiv
-    2409.16626), section 4.2.
+    The model is called twice with all batches, in `eval` mode and without gradients. In the first pass over the
+    batches, the layers compute their products in FP32. In the second pass, each layer chooses the two scale exponents
+    with which the layer's quantised product is nearest to its FP32 product. The quantised product determines the input
+    of the next layer. The model's `state_dict` includes the chosen exponents. The returned dictionary maps the name of
+    each layer to the layer's scale exponents and error. Channel groups have the names NAME.0, NAME.1 and so on. Source:
+    Luo et al. (arXiv 2409.16626), section 4.2.
 
     Raises ValueError if no layer's recipe has `scale=searched`, if a layer is called twice in a pass, or if a product
     is not finite. Raises ValueError if `batches`, `activations` or `weights` is empty. After an error, the scales are

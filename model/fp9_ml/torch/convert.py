@@ -35,10 +35,10 @@ def convert(
     The new layers share the parameters of the old layers, so that an existing optimiser continues to work. Hooks of a
     replaced layer are lost. If `only` is given, only layers for which `only(name, module)` is true are replaced. The
     first layer, the last layer and depthwise convolutions have the formats `first`, `last` and `depthwise` of the
-    recipe. First and last refer to the order in which the layers were registered, including layers that `only`
-    excludes. The model is changed in place and returned; for a model that is a Linear or Conv2d layer, a new layer is
-    returned. If `attention` is true, MultiheadAttention modules are also replaced, but never count as the first or last
-    layer.
+    recipe. The first and the last layer are the layers that the model registered first and last, even if `only`
+    excludes them. The model is changed in place and returned. If the model itself is a Linear or Conv2d layer, a new
+    layer is returned. If `attention` is true, MultiheadAttention modules are also replaced, but never count as the
+    first or last layer.
 
     Raises ValueError if there is no layer to replace, or if a layer's weight is computed from other parameters. The
     model is then unchanged.

@@ -39,10 +39,7 @@ def _checked(found: tuple[Any, ...], log: Any = None) -> Any:
 
 
 def compiled(source: str, architecture: str, options: tuple[str, ...] = ()) -> tuple[bytes, str]:
-    """Return machine code for an architecture such as `sm_90`, and the compiler's messages.
-
-    The function needs no GPU. Raises RuntimeError for CUDA source that does not compile.
-    """
+    """Return machine code for an architecture such as `sm_90`, and the compiler's messages. No GPU is needed."""
     headers, names = [_INTEGERS.encode()], [b"stdint.h"]
     program = _checked(nvrtc.nvrtcCreateProgram(source.encode(), b"fp9.cu", len(headers), headers, names))
     words = [f"--gpu-architecture={architecture}".encode(), *(option.encode() for option in options)]
@@ -74,7 +71,9 @@ def _loaded(made: Kernels, device: int) -> dict[str, Any]:
 
 
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
-    """Multiply codes a (m, k) by codes b (k, n) on a CUDA device. Return codes in the model's output format.
+    """Multiply the codes `a` (m, k) by the codes `b` (k, n) on a CUDA device.
+
+    The result holds codes in the accumulator model's output format.
 
     The dtype of codes is uint8, int16 or int32, depending on the width of the format. The result is bit-identical to
     `fp9.matmul`.

@@ -1,8 +1,9 @@
-"""Matrix products of codes that use only exact torch operations, on any device.
+"""Matrix products of floating-point codes, computed with exact torch operations only, on any device.
 
-Without rounding operations, no compiler can fuse or reorder a rounding. A number is a triple: a signed significand,
-the exponent of its last bit, and a kind (finite, infinite or NaN). In most accumulator models with an alignment window,
-steps are computed by `windows`.
+Exact operations do not round, so a compiler that fuses or reorders the operations does not change the result. The
+module represents a number by three values: a signed significand, the exponent of the significand's last bit, and a kind
+(finite, infinite or NaN). For most accumulator models with an alignment window, the module `windows` computes the
+accumulation steps.
 """
 
 from __future__ import annotations
@@ -201,7 +202,7 @@ def _ended(given: Tensor, found: Tensor) -> Tensor:
 
 @dataclass(frozen=True)
 class _Step:
-    """Products that are added in one accumulation step, for each element of an (m, n) matrix product."""
+    """Products of one accumulation step, for each element of an (m, n) matrix product."""
 
     a: tuple[Tensor, ...]
     b: tuple[Tensor, ...]
@@ -388,9 +389,9 @@ _CPU_TILE, _TILE = 1 << 20, 1 << 28
 
 
 class Product(torch.nn.Module):
-    """PyTorch module that multiplies matrices of codes by an accumulator model.
+    """PyTorch module that multiplies two matrices of codes with the arithmetic of an accumulator model.
 
-    The module maps codes a (M, K) and codes b (K, N) to the same result codes as the function `matmul`.
+    For the codes `a` (M, K) and `b` (K, N), the module returns the same result codes as the function `matmul`.
     """
 
     def __init__(self, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> None:
@@ -415,7 +416,7 @@ class Product(torch.nn.Module):
         self._target, self._rounding = _target(chosen.output, *nans), chosen.output_rounding
 
     def forward(self, a: Tensor, b: Tensor) -> Tensor:
-        """Return the codes of the product of codes a (M, K) and b (K, N), as int64."""
+        """Return the codes of the product of `a` (M, K) and `b` (K, N), as int64."""
         codes = _ordered(self._engine, a.to(torch.int64), b.to(torch.int64).t(), self._formats)
         left, right = self._entries("a", codes[0]), self._entries("b", codes[1].t())
         if torch.compiler.is_compiling():  # the compiler divides the loops
@@ -475,12 +476,12 @@ class Product(torch.nn.Module):
 
 
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
-    """Multiply codes a (M, K) by codes b (K, N), and return codes in the accumulator model's output format.
+    """Multiply the codes `a` (M, K) by the codes `b` (K, N), and return codes in the accumulator model's output format.
 
     The tensors `a` and `b` may have any integer type. The result has the dtype int64, and is bit-identical to
-    `fp9.matmul`. With fp9[cuda], a CUDA kernel multiplies tensors on a CUDA device. Without a CUDA kernel, exact torch
-    operations on integers and float64 numbers are used, and the operand formats must have at most 8 bits. For
-    `torch.compile`, use the module `Product`.
+    `fp9.matmul`. If the extra fp9[cuda] is installed, a CUDA kernel multiplies tensors on a CUDA device. Without a CUDA
+    kernel, exact torch operations on integers and float64 numbers are used, and the operand formats must have at most 8
+    bits. For `torch.compile`, use the module `Product`.
 
     Raises ValueError for accumulator models with scaled groups, stochastic rounding or `zero_bypass`.
     """
@@ -492,7 +493,6 @@ def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str,
 
 @functools.lru_cache(maxsize=256)
 def supports(format_a: Format, format_b: Format, engine: Engine, device: torch.device) -> bool:
-    """Return whether `matmul` supports formats and an accumulator model on a device."""
     kernels = _kernels() if device.type == "cuda" else None
     try:
         _ = kernels.source(format_a, format_b, engine) if kernels else Product(format_a, format_b, engine)

@@ -16,11 +16,7 @@ _EXTRA = "_extra_state"
 
 
 class ByRecipe(nn.Module):
-    """Base class of PyTorch layers that follow a training recipe and have scales.
-
-    The state_dict includes the scales, unless the recipe fixes them. The state_dict of a model trained in FP32 can be
-    loaded, too; the layer then keeps its initial scales.
-    """
+    """Base class of PyTorch layers that follow a training recipe and have scales."""
 
     recipe: Recipe
     scales: tuple[LayerState, ...]
@@ -49,14 +45,9 @@ class ByRecipe(nn.Module):
         return product(x, w, self._spelled, self.training, self._handle, group)
 
     def get_extra_state(self) -> Any:
-        """Return the states of the layer's scales as plain numbers and lists."""
         return [scale.state_dict() for scale in self.scales]
 
     def set_extra_state(self, state: Any) -> None:
-        """Continue from scales that `get_extra_state` returned.
-
-        Raises ValueError if the state has a number of channel groups or a scaling rule that differs from the layer's.
-        """
         if not isinstance(state, list) or len(state) != len(self.scales):
             given = f"{len(state)} groups" if isinstance(state, list) else type(state).__name__
             raise ValueError(f"scales of {given} given, and the layer has {len(self.scales)}; load the same layer's")
@@ -65,6 +56,7 @@ class ByRecipe(nn.Module):
 
     def _save_to_state_dict(self, destination: Any, prefix: str, keep_vars: bool) -> None:
         super()._save_to_state_dict(destination, prefix, keep_vars)
+        # Scales that the recipe fixes are not saved.
         if not any(role for scale in self.scales for role in scale.state_dict().values()):
             destination.pop(prefix + _EXTRA, None)
 
@@ -72,6 +64,7 @@ class ByRecipe(nn.Module):
         self, state_dict: Mapping[str, Any], prefix: str, metadata: Any, strict: bool, missing: list[str], *rest: Any
     ) -> None:
         super()._load_from_state_dict(state_dict, prefix, metadata, strict, missing, *rest)
+        # A model trained in FP32 has no scales, and the layer keeps its initial scales.
         if prefix + _EXTRA in missing:
             missing.remove(prefix + _EXTRA)
 
@@ -101,10 +94,12 @@ class Linear(ByRecipe, nn.Linear):
 
 
 class Conv2d(ByRecipe, nn.Conv2d):
-    """torch.nn.Conv2d that follows a training recipe. Each channel group is a matrix product of patches and filters.
+    """torch.nn.Conv2d that follows a training recipe.
+
+    Each channel group is computed as a matrix product of image patches and filters.
 
     Products are added channel by channel, and row by row within a channel. Padding zeros are added like other numbers.
-    The scale of the input depends only on pixels that are in a patch. Each group has separate scales.
+    Pixels that are in no patch do not influence the scale of the input. Each group has separate scales.
     """
 
     def __init__(

@@ -68,11 +68,7 @@ def _digest(x: Numbers, w: Numbers) -> bytes:
 
 @dataclass(frozen=True)
 class Use:
-    """Data of one layer that the layer's custom torch operators read and update.
-
-    `state` holds the scales. `passes` holds the scale factors of earlier forward passes. `recording` holds the recorded
-    products.
-    """
+    """Data of one layer that the layer's custom torch operators read and update."""
 
     state: LayerState
     passes: Passes = field(default_factory=Passes)
@@ -92,7 +88,7 @@ _BITS = 62
 
 
 def register(layer: Layer) -> int:
-    """Register a layer, and return a random number by which the custom operators find the layer."""
+    """Return a random number by which the custom operators find the layer."""
     handle = secrets.randbits(_BITS)
     _LAYERS[handle] = layer
     return handle
@@ -100,7 +96,7 @@ def register(layer: Layer) -> int:
 
 @functools.lru_cache(maxsize=64)
 def spelled(recipe: Recipe) -> str:
-    """Return a training recipe as JSON text, because an exported graph can contain text but no objects."""
+    """Return JSON text, because an exported graph can contain text but no objects."""
     return json.dumps(recipe.spelled())
 
 
@@ -244,7 +240,7 @@ class _Gradients(torch.autograd.Function):
 
 
 class _Product(torch.autograd.Function):
-    """Autograd function that calls the forward and backward operators, for use under torch.func transforms."""
+    """Autograd function of the forward and backward operators, for use under torch.func transforms."""
 
     @staticmethod
     def forward(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int) -> _Tensors:
@@ -263,10 +259,9 @@ class _Product(torch.autograd.Function):
 
 
 def product(x: torch.Tensor, w: torch.Tensor, recipe: str, training: bool, layer: int, group: int = 0) -> torch.Tensor:
-    """Return x w^T for x (..., in) and w (out, in), in x's dtype. Only the first derivative is supported.
+    """Return x w^T for x (..., in) and w (out, in), in x's dtype.
 
-    `recipe` is JSON text, and `layer` is the number that `register` returned. Raises ValueError if activation
-    checkpointing repeats the forward pass with other operands.
+    `recipe` is JSON text, and `layer` is the number that `register` returned. Only the first derivative is supported.
     """
     transformed = not torch.compiler.is_compiling() and torch._C._are_functorch_transforms_active()
     called = _Product.apply if transformed else _linear
@@ -296,12 +291,12 @@ def _is_repeated() -> bool:
 
 
 def multiply_on(device: torch.device) -> Callable[..., Any]:
-    """Return a function with the arguments `a`, `b` and `engine` of `fp9.matmul`, which multiplies on a device."""
+    """Return a function with the arguments `a`, `b` and `engine` of `fp9.matmul`."""
     return matmul if device.type == "cpu" else functools.partial(multiply, device)
 
 
 def multiply(device: torch.device, a: Prepared, b: Prepared, engine: Engine) -> NDArray[Any]:
-    """Return the codes of `fp9.matmul`, computed on a device if the device supports the accumulator model."""
+    """Return the codes of `fp9.matmul`, computed on the device if possible."""
     formats = a.format, b.format
     if not integers.supports(*formats, engine, device):
         return np.asarray(matmul(a, b, engine=engine))
@@ -313,7 +308,7 @@ def multiply(device: torch.device, a: Prepared, b: Prepared, engine: Engine) -> 
 
 
 def signed(codes: NDArray[Any]) -> NDArray[Any]:
-    """Return codes of more than 8 bits as signed integers, because torch has few operations on other integers."""
+    """Return codes of more than 8 bits as signed integers, because torch has few operations on unsigned integers."""
     return codes.view(f"i{codes.itemsize}") if codes.dtype.kind == "u" and codes.itemsize > 1 else codes
 
 
@@ -325,7 +320,7 @@ def _random(recipe: Recipe) -> np.random.Generator | None:
 
 
 def generator() -> np.random.Generator:
-    """Return a NumPy random generator that is seeded from torch's random generator."""
+    """Return a generator that is seeded from torch's random generator."""
     return np.random.default_rng(int(torch.randint(2**62, ())))
 
 

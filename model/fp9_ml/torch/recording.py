@@ -19,7 +19,7 @@ def record(model: nn.Module, only: Callable[[str, nn.Module], bool] | None = Non
     for `fp9 vectors export UNIT --from run.npz`. The channel groups of a convolution are recorded as layers NAME.0,
     NAME.1 and so on.
 
-    Raises ValueError if there is no such layer, or if the model is already being recorded.
+    Raises ValueError if the model has no layer to record, or if the model is already being recorded.
     """
     layers = {n: m for n, m in model.named_modules() if isinstance(m, ByRecipe) and (only is None or only(n, m))}
     if not layers:

@@ -68,10 +68,10 @@ def scaled_mm(
 ) -> torch.Tensor:
     """Return the same result, bit by bit, as `torch._scaled_mm` on a GPU. `profile` names the GPU.
 
-    The arguments are the arguments of `fp9.scaled_mm`, as tensors. Operands of dtype `float4_e2m1fn_x2` hold two codes
-    along K in a byte. The result has no gradients, as in torch; `scaled_linear` has
-    gradients. The tensors' device computes the result, bit-identical to the CPU's result. For MX and NVFP4 scales, the
-    CPU computes the sums.
+    The function takes the arguments of `fp9.scaled_mm`, as tensors. Operands of dtype `float4_e2m1fn_x2` hold two codes
+    along K in a byte. Like `torch._scaled_mm`, this function has no gradients; the function `scaled_linear` has
+    gradients. The tensors' device computes the result, and the result is bit-identical on all devices. Products with MX
+    or NVFP4 scales are computed on the CPU, even if the tensors are on a GPU.
 
     Raises ValueError for a missing argument, for arguments that torch refuses, and for settings that were never
     measured on the GPU.
@@ -153,10 +153,10 @@ class _Scaled(torch.autograd.Function):
 def scaled_linear(
     x: torch.Tensor, weight: torch.Tensor, use_fast_accum: bool = True, *, profile: str, **choices: Any
 ) -> torch.Tensor:
-    """Return x weight^T for x (n, in) and weight (out, in), bit-identical to a GPU. `profile` names the GPU.
+    """Return the product of `x` (n, in) and the transposed `weight` (out, in), bit-identical to a GPU.
 
-    Both operands are cast to E4M3 with one scale for each tensor. In the backward pass, gradients are cast to E5M2, and
-    `use_fast_accum` is false, as in torchao and Transformer Engine.
+    `profile` names the GPU. Both operands are cast to E4M3 with one scale for each tensor. In the backward pass,
+    gradients are cast to E5M2, and `use_fast_accum` is false, as in torchao and Transformer Engine.
     """
     found: torch.Tensor = _Scaled.apply(x, weight, use_fast_accum, {"profile": profile, **choices})
     return found

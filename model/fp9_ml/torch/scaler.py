@@ -19,9 +19,9 @@ class GradScaler:
         scaler.step(optimizer)
         scaler.update()
 
-    If the recipe's rule is `backoff`, the loss scales and the skipped steps are the same as in torch. Between two calls
-    of `update`, `unscale_` and `step` may be called once for each optimiser. As in torch, gradients are unscaled by an
-    FP32 multiplication with the inverse of the loss scale.
+    If the recipe's rule is `backoff`, the loss scales and the skipped steps are the same as in torch. The methods
+    `unscale_` and `step` may be called once for each optimiser between two calls of `update`. As in torch, gradients
+    are unscaled by an FP32 multiplication with the inverse of the loss scale.
     """
 
     def __init__(self, recipe: Recipe | str) -> None:
@@ -91,7 +91,7 @@ class GradScaler:
     def load_state_dict(self, state: Mapping[str, Any]) -> None:
         """Continue from a state that `state_dict` returned.
 
-        Raises ValueError for the state of another loss scaling rule.
+        Raises ValueError if the keys or the values of `state` do not fit the loss scaling rule.
         """
         self._machine.load_state_dict(state)
 

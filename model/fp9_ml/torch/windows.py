@@ -1,7 +1,7 @@
 """Sums in an alignment window, as integers in floating-point tensors.
 
 Every floating-point operation is exact: a product of two operands, a multiplication by a power of two, or a sum of
-integers that fits in the significand. A compiler that fuses or reorders such operations changes no bit.
+integers that fits in the significand. A compiler that fuses or reorders exact operations does not change the results.
 """
 
 from __future__ import annotations
@@ -40,10 +40,10 @@ _SINGLE_RANGE = (-126, 127)
 
 
 class Window:
-    """Accumulation steps whose terms are aligned with the addend, truncated, and added.
+    """Accumulation steps that align the products and the addend, truncate these terms, and add them.
 
-    The operands and the addend are floating-point tensors of `dtype`. `ends` states whether results may overflow or be
-    subnormal.
+    The operands and the addend are floating-point tensors of `dtype`. The attribute `ends` is true if results can
+    overflow, can be subnormal, or are not rounded toward zero.
     """
 
     def __init__(self, engine: Engine, format_a: Format, format_b: Format) -> None:
@@ -65,13 +65,17 @@ class Window:
         self.dtype = self._float.dtype
 
     def tables(self, fmt: Format) -> tuple[Tensor, Tensor]:
-        """Return a format's numbers, and the powers of two that align them, by code. Infinities and NaN are zeros."""
+        """Return a table of numbers and a table of powers of two, both indexed by the codes of a format.
+
+        The table of powers of two holds 2^e for a code whose number has the alignment exponent e. For the codes of
+        zero, infinity and NaN, the number and the power of two are 0.
+        """
         values = np.where(np.isfinite(fmt.table), fmt.table, 0.0)
         found = (torch.from_numpy(each).to(self.dtype) for each in (values, power_table(fmt).copy()))
         return next(found), next(found)
 
     def add(self, a: tuple[Tensor, ...], b: tuple[Tensor, ...], addend: Tensor) -> Tensor:
-        """Return the rounded sum of addends (m, n) and products of a (m, k, 1) and b (1, k, n).
+        """Add the products of `a` (m, k, 1) and `b` (1, k, n) to the addends (m, n), and return the rounded sums.
 
         A sum that overflows is an infinity. An infinite addend is returned.
         """
@@ -89,7 +93,7 @@ class Window:
         return torch.where(infinite, addend, result) if self.ends else result
 
     def integers(self, c: Tensor) -> tuple[Tensor, Tensor]:
-        """Return integers m and exponents e with c = m * 2^e."""
+        """Split the floating-point numbers `c` into integers m and exponents e, so that c = m * 2^e."""
         bits = c.double().view(torch.int64)
         exponent = (bits >> _DOUBLE.fraction) & (_DOUBLE.exponent_bits >> _DOUBLE.fraction)
         size = ((bits & ((1 << _DOUBLE.fraction) - 1)) >> (_DOUBLE.fraction - self._fraction)) | (1 << self._fraction)
@@ -119,7 +123,7 @@ class Window:
 
 
 def window_of(engine: Engine, format_a: Format, format_b: Format) -> Window | None:
-    """Return the window of an accumulator model, or None if its steps are not exact in float64."""
+    """Return a `Window` that computes the accumulator model's steps, or None if `Window` does not support the model."""
     window, result = engine.window, engine.result
     fits = (
         window.width is not None

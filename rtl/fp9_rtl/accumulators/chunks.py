@@ -1,4 +1,4 @@
-"""Build the two registers of a `mac` unit with chunks: current chunk and total."""
+"""Build the two registers of a `mac` unit that sums in chunks: the sum of the current chunk, and the total."""
 
 #     products -> (+) -> chunk ---> (+) -> total -> result
 #                  ^-------'         ^-------'
@@ -22,7 +22,7 @@ class ChunkSum(ElasticStage):
     """Register that holds the sum of the current chunk. Its outputs control the register `Total`.
 
     If the output `joins` is 1, the chunk's sum is added to the total, and the next chunk starts from +0. If the output
-    `restarts` is 1, the total is first set to the input `c`.
+    `restarts` is 1, the input `c` replaces the total before the addition.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

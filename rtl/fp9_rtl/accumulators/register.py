@@ -1,4 +1,4 @@
-"""Accumulator register of a `mac` unit, whose value returns to the adder within one clock."""
+"""Accumulator register of a `mac` unit, whose value returns to the adder within one clock cycle."""
 
 from __future__ import annotations
 
@@ -34,7 +34,8 @@ class StepLoop:
 class Accumulator(ElasticStage):
     """Register that accumulates the products of operations, and outputs its value after every operation.
 
-    The register changes only when it accepts an operation. It accepts none while the receiver stalls.
+    The value of the register changes only when the register accepts an operation. While a result waits for a stalled
+    receiver, the register accepts no operation.
     """
 
     def __init__(self, unit: Mac, i: data.StructLayout) -> None:

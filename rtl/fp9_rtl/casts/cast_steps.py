@@ -122,7 +122,7 @@ class Unpack(Step):
 
 
 class Place(Step):
-    """Shift the last kept bit of the significand to a fixed position, and compute the inputs of the rounding."""
+    """Shift the last kept bit of the significand to a fixed position, and output the bits that decide the rounding."""
 
     name = "place"
 
@@ -181,7 +181,7 @@ class Place(Step):
         return target.is_normal(self.i.exponent)
 
     def _all_ones(self, m: Module, places: Signal) -> None:
-        """Drive `all_ones`, which is 1 if rounding up would increment the exponent."""
+        # If all kept fraction bits are 1, rounding up increments the exponent.
         fraction, window = self.i.fraction, self._window
         ones = Cat(fraction[-1 - bit] | (places >= window - bit) for bit in range(window)).all()
         m.d.comb += self.o.all_ones.eq(ones)

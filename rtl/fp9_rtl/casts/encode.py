@@ -30,8 +30,8 @@ class Encode(Step):
     | infinity            | largest; NaN if at "-0"  | infinity, NaN without    | invalid unless inf |
     | above the largest   | largest                  | infinity, NaN without    | overflow, inexact  |
 
-    The policy `directed` differs from `inf` in one case: rounding toward zero saturates numbers above the largest
-    number.
+    Unlike the overflow policy `inf`, the policy `directed` saturates numbers above the largest number if the rounding
+    mode rounds them toward zero.
     """
 
     name = "encode"

@@ -125,9 +125,9 @@ class Join(Step):
 class RunningAmax(ElasticStage):
     """Last register stage of a cast unit with a running maximum (`amax`).
 
-    The output `amax` is the largest operand magnitude since the last clear. The maximum includes the operands of the
-    results at the unit's output. The stored maximum changes only when the stage accepts an operation. A reset clears
-    the maximum.
+    The output `amax` is the largest operand magnitude since the last clear. When the unit outputs results, the output
+    `amax` already includes the operands of these results. The stored maximum changes only when the stage accepts an
+    operation. A reset clears the maximum.
     """
 
     def __init__(self, unit: Cast, steps: Sequence[Step], i: data.StructLayout) -> None:

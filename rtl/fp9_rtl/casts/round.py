@@ -17,9 +17,9 @@ from fp9_rtl.rounding.hybrid import hybrid_up
 class RoundKept(Step):
     """Round the kept bits, adjust the exponent after a carry, and report whether the result is inexact.
 
-    The output `tiny` is 1 if the operand, rounded to the precision of normal numbers, is below the normal numbers. The
-    output `away` is 1 if the rounding mode never rounds a non-zero number of the operand's sign to zero. The output
-    `toward_zero` is 1 if the rounding mode rounds numbers of the operand's sign toward zero.
+    The output `tiny` is 1 if the operand's magnitude, rounded to the precision of normal numbers, is below the smallest
+    normal number. The output `away` is 1 if, for the operand's sign, the rounding mode never rounds a non-zero number
+    to zero. The output `toward_zero` is 1 if, for the operand's sign, the rounding mode always rounds toward zero.
     """
 
     name = "round"

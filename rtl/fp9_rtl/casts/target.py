@@ -40,27 +40,26 @@ class CastTarget(abc.ABC):
         return True
 
     def is_normal(self, exponent: Value) -> Value:
-        """Return whether a source number with the given biased exponent is normal in the target format."""
         return exponent >= self.lowest + self.bias
 
     @abc.abstractmethod
     def places(self, m: Module, exponent: Value, window: int, places: Signal) -> None:
-        """Drive `places` with the number of fraction bits that rounding drops at the given biased exponent."""
+        """Drive `places` with the number of fraction bits that rounding drops."""
 
     def clamped(self, exponent: Value) -> Value:
         return exponent
 
     def last_place(self, exponent: Value, kept: Value, normal: Value) -> Value:
-        """Return the last bit of the result code before rounding, which decides ties to even."""
+        """Return the last bit of the unrounded code, which decides ties to even."""
         return kept[0]
 
     @abc.abstractmethod
     def encode(self, m: Module, exponent: Value, kept: Value, normal: Value) -> tuple[Value, Value]:
-        """Return the code of a rounded number without its sign, and whether the number overflows."""
+        """Return the code of a rounded number, without the sign bit, and a flag for overflow."""
 
 
 class FixedTarget(CastTarget):
-    """Target format with a sign, an exponent field and a fraction field of fixed widths."""
+    """Target format whose exponent and fraction fields have fixed widths."""
 
     def __init__(self, fmt: FixedFormat, bias: int, depth: int) -> None:
         super().__init__(fmt, bias, depth)
@@ -103,15 +102,13 @@ class FixedTarget(CastTarget):
 
 
 class HiFloat8Target(CastTarget):
-    """Target format HiFloat8, whose precision is highest for numbers near 1.
-
-    A denormal HiFloat8 code with the value M in its lowest bits represents the number 2^(M - offset).
-    """
+    """Target format HiFloat8, whose precision is highest for numbers near 1."""
 
     fraction_bits = hif8.DOT_FIELDS[-1].fraction_bits
     lowest = HiFloat8.LOWEST_NORMAL
     lowest_fraction_bits = HiFloat8.fraction_bits_at(HiFloat8.LOWEST_NORMAL)
     highest = (1 << hif8.EXPONENT_SIZE_BITS) - 1
+    # A denormal code whose lowest three bits hold the integer M represents the number 2^(M - 23).
     zero = -HiFloat8.DENORMAL_OFFSET
     """Exponent whose code is zero. Smaller numbers round to zero or to the smallest number."""
 

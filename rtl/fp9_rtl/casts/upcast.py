@@ -1,4 +1,4 @@
-"""Build the datapath of the `upcast` unit, from an 8-bit code to a 16- or 32-bit float."""
+"""Build the datapath of the `upcast` unit, which converts an 8-bit code to a 16- or 32-bit float."""
 
 from __future__ import annotations
 

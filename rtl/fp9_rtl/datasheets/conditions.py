@@ -1,4 +1,4 @@
-"""Write a page that lists the values that the RTL accepts in each specification field."""
+"""Write a page that lists, for each specification field, the values for which fp9 can generate RTL."""
 
 from __future__ import annotations
 

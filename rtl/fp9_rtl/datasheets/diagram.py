@@ -23,10 +23,7 @@ _CLOCKED = (
 
 
 def section(unit: Unit) -> str:
-    """Return a unit's block diagram as Markdown: a fenced Mermaid block and a legend.
-
-    Raises ValueError if the unit has no hardware.
-    """
+    """Return a unit's block diagram and legend as Markdown."""
     legend = _LEGEND.format(name=unit.name) + (_CLOCKED if unit.stages else "")
     return f"```mermaid\n{flowchart(unit, unit_steps(unit))}\n```\n\n{legend}"
 

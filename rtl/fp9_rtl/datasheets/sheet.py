@@ -224,6 +224,7 @@ def _timing(unit: Unit) -> str:
     )
     return (
         f"The latency is {unit.latency} clock cycles, and the throughput one operation per cycle. "
+        f"{unit.slow_operations}{' ' if unit.slow_operations else ''}"
         f"{_TRANSFERS[unit.handshake]}"
         f"{' Cycles in which enable is 0 do not count.' if unit.enable else ''}"
         f"{' A flush discards all operations in the unit.' if unit.flush else ''}{together if unit.group > 1 else ''}"

@@ -20,10 +20,9 @@ _LINK = "{http://www.w3.org/1999/xlink}href"
 
 
 def picture(unit: Unit) -> str | None:
-    """Return the file name of a unit's timing diagram, or None if one result takes several operations.
-
-    Units with the same number of stages and the same handshake share one timing diagram.
-    """
+    """Return the file name of a unit's timing diagram."""
+    # Units with the same number of stages and the same handshake share one diagram. A unit that needs several
+    # operations for one result has no diagram.
     if unit.group > 1:
         return None
     if not unit.stages:
@@ -32,7 +31,6 @@ def picture(unit: Unit) -> str | None:
 
 
 def timing_svg(unit: Unit) -> str:
-    """Return the timing diagram of a unit as SVG text."""
     try:
         import wavedrom  # optional
     except ModuleNotFoundError:
@@ -54,7 +52,7 @@ def diagram(unit: Unit) -> dict[str, object]:
 
 
 def handshakes(stages: int, waits: bool = True) -> dict[str, Wave]:
-    """Simulate the handshake of a pipeline, and return the values of each signal after reset."""
+    """Simulate a pipeline's handshake, and return the values of each signal after reset."""
     held: Wave = [None] * stages
     left = list(OPERATIONS)
     run: dict[str, Wave] = {
@@ -90,7 +88,7 @@ def _encoded(wave: Wave) -> dict[str, object]:
 
 
 def _without_unused(drawn: str) -> str:
-    """Remove WaveDrom's unused shapes, which make up nine tenths of the SVG text."""
+    # Unused shapes make up nine tenths of WaveDrom's SVG text.
     ElementTree.register_namespace("", _SVG)
     ElementTree.register_namespace("xlink", _LINK[1:].partition("}")[0])
     root = ElementTree.fromstring(drawn)

@@ -1,4 +1,4 @@
-"""Answer the explorer's requests for a unit's data sheet, and for its area and delay."""
+"""Answer requests of the web page of `fp9 explore` for a unit's data sheet, area and delay."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Measure the areas of units in a separate process, while the explorer answers requests."""
+"""Measure the areas of units in a separate process, while the web server of `fp9 explore` answers requests."""
 
 # The process measures one unit at a time. A request expires after `PATIENCE` seconds unless the explorer repeats it.
 # An expired measurement is stopped if another request is waiting.
@@ -38,7 +38,7 @@ class Areas:
         self._worker: subprocess.Popen[str] | None = None
 
     def of(self, unit: Unit) -> Record:
-        """Return the unit's area and delay, a refusal, or the progress of the measurement."""
+        """Return the unit's area and delay, the reason why they are missing, or the progress of the measurement."""
         with self._lock:
             if unit in self._known:
                 return self._known[unit]

@@ -1,4 +1,4 @@
-"""Worker process of the explorer that measures the area and delay of units.
+"""Worker process of `fp9 explore` that measures the area and delay of units.
 
 Each line of standard input holds one unit file as a JSON string. Records go to standard output. The worker and its
 children end when standard input ends.

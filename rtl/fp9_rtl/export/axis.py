@@ -1,6 +1,6 @@
 """Wrap a pipelined unit in AXI4-Stream ports.
 
-`tdata` holds the unit's ports in order, the first port at bit 0, padded with zeros to whole bytes. Port names follow
+`tdata` holds the unit's ports in order, from bit 0 upwards, followed by zeros up to a whole byte. Port names follow
 AMBA AXI-Stream (IHI 0051): operands enter at `s_axis_*`, and results leave at `m_axis_*`. The reset `aresetn` is active
 low and is sampled at the rising edge of `aclk`. The wrapper sets `tvalid` without waiting for `tready`.
 """
@@ -23,15 +23,11 @@ MAX_USER_BITS = 64
 
 
 def tdata_bits(ports: tuple[Port, ...]) -> int:
-    """Return the width in bits of a `tdata` that holds the given ports, rounded up to whole bytes."""
     return -(-sum(port.width for port in ports) // 8) * 8
 
 
 def stream_members(unit: Unit, user_bits: int = 0) -> dict[str, wiring.Member]:
-    """Return the ports of a unit's AXI4-Stream wrapper, by name.
-
-    Raises ValueError if the unit can have no wrapper, or if `tuser` is wider than `MAX_USER_BITS`.
-    """
+    """Return the ports of a unit's AXI4-Stream wrapper, by name."""
     if sentence := stream_refusal(unit):
         raise ValueError(f"{unit.name}: {sentence}")
     if not 0 <= user_bits <= MAX_USER_BITS:
@@ -52,7 +48,7 @@ def stream_members(unit: Unit, user_bits: int = 0) -> dict[str, wiring.Member]:
 class AxiStream(wiring.Component):
     """AXI4-Stream wrapper of a unit. The port `s_axis_*` takes operands, and the port `m_axis_*` outputs results.
 
-    `tlast` and `tuser` pass through registers that advance in step with the unit's pipeline. `tuser` does not exist if
+    `tlast` and `tuser` pass through as many registers as the unit has pipeline stages. `tuser` does not exist if
     `user_bits` is 0.
     """
 
@@ -85,10 +81,14 @@ class AxiStream(wiring.Component):
         for register, following in itertools.pairwise(registers):
             wiring.connect(m, register.o, following.i)
         first, last = registers[0], registers[-1]
+        enters, leaves = self.s_axis_tvalid, self.m_axis_tready
+        if self._unit.extra_clocks:
+            # The registers are a queue, because a slow operation stays in a stage while its `tlast` advances.
+            enters, leaves = enters & self.s_axis_tready, leaves & self.m_axis_tvalid
         m.d.comb += [
             first.i.payload.last.eq(self.s_axis_tlast),
-            first.i.valid.eq(self.s_axis_tvalid),
-            last.o.ready.eq(self.m_axis_tready),
+            first.i.valid.eq(enters),
+            last.o.ready.eq(leaves),
             self.m_axis_tlast.eq(last.o.payload.last),
         ]
         if self._user_bits:
@@ -99,7 +99,7 @@ class AxiStream(wiring.Component):
 
 
 def stream_refusal(unit: Unit) -> str | None:
-    """Return a sentence that says why a unit has no AXI4-Stream wrapper, or None if the unit has one."""
+    """Return the reason why a unit cannot have an AXI4-Stream wrapper, or None."""
     if unit.group > 1:
         return (
             f"{unit.group} operations form a block with one common scale; give a unit with one result for each "
@@ -120,7 +120,6 @@ def axi_stream(unit: Unit, user_bits: int = 0) -> AxiStream:
 
 
 def axi_stream_verilog(unit: Unit, user_bits: int = 0) -> str:
-    """Return the Verilog of the AXI4-Stream wrapper `NAME_axis` and of its unit. The text is deterministic."""
     body = component_verilog(axi_stream(unit, user_bits), f"{unit.name}_axis")
     note = "// AXI4-Stream: tdata holds the ports below in their order from bit 0; aclk is clk, aresetn is not rst."
     options = f"--wrapper axis{f' --user-bits {user_bits}' if user_bits else ''} -o {unit.name}_axis.v"

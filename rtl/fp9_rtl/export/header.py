@@ -32,13 +32,13 @@ _LATENCY = {
 
 
 def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
-    """Return the header comment of a generated file: command, specification, description and ports."""
     made_by = f"{command} {unit.name}.toml {options}"
     lines = _PROVENANCE.format(name=unit.name, version=version("fp9"), command=made_by).splitlines()
     lines += ["", *(f"  {line}" for line in dumps(unit).splitlines()), ""]
     lines += (inspect.getdoc(type(unit)) or "").partition("\n\n")[0].splitlines()
     if unit.stages:
         lines += ["", _LATENCY[unit.handshake].format(latency=unit.latency)]
+        lines += textwrap.wrap(unit.slow_operations, 100)
         lines += [f"  {port.name}: {port.doc}" for port in unit.control_ports]
     for title, ports in (("Inputs", unit.inputs), ("Outputs", unit.outputs)):
         lines += ["", title, *(line for port in ports for line in _describe(port))]
@@ -46,7 +46,7 @@ def header(unit: Unit, options: str, command: str = "rtl") -> list[str]:
 
 
 def code_fields(port: Port) -> Fields | None:
-    """Return the bit fields of a port's codes, or None if the port's formats have different fields."""
+    """Return the bit fields of a port's codes, or None if the codes have no common bit fields."""
     if is_flags(port):
         return tuple((str(name), field.width) for name, field in flags_layout())
     return format_fields(port.formats[0]) if len(port.formats) == 1 and port.formats[0].bits == port.width else None
@@ -57,7 +57,7 @@ def is_flags(port: Port) -> bool:
 
 
 def format_fields(fmt: Format) -> Fields | None:
-    """Return the bit fields of a format's codes, or None if the fields have no fixed positions."""
+    """Return a format's bit fields, or None if the fields have no fixed positions."""
     if not isinstance(fmt, FixedFormat):
         return None
     padding = (("padding", fmt.padding),)

@@ -1,4 +1,4 @@
-"""Write a unit's encodings for integrators: a SystemVerilog package and a C header."""
+"""Write a unit's encodings as a SystemVerilog package and as a C header."""
 
 # Both files contain the values of each select port, the exception flags, the special codes of each format, and each
 # port's bit offset in the packed operand and result words. The first port begins at bit 0, as in the AXI4-Stream
@@ -18,7 +18,6 @@ from fp9_rtl.export.port_types import identifier
 
 
 def c_header(unit: Unit) -> str:
-    """Return a C header with a unit's encodings."""
     prefix = identifier(unit.name)
     guard = f"FP9_{prefix}_H"
     lines = [*_comment(unit), "", f"#ifndef {guard}", f"#define {guard}"]
@@ -39,13 +38,13 @@ def c_header(unit: Unit) -> str:
 
 
 def sv_package(unit: Unit) -> str:
-    """Return the SystemVerilog package `NAME_pkg` and the interface `NAME_if` of a unit as one text."""
+    """Return the package `NAME_pkg` and the interface `NAME_if` as one SystemVerilog text."""
     head = header(unit, f"--sv-package {unit.name}_pkg.sv")
     return "\n".join([*head, "", _types(unit), sv_interface(unit)])
 
 
 def sv_types(unit: Unit) -> str:
-    """Return the SystemVerilog package `NAME_pkg` without an interface, so that every supported tool can read it."""
+    """Return the SystemVerilog package `NAME_pkg` without the interface `NAME_if`, which some tools cannot read."""
     return "\n".join([*header(unit, f"-o {unit.name}", "package"), "", _types(unit)])
 
 
@@ -77,10 +76,7 @@ def write_interfaces(unit: Unit, *, package: Path | None = None, c: Path | None 
 
 
 def sv_interface(unit: Unit) -> str:
-    """Return the SystemVerilog interface `NAME_if`, with a modport for the unit and a modport for its user.
-
-    Icarus Verilog 11 cannot read the interface.
-    """
+    """Return the SystemVerilog interface `NAME_if`, which Icarus Verilog 11 cannot read."""
     clocks, inputs, outputs = handshakes(unit)
     ports = f"({', '.join(f'input logic {name}' for name in clocks)})" if clocks else ""
     handshake = [f"  logic {name};" for name in HANDSHAKE if name in (*inputs, *outputs)]
@@ -130,7 +126,7 @@ def handshakes(unit: Unit) -> tuple[list[str], list[str], list[str]]:
 
 
 def offsets(ports: tuple[Port, ...]) -> Iterator[tuple[Port, int]]:
-    """Yield each port with the index of its lowest bit in the packed word. The first port begins at bit 0."""
+    """Yield each port with the index of its lowest bit in the packed word."""
     lowest = 0
     for port in ports:
         yield port, lowest
@@ -142,6 +138,5 @@ def port_formats(unit: Unit) -> list[Format]:
 
 
 def special_codes(fmt: Format) -> list[tuple[str, int]]:
-    """Return the names and codes of a format's largest number, smallest positive number, infinity and NaN."""
     codes = {"MAX": fmt.max_code, "SMALLEST": fmt.smallest_code, "INF": fmt.inf_code(False), "NAN": fmt.nan_code(False)}
     return [(f"{identifier(fmt.name)}_{name}", code) for name, code in codes.items() if code is not None]

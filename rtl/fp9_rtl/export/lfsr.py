@@ -54,7 +54,7 @@ class Lfsr(wiring.Component):
     input `load` is 1, the register stores the input `state`, and ignores the input `step`. A state of 0 would never
     change, so a loaded 0 becomes 1.
 
-    To feed a cast, connect the output `bits` to the cast's ports `random`, and `step` to `in_valid & in_ready`.
+    To feed a `cast` unit, connect `bits` to its inputs `random`, and drive `step` with `in_valid & in_ready`.
     """
 
     bits: Signal

@@ -17,7 +17,6 @@ def identifier(name: str) -> str:
 
 
 def port_types(unit: Unit) -> dict[str, Type]:
-    """Return the SystemVerilog types of a unit's ports, by port name."""
     types: dict[str, Type] = {}
     choosing: defaultdict[tuple[tuple[str, ...], int], list[str]] = defaultdict(list)
     for port in (*unit.inputs, *unit.outputs):
@@ -34,10 +33,7 @@ def port_types(unit: Unit) -> dict[str, Type]:
 
 
 def _shared(ports: Sequence[str]) -> str:
-    """Return the longest suffix of whole words that all port names share.
-
-    Without a shared suffix, return the first port name.
-    """
+    """Return the longest suffix of whole words that all port names share, or the first port name if none exists."""
     words = ports[0].split("_")
     ends = ("_".join(words[start:]) for start in range(len(words)))
     return next((end for end in ends if all(f"_{port}".endswith(f"_{end}") for port in ports)), ports[0])

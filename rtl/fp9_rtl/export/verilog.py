@@ -48,8 +48,8 @@ write_json words.json
 def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
     """Return the Verilog of a unit. The top module comes first and has the unit's name. The text is deterministic.
 
-    `flat` writes a single module, and `system` writes SystemVerilog. Raises ValueError if fp9 cannot generate hardware
-    for the specification.
+    If `flat` is true, the text has a single module. If `system` is true, the text is SystemVerilog. Raises ValueError
+    if fp9 cannot generate hardware for the specification.
     """
     made = _made(unit, flat)["system" if system else "plain"]
     options = ["--flat"] * flat + (["--sv"] if system else []) + [f"-o {unit.name}.{_ending(system)}"]
@@ -57,10 +57,7 @@ def verilog(unit: Unit, flat: bool = False, system: bool = False) -> str:
 
 
 def verilog_files(unit: Unit, system: bool = False) -> dict[str, str]:
-    """Return the Verilog of a unit as texts by file name: one file for each module, and the file list `UNIT.f`.
-
-    The file of the top module comes first. Each SystemVerilog file includes the types in `UNIT_types.svh`.
-    """
+    """Return texts by file name: the top module first, then other modules, `UNIT.f` and SystemVerilog types."""
     made = _made(unit)["system" if system else "plain"]
     ending, modules = _ending(system), dict(made["modules"])
     options = f"--modules {unit.name}{' --sv' if system else ''}"
@@ -112,7 +109,6 @@ def component_verilog(component: wiring.Component, name: str) -> str:
 
 
 def _made(unit: Unit, flat: bool = False) -> dict[str, Any]:
-    """Return the Verilog and SystemVerilog of a unit, with its types, modules, steps and digests."""
     # The computation takes seconds, so the result is cached until the source code changes.
     request = {"unit": repr(unit), "flat": flat, "source": _stamp()}
     folder = cache.folder("verilog")
@@ -143,8 +139,8 @@ def _written(unit: Unit, flat: bool) -> dict[str, Any]:
 
 @contextlib.contextmanager
 def _without_collecting() -> Iterator[None]:
-    """Disable garbage collection to save time. No memory is lost, because circuits contain no reference cycles."""
     collects = gc.isenabled()
+    # Garbage collection would take time, and circuits contain no reference cycles, so no memory leaks.
     gc.disable()
     try:
         yield
@@ -165,7 +161,7 @@ def _stamp() -> str:
 
 
 def _words(component: wiring.Component, name: str) -> tuple[Any, str, Mapping[tuple[str, ...], str]]:
-    """Return a component's circuit in Yosys' JSON, the circuit's name, and the modules' docstrings by path."""
+    """Return a component's circuit in Yosys' JSON, the component's name, and the docstrings by module path."""
     with tempfile.TemporaryDirectory(prefix="fp9-") as temporary:
         folder = Path(temporary)
         text, docs = sourced_rtlil(component, name)

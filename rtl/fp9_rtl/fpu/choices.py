@@ -15,7 +15,6 @@ SUMS = (*ROUNDED, MultiFpuOp.TO_INTEGER)
 
 
 def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: MultiFpuOp) -> Value:
-    """Return whether the port `op` selects one of the operations `ops`."""
     offered = unit.operations
     found = [index for index, op in enumerate(offered) if op in ops]
     if len(found) in (0, len(offered)):
@@ -25,7 +24,7 @@ def is_operation(unit: MultiFpu, ports: data.View[data.StructLayout], *ops: Mult
 
 
 def targets(unit: MultiFpu) -> int:
-    """Return the number of rounding targets: one for each number format, and one that all integer formats share."""
+    """Return the number of rounding targets: all integer formats share one target."""
     return len(unit.formats) + bool(unit.integers)
 
 
@@ -35,8 +34,5 @@ def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
 
 
 def threshold_bits(unit: MultiFpu) -> int:
-    """Return the width in bits of the threshold with which HiFloat8's hybrid rounding compares the dropped bits.
-
-    If the unit has no hybrid rounding, return 0.
-    """
+    """Return the threshold width of HiFloat8's hybrid rounding, or 0 without hybrid rounding."""
     return max((sum(HiFloat8.threshold_bits(fmt)) for fmt in unit.hybrid_sources), default=0)

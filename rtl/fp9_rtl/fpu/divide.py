@@ -21,11 +21,11 @@ from fp9_rtl.parts.layouts import product_layout
 
 View: TypeAlias = "data.View[data.StructLayout]"
 
-_INTEGER_BITS = 3
+INTEGER_BITS = 3
 
 
 def quotient_bits(precision: int) -> int:
-    """Return the width of a quotient: its precision, a leading zero, a guard bit and a sticky bit."""
+    # A quotient also has a leading zero, a guard bit and a sticky bit.
     return precision + 3
 
 
@@ -34,18 +34,16 @@ def quotient_exponents(scale: Scale) -> range:
 
 
 def quotient_term(m: Module, i: View, scale: Scale) -> tuple[View, Value]:
-    """Return the quotient or square root in the layout of a product (`product_layout`), and a flag for division by
-    zero.
-
-    The flag is 1 if a finite number other than zero is divided by zero.
-    """
+    """Return the quotient or square root in the layout of a product, and a flag for division by zero."""
     a, b, root = i.a, i.b, i.root
-    precision = len(a.significand)
+    # An iterative divider has already computed the significand in the field `digits`.
+    iterates = "digits" in i.shape().members
+    bits = len(i.digits) if iterates else quotient_bits(len(a.significand))
     exponent = Signal.like(a.exponent - scale.bias, name="root_exponent")
     m.d.comb += exponent.eq(a.exponent - scale.bias)
-    term = Signal(product_layout(quotient_exponents(scale), quotient_bits(precision)), name="quotient")
+    term = Signal(product_layout(quotient_exponents(scale), bits), name="quotient")
     negative = a.sign & ~a.zero
-    digits = _digits(m, a.significand, b.significand, root, exponent[0])
+    digits = i.digits if iterates else _digits(m, a.significand, b.significand, root, exponent[0])
     m.d.comb += [
         term.significand.eq(digits & ~term.zero.replicate(len(digits))),
         term.exponent.eq(Mux(root, exponent >> 1, a.exponent - b.exponent) + scale.sum_bias),
@@ -62,19 +60,25 @@ def _digits(m: Module, a: Value, b: Value, root: Value, odd: Value) -> Value:
     # Both operands must be normalised. To take the square root of a number with an odd exponent, its significand is
     # doubled.
     fraction = len(a) + 1
-    width = fraction + _INTEGER_BITS
+    width = fraction + INTEGER_BITS
     remainder: Value = Signal(width, name="dividend")
     m.d.comb += remainder.eq(Cat(Const(0, 2), Mux(root & odd, a << 1, a)))
     divisor = Cat(Const(0, 2), b)
     digits: list[Value] = []
     for row in range(fraction + 1):
         root_trial = Cat(Const(0, fraction - row), Const(1, 2), *reversed(digits)) if row else Const(1 << fraction)
-        difference, after = Signal(width + 1, name=f"difference{row}"), Signal(width, name=f"remainder{row}")
         shifted = Cat(Const(0, 1), remainder)[:width] if row else remainder
-        m.d.comb += [
-            difference.eq(shifted - Mux(root, root_trial, divisor)),
-            after.eq(Mux(difference[-1], shifted, difference)),
-        ]
-        digits.append(~difference[-1])
-        remainder = after
+        digit, remainder = trial_subtraction(m, row, shifted, Mux(root, root_trial, divisor))
+        digits.append(digit)
     return Cat(remainder.any(), *reversed(digits))
+
+
+def trial_subtraction(m: Module, row: int, remainder: Value, trial: Value) -> tuple[Value, Value]:
+    """Return one bit of a quotient or root, and the next partial remainder."""
+    width = len(remainder)
+    difference, after = Signal(width + 1, name=f"difference{row}"), Signal(width, name=f"remainder{row}")
+    m.d.comb += [
+        difference.eq(remainder - trial),
+        after.eq(Mux(difference[-1], remainder, difference)),
+    ]
+    return ~difference[-1], after

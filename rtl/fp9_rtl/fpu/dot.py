@@ -30,7 +30,6 @@ def dot_layout(unit: MultiFpu) -> data.StructLayout:
 
 
 def dot_operands(m: Module, unit: MultiFpu, ports: View, o: View) -> None:
-    """Decode the operands of all lanes of a dot product. An unused lane contributes zeros."""
     m.d.comb += o.selected.eq(is_operation(unit, ports, *DOTS))
     for name in "ab":
         select: Value = ports[unit.format_port(name)]
@@ -40,6 +39,7 @@ def dot_operands(m: Module, unit: MultiFpu, ports: View, o: View) -> None:
             found = unpack_narrow(m, unit.narrow, f"{name}{lane}", code, select)
             operand = o[f"{name}{lane}"]
             m.d.comb += operand.eq(found)
+            # An unused lane contributes zeros.
             if lane >= DOTS[MultiFpuOp.DOT2]:
                 with m.If(~is_operation(unit, ports, MultiFpuOp.DOT4)):
                     m.d.comb += [operand.eq(0), operand.zero.eq(1), operand.sign.eq(o[f"{name}0"].sign)]
@@ -60,10 +60,9 @@ class DotField:
 
 
 def dot_term(m: Module, unit: MultiFpu, i: View, addend_sign: Value, bias: int) -> tuple[View, Value, Value]:
-    """Return the sum of the products in the form of a single product, and two flags for invalid operations."""
-    # The first flag is 1 for infinities of both signs, the second for a signalling NaN. If all products are zero and
-    # have the same sign, the sum has this sign. If the products cancel, their zero sum gets the opposite of the
-    # addend's sign, so that the final zero has the correct sign.
+    """Return the sum of the products, a flag for opposite infinities, and a flag for signalling NaN."""
+    # If all products are zero and have the same sign, the sum has this sign. If the products cancel, their zero sum
+    # gets the opposite of the addend's sign, so that the final zero has the correct sign.
     field, lanes = DotField(unit), range(unit.dot_products)
     pairs = [(i[f"a{lane}"], i[f"b{lane}"]) for lane in lanes]
     signs = [a.sign ^ b.sign for a, b in pairs]

@@ -22,7 +22,7 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple[View, View]:
-    """Return the upper and the lower part of an integer operand as two terms."""
+    """Return the upper and the lower part of an integer operand as terms of the exact sum."""
     k, bits = scale.precision, scale.integer_bits
     extended = Signal(bits, name="integer")
     negative = Signal(name="integer_is_negative")
@@ -48,11 +48,10 @@ def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple
 
 
 class IntegerTarget(CastTarget):
-    """Rounding target for integer formats, in which the last kept bit has the weight 1.
+    """Rounding target for integer formats, in which the last kept bit has the weight 1."""
 
-    Rounding to an integer is like rounding a subnormal number, whose last bit also has a fixed weight. A number that is
-    too large for every integer format counts as a normal number.
-    """
+    # Rounding to an integer is like rounding a subnormal number, whose last bit also has a fixed weight. A number that
+    # is too large for every integer format counts as a normal number.
 
     floor = -1
     has_subnormals = False
@@ -72,7 +71,8 @@ class IntegerTarget(CastTarget):
 class RoundIntegers(RoundKept):
     """Round an exact sum to a floating-point number or to an integer in two's complement.
 
-    The adder that rounds up also negates: for a rounding bit `up`, -(kept + up) equals ~kept + (1 - up).
+    One adder both rounds and negates: with the kept bits `kept` and the rounding bit `up`, -(kept + up) equals ~kept +
+    (1 - up).
     """
 
     def __init__(self, unit: MultiFpu, cast: ResultCast, i: data.StructLayout) -> None:
@@ -112,6 +112,7 @@ class EncodeIntegers(Step):
     def _integer(self, m: Module) -> None:
         # In the result word, the bits above the integer are copies of its sign bit, or 0 for an unsigned format.
         i, o, word = self.i, self.o, self._unit.word
+        kept = Cat(i.kept, i.kept[-1].replicate(max(0, word - len(i.kept))))
         limit, too_large, beyond = Signal(word, name="limit"), Signal(name="is_too_large"), Signal(name="is_beyond")
         for integer in switch(m, i.integer_format, self._unit.integers):
             above = i.kept[integer.bits - integer.signed :]
@@ -121,7 +122,7 @@ class EncodeIntegers(Step):
             ]
         m.d.comb += [
             beyond.eq(i.nan | i.inf | (~i.zero & (i.normal | too_large))),
-            o.result.eq(Mux(beyond, limit, Mux(i.zero, 0, i.kept))),
+            o.result.eq(Mux(beyond, limit, Mux(i.zero, 0, kept))),
             o.flags.eq(0),
             o.flags.invalid.eq(beyond),
             o.flags.inexact.eq(~beyond & ~i.zero & i.inexact),

@@ -1,4 +1,7 @@
-"""Lanes of a multi-format FPU. Operations on the whole word run in the first lane."""
+"""Lanes of a multi-format FPU.
+
+Scalar operations use only the first lane, and vector operations use all lanes of one width.
+"""
 
 from __future__ import annotations
 
@@ -10,7 +13,9 @@ from amaranth.lib import data
 
 from fp9.units import MultiFpu
 from fp9_rtl.casts.lanes import EachLane, lane_name
-from fp9_rtl.fpu.multi import lane_steps
+from fp9_rtl.fpu.decode import DecodeMulti
+from fp9_rtl.fpu.iterative import Divider
+from fp9_rtl.fpu.multi import lane_steps, sum_steps
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.select import any_of, at_most
 from fp9_rtl.parts.step import Step, forward
@@ -22,6 +27,20 @@ def multi_steps(unit: MultiFpu) -> list[Step]:
     lanes = _lanes(unit)
     sections = zip(*map(lane_steps, lanes), strict=True)
     return [Deal(unit), *(EachLane(section, _beside(unit)) for section in sections), Collect(unit)]
+
+
+def multi_stages(unit: MultiFpu) -> tuple[list[Step], Divider, list[Step]]:
+    """Return the stages before the iterative divider, the divider, and the stages after the divider."""
+    lanes = _lanes(unit) if unit.lane_widths else [unit]
+    decoders: list[Step] = [DecodeMulti(lane) for lane in lanes]
+    if not unit.lane_widths:
+        divider = Divider(unit, lanes, decoders[0].o.shape())
+        return decoders, divider, sum_steps(unit, divider.o.payload.shape())
+    decode = EachLane(decoders, _beside(unit))
+    divider = Divider(unit, lanes, decode.o.shape())
+    layouts = [divider.o.payload.shape()[lane_name(number)].shape for number in range(len(lanes))]
+    sections = zip(*map(sum_steps, lanes, layouts), strict=True)
+    return [Deal(unit), decode], divider, [*(EachLane(section, _beside(unit)) for section in sections), Collect(unit)]
 
 
 def _lanes(unit: MultiFpu) -> list[MultiFpu]:

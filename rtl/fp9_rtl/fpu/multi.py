@@ -28,21 +28,25 @@ from fp9_rtl.parts.step import Beside, Step
 
 def lane_steps(unit: MultiFpu) -> list[Step]:
     decode = DecodeMulti(unit)
-    multiply = MultiplyMulti(unit, decode.o.shape())
+    return [decode, *sum_steps(unit, decode.o.shape())]
+
+
+def sum_steps(unit: MultiFpu, i: data.StructLayout) -> list[Step]:
+    """Return the datapath steps that follow the decoder. `i` is the layout of the decoder's output."""
+    multiply = MultiplyMulti(unit, i)
     align = AlignMulti(unit, multiply.o.shape())
     add = AddMulti(align.o.shape())
     normalise = NormaliseMulti(unit, add.o.shape())
     exact = data.StructLayout({n: f.shape for n, f in normalise.o.shape() if n not in normalise.beside})
     rounded = _rounder(unit, exact, normalise.beside)
-    return [decode, multiply, align, add, normalise, *rounded, Finish(unit, rounded[-1].o.shape())]
+    return [multiply, align, add, normalise, *rounded, Finish(unit, rounded[-1].o.shape())]
 
 
 class PlaceMulti(Place):
     """Shift the exact sum so that its last kept bit is at the rounding position.
 
-    A result below the normal numbers of the target format loses one fraction bit for each binade. With
-    `tiny_before_rounding`, every number below the smallest normal number is tiny, even if the number rounds up to a
-    normal number.
+    A subnormal result has one fraction bit less for each binade below the smallest normal number. With tininess before
+    rounding, every number below the smallest normal number is tiny, even if the number rounds up to a normal number.
     """
 
     def __init__(self, unit: MultiFpu, cast: ResultCast, targets: list[CastTarget], i: data.StructLayout) -> None:
@@ -108,7 +112,7 @@ def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeL
 
 
 class Finish(Step):
-    """Output the rounded sum, or the result of an operation that needs no rounding, with flags and tag.
+    """Output the flags, the tag, and the result: the rounded sum, or the value of an operation that needs no rounding.
 
     If the unit uses NaN boxing, all bits above a narrow result are 1.
     """

@@ -1,4 +1,4 @@
-"""Operand decoders of a multi-format FPU, from a code to sign, biased exponent and significand."""
+"""Operand decoders of a multi-format FPU, which convert a code to sign, biased exponent and significand."""
 
 from __future__ import annotations
 
@@ -20,18 +20,19 @@ from fp9_rtl.sums.adder import EXTRA_BITS
 
 
 class Scale:
-    """Exponent range and precision that suffice for every operand of the given formats.
+    """Exponent range and precision that suffice for every operand of the given formats."""
 
-    Subnormal operands keep the leading zeros of their significands if the adder is wide enough. Division always needs
-    normalised operands.
-    """
+    # Subnormal operands keep the leading zeros of their significands if the adder is wide enough. Division always needs
+    # normalised operands.
 
     def __init__(
         self, formats: Sequence[Format], integers: Sequence[Integer] = (), divides: bool = False, rounding_bits: int = 1
     ) -> None:
         self._formats, self._divides, self._rounding_bits = formats, divides, rounding_bits
-        self.integer_bits = max((integer.bits for integer in integers), default=0)
-        self.precision = max((self.integer_bits + 1) // 2, *(fmt.precision for fmt in formats))
+        bits = max((integer.bits for integer in integers), default=0)
+        self.precision = max((bits + 1) // 2, *(fmt.precision for fmt in formats))
+        # The lower part of an integer has no sign, so the upper part has at least one bit.
+        self.integer_bits = max(bits, self.precision + 1) if integers else 0
 
     @classmethod
     def of(cls, unit: MultiFpu) -> Scale:
@@ -39,12 +40,12 @@ class Scale:
 
     @cached_property
     def normalised(self) -> frozenset[Format]:
-        """Return the smallest possible set of formats whose subnormal operands must be normalised."""
+        """Return the formats whose subnormal operands must be normalised."""
         return self._subnormal - frozenset(self._kept)
 
     @cached_property
     def extra_bits(self) -> int:
-        """Return the number of adder bits below the last bit of an unshifted product, including the sticky bit."""
+        """Return how many bits the adder has below the last bit of an unshifted product, including the sticky bit."""
         return next(bits for bits in range(1, self._most_extra_bits + 1) if self._keeps_zeros(self._kept, bits))
 
     @property
@@ -85,7 +86,6 @@ class Scale:
 
     @cached_property
     def exponents(self) -> range:
-        """Return the exponent range of all non-zero operands."""
         # The range includes exponent 0, because a sum or a conversion multiplies its operand by 1.
         integers = max(0, self.integer_bits - 1)
         lowest, highest = zip((0, integers), *(self._range(fmt) for fmt in self._formats), strict=True)
@@ -103,7 +103,6 @@ class Scale:
 
     @property
     def sum_bias(self) -> int:
-        """Return the exponent bias of all products and sums."""
         return 2 * self.bias - 1
 
     @property
@@ -112,7 +111,6 @@ class Scale:
 
     @property
     def layout(self) -> data.StructLayout:
-        """Return the layout of a decoded operand. The flag `signaling` marks a signalling NaN."""
         flags = dict.fromkeys(("sign", "zero", "inf", "nan", "signaling"), 1)
         return data.StructLayout({"significand": self.precision, "exponent": self.field, **flags})
 
@@ -138,7 +136,7 @@ def unpack(m: Module, unit: MultiFpu, name: str, code: Value, select: Value) -> 
 def unpack_narrow(
     m: Module, formats: Sequence[Format], name: str, code: Value, select: Value
 ) -> data.View[data.StructLayout]:
-    """Decode an 8-bit code to sign, exponent and significand, with the same widths for all 8-bit formats."""
+    """Decode an 8-bit code to fields that are wide enough for all given formats."""
     operand = _narrow(m, formats, Scale(formats), name, code, select)
     for fmt in switch(m, select, formats):
         m.d.comb += operand.signaling.eq(_signals(fmt, code))

@@ -22,7 +22,6 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def others_layout(unit: MultiFpu) -> data.StructLayout:
-    """Return the layout of an operation's two possible result words, and of the flags that select the result."""
     # The order of the operands a and c selects one of the fields `if_less`, `if_equal` and `if_greater`. If the
     # selected field is 1, the result is the word `first`, and otherwise the word `second`.
     if all(op in SUMS for op in unit.operations):
@@ -59,12 +58,7 @@ class Others:
         self._order()
 
     def _order(self) -> None:
-        """Drive the flags `if_less`, `if_equal` and `if_greater`.
-
-        If a < c, a = c or a > c, the corresponding flag selects the result word `first` (1) or `second` (0).
-
-        A comparison with NaN is false. The minimum of +0 and -0 is -0.
-        """
+        # A comparison with NaN is false. The minimum of +0 and -0 is -0.
         a, c, o = self._a, self._c, self._o
         compares, extremum, smaller = self._is(*COMPARISONS), self._is(*EXTREMA), self._is(_Op.MIN)
         below = self._is(_Op.LT, _Op.LE, _Op.LT_QUIET, _Op.LE_QUIET) | smaller
@@ -109,7 +103,6 @@ class Others:
         return boxed
 
     def _canonical(self, fmt: Format, code: Value, operand: View) -> Value:
-        """Return the code of an operand, with zeros and NaN values in the canonical form of the format."""
         if not fmt.signed_zero:
             code = Mux(operand.zero, 0, code)[: fmt.bits]
         if fmt.has_nan and fmt.nan_code(True) == fmt.nan_code(False):
@@ -117,7 +110,7 @@ class Others:
         return code
 
     def _mask(self, fmt: Format) -> Value:
-        """Return the class of operand a as a one-hot mask with ten bits (RISC-V, FCLASS)."""
+        """Return the one-hot class mask of operand a (RISC-V, FCLASS)."""
         a = self._a
         finite = ~(a.zero | a.inf | a.nan)
         tiny = finite & self._is_subnormal(fmt)

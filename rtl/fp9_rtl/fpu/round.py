@@ -1,4 +1,4 @@
-"""Rounder of the dual-format FPU. One adder rounds sums to 16 bits and downcasts to 8 bits."""
+"""Rounder of the dual-format FPU. One adder rounds sums to 16 bits, and also rounds 16-bit numbers to 8 bits."""
 
 # Rounding to nearest with ties away adds half an ulp and drops all bits below the ulp. For a format with fewer
 # fraction bits, the rounding bit is added at a higher position:

@@ -27,7 +27,6 @@ LANES = 2
 
 
 def _is_merged(_: Fpu, fmt: Format) -> bool:
-    """Return whether a format lacks subnormals, uses one code for NaN and infinity, and rounds ties away from zero."""
     return fmt.nan_is_inf and fmt.flushes and fmt.default_rounding is Rounding.RNA
 
 
@@ -64,7 +63,6 @@ def fpu_steps(unit: Fpu) -> list[Step]:
 
 
 def _factors(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of the factors that are decoded from port a or b."""
     # All exponents have the bias of the 16-bit format. `wide` is the significand of a 16-bit number. `narrow0` and
     # `narrow1` are the significands of two 8-bit numbers. Unused significands are 0. The other fields of lane 0
     # belong to the 16-bit number or to the first 8-bit number.
@@ -162,8 +160,8 @@ class DecodeFpu(Step):
 class MultiplyFpu(Step):
     """Compute one 16-bit product or two 8-bit products exactly with one multiplier, and normalise the products.
 
-    Exponents have the bias of the result format. For 8-bit operands, the multiplier's output holds two products of
-    4-bit significands, which do not overlap:
+    The exponents of the products have the bias of the result format. For 8-bit operands, the two products of 4-bit
+    significands occupy separate bits of the multiplier's output:
 
         bbbb......  x  aaaa......  ->  pppppppp............
         ......bbbb  x  ......aaaa  ->  ............pppppppp

@@ -58,7 +58,7 @@ class MultiplyMulti(Step):
             o["both_infinities"] = 1
         if FpuGroup.DIVSQRT in unit.groups:
             own = quotient_exponents(scale)
-            width = max(width, quotient_bits(i["a"].shape["significand"].width))
+            width = max(width, i["digits"].width if "digits" in i.members else quotient_bits(scale.precision))
             exponents = range(min(exponents.start, own.start), max(exponents.stop, own.stop))
             o["by_zero"] = 1
         o = {"product": product_layout(exponents, width), **o}
@@ -138,7 +138,7 @@ class AlignMulti(Step):
         product, addend, o = self.i.product, self.i.c, self.o
         width = len(o.larger)
         difference = Signal.like(addend.exponent - product.exponent)
-        product_larger, smaller = Signal(), Signal(width)
+        product_larger, unshifted = Signal(), Signal(width)
         addend_significand = Cat(Const(0, width - len(addend.significand)), addend.significand)
         m.d.comb += [
             difference.eq(addend.exponent - product.exponent),
@@ -146,20 +146,16 @@ class AlignMulti(Step):
             o.larger.eq(Mux(product_larger, product.significand, addend_significand)),
             o.exponent.eq(Mux(product_larger, product.exponent, addend.exponent)),
             # One place further right, so that the distance is ~difference = -difference - 1.
-            smaller.eq(Mux(product_larger, addend_significand >> 1, product.significand)),
+            unshifted.eq(Mux(product_larger, addend_significand >> 1, product.significand)),
         ]
         distance = difference[:-1] ^ difference[-1].replicate(len(difference) - 1)
-        shifted, lost = shift_right_sticky(m, Cat(Const(0, len(o.smaller) - width - 1), smaller), distance)
+        shifted, lost = shift_right_sticky(m, Cat(Const(0, len(o.smaller) - width - 1), unshifted), distance)
         m.d.comb += o.smaller.eq(Cat(lost, shifted))
         self._classify(m, product_larger)
         forward(m, self.i, o, *choices_of(self.i.shape()))
         return m
 
     def _classify(self, m: Module, product_larger: Value) -> None:
-        """Drive the special results. The product 0 x infinity is invalid even if the addend is a quiet NaN (RISC-V).
-
-        If an operand is a quiet NaN, the difference of two infinities does not raise `invalid`.
-        """
         product, addend, o = self.i.product, self.i.c, self.o
         opposite, quiet = product.sign ^ addend.sign, product.nan | addend.nan
         both = self.i.both_infinities if "both_infinities" in self.i.shape().members else Const(0)
@@ -170,6 +166,8 @@ class AlignMulti(Step):
             o.inf.eq(product.inf | addend.inf),
             o.same_infinity.eq((product.inf & addend.inf & opposite) | both),
             o.nan.eq(quiet | product.invalid | o.same_infinity),
+            # The product 0 x infinity is invalid even if the addend is a quiet NaN (RISC-V). If an operand is a quiet
+            # NaN, the difference of two infinities does not raise `invalid`.
             o.invalid.eq(self.i.signaling | product.invalid | (o.same_infinity & ~quiet)),
         ]
 

@@ -15,10 +15,7 @@ from fp9_rtl.synthesis.run import Progress, synthesise
 
 @dataclass(frozen=True)
 class TileArea:
-    """Area in um2 and delay in ns of a matrix-product tile, for one synthesis mapping.
-
-    `element_um2` is the tile's area, including casts and control logic, divided by the number of elements.
-    """
+    """Area and delay of a matrix-product tile for one synthesis mapping."""
 
     tile: str
     mapping: str
@@ -26,6 +23,7 @@ class TileArea:
     logic_um2: float
     flip_flop_um2: float
     flip_flops: int
+    # Area of the tile, including casts and control logic, divided by the number of elements.
     element_um2: float
     delay_ns: float
 

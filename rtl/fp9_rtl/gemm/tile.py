@@ -1,4 +1,4 @@
-"""Matrix-product tile: an output-stationary systolic array of `mac` units with casts."""
+"""Matrix-product tile: an output-stationary systolic array of `mac` units, with one cast for each column of results."""
 
 # The picture shows a tile whose units add one product per clock cycle:
 #
@@ -83,9 +83,10 @@ class GemmTile:
         overflow: Overflow = Overflow.SATURATE,
         name: str = "gemm",
     ) -> GemmTile:
-        """Return a tile whose elements are `unit`. A `dot` or `fma` unit becomes the corresponding `mac` unit.
+        """Return a tile whose elements are `unit`.
 
-        Raises ValueError for a unit with bias ports, and for the same reasons as the constructor.
+        If `unit` is a `dot` or `fma` unit, each element of the tile is the corresponding `mac` unit. Raises ValueError
+        for a unit with bias ports, and for all arguments that the constructor rejects.
         """
         element = sum_of(unit)
         if element is None:
@@ -145,14 +146,14 @@ class GemmComponent(wiring.Component):
     """The hardware of a matrix-product tile.
 
     A step is accepted in a clock cycle in which `in_valid` and `in_ready` are both 1. With G products per step, the
-    input `a` holds G columns of matrix A: the codes of row i begin at bit 8Gi, in the order of the columns. The input
-    `b` holds G rows of matrix B: the codes of column j begin at bit 8Gj. The inputs `a_format` and `b_format` select
-    the formats of operands that have several formats. The input `in_last` marks the last step. Pauses between steps are
-    allowed.
+    input `a` holds G columns of matrix A, and the input `b` holds G rows of matrix B. With G products per step, the
+    8-bit codes of row i begin at bit 8 * G * i of `a`, in the order of the G columns. The 8-bit codes of column j begin
+    at bit 8 * G * j of `b`, in the order of the G rows. The inputs `a_format` and `b_format` select the formats of
+    operands that have several formats. The input `in_last` marks the last step. Pauses between steps are allowed.
 
     A row of results is transferred in a clock cycle in which `out_valid` and `out_ready` are both 1. The output
-    `result` holds column j in bits 8j to 8j + 7. Row 0 comes first. The output `out_last` is 1 while the last row is
-    valid. The tile accepts the next matrix product after it has output the last row.
+    `result` holds the result of column j in bits 8j to 8j + 7. Row 0 comes first. The output `out_last` is 1 while the
+    last row is valid. The tile accepts the next matrix product after it has output the last row.
     """
 
     def __init__(self, tile: GemmTile) -> None:
@@ -224,10 +225,7 @@ class GemmComponent(wiring.Component):
                 m.d.comb += getattr(mac, f"{operand}_format").eq(token.format)
 
     def _drain(self, m: Module, taken: Value, arrived: Value, drains: Signal) -> Signal:
-        """Accept operands until the last step, then output the sums row by row.
-
-        Return the number of the current row.
-        """
+        """Add logic that accepts operands and then outputs the sums row by row, and return the row counter."""
         ports: Any = self
         rows = self._tile.rows
         waits, row = Signal(), Signal(range(rows))
@@ -259,7 +257,6 @@ def _held(m: Module, token: Any, name: str) -> Any:
 
 
 def ports(tile: GemmTile) -> tuple[str, ...]:
-    """Return the names of a tile's ports. Clock and reset come first."""
     return ("clk", "rst", *_members(tile))
 
 

@@ -23,10 +23,10 @@ def places_above_exponent(formats: Sequence[Format]) -> int:
 class OperandDecoder(wiring.Component):
     """Combinational decoder from one code, right-aligned in eight bits, to the fields of an operand.
 
-    The input `select` chooses the format. The input `extra_bias` changes the bias of hfp8_143. The decoded exponent is
-    the true exponent plus a constant, which saves adders in later stages. A subnormal number that is not normalised has
-    leading zeros, and the lowest exponent of its format. For NaN, infinity and zero, the exponent and the significand
-    have no meaning.
+    The input `select` chooses the format. The input `extra_bias` changes the exponent bias of the format hfp8_143. The
+    decoded exponent is the true exponent plus a constant, which saves adders in later stages. A subnormal number that
+    is not normalised has leading zeros, and the lowest exponent of its format. For NaN, infinity and zero, the exponent
+    and the significand have no meaning.
     """
 
     code: Signal
@@ -134,7 +134,6 @@ class OperandDecoder(wiring.Component):
     def _unpack_integer(
         self, m: Module, fmt: ScaledInteger, fraction: Signal, exponent: Signal, subnormal: Signal
     ) -> None:
-        """Decode an integer like a floating-point number."""
         # All integers whose top magnitude bit is 1 are decoded as normal numbers with the same exponent. Smaller
         # integers count as subnormal numbers. The integer -128 has the next higher exponent, unless the significand
         # has an extra bit of weight 2.
@@ -185,7 +184,6 @@ class OperandDecoder(wiring.Component):
 def connect_ports(
     m: Module, decoder: OperandDecoder, ports: data.View[data.StructLayout], code: str, name: str
 ) -> None:
-    """Connect an operand decoder to the ports of its unit."""
     m.d.comb += decoder.code.eq(ports[code])
     if f"{name}_format" in ports.shape().members:
         m.d.comb += decoder.select.eq(ports[f"{name}_format"])
@@ -194,10 +192,7 @@ def connect_ports(
 
 
 def is_nan(fmt: Format, code: Value) -> Value:
-    """Return whether a code is NaN. A code that stands for NaN and infinity also counts as NaN.
-
-    The top bit of `code` is the sign.
-    """
+    # If a format has one code for both NaN and infinity, this code counts as NaN. The top bit of `code` is the sign.
     if isinstance(fmt, FixedFormat) and fmt.specials in (Specials.NAN_ONLY, Specials.MERGED):
         return code[:-1] == fmt.magnitude_mask
     if isinstance(fmt, FixedFormat) and fmt.specials is Specials.IEEE:

@@ -26,10 +26,7 @@ EXPONENT_SIZE_BITS = 4
 
 @dataclass(frozen=True)
 class DotField:
-    """All HiFloat8 codes with the same dot field.
-
-    `exponent_bits` is the length of the exponent field.
-    """
+    """All HiFloat8 codes with the same dot field."""
 
     prefix: str
     exponent_bits: int
@@ -49,7 +46,7 @@ class DotField:
 
     @property
     def layout(self) -> data.StructLayout:
-        """Return the layout of the 7 bits of a HiFloat8 code below its sign."""
+        """Return the layout of a code without its sign bit."""
         exponent = {"size": self.exponent_bits - 1, "negative": 1} if self.exponent_bits else {}
         return data.StructLayout({"fraction": self.fraction_bits, **exponent, "dot": len(self.prefix)})
 
@@ -58,7 +55,7 @@ DOT_FIELDS = (DotField("11", 4), DotField("10", 3), DotField("01", 2), DotField(
 
 
 def decode(m: Module, magnitude: Value, offset: int, exponent: Value, fraction: Value) -> None:
-    """Decode a finite, non-zero HiFloat8 magnitude to its exponent plus `offset` and its left-aligned fraction."""
+    """Decode a finite, non-zero HiFloat8 magnitude to a left-aligned fraction and an exponent with bias `offset`."""
     size = Signal(range(HiFloat8.DENORMAL_OFFSET + 1))
     negative = Signal()
     denormal = Signal()
@@ -94,7 +91,7 @@ def _signed(size: Signal, negative: Value) -> Value:
 def encode(m: Module, exponent: Value, kept: Value) -> Signal:
     """Return the HiFloat8 code of a magnitude from its exponent and its right-aligned fraction bits.
 
-    The exponent must be in the range from -23, which stands for zero, to 15.
+    The exponent must be in the range from -23 to 15, and an exponent of -23 stands for zero.
     """
     code = Signal(MAGNITUDE_BITS)
     size = Signal(EXPONENT_SIZE_BITS)

@@ -1,4 +1,4 @@
-"""Conditions that specification fields must meet if a unit is to have hardware."""
+"""Conditions that the fields of a specification must meet so that fp9 can generate hardware for the unit."""
 
 from __future__ import annotations
 
@@ -13,10 +13,9 @@ Kind = TypeVar("Kind", bound=Unit)
 
 @dataclass(frozen=True)
 class Condition(Generic[Kind]):
-    """The values that the hardware accepts for one field of a specification.
+    """The values that the hardware accepts for one field of a specification."""
 
-    If the field is a list, the hardware must accept every value in it.
-    """
+    # If the field is a list, the hardware must accept every value in it.
 
     field: str
     """Name of a field of the unit, or `engine.` followed by the name of an engine field."""
@@ -36,7 +35,7 @@ class Condition(Generic[Kind]):
 
 @dataclass(frozen=True)
 class Circuits(Generic[Kind]):
-    """The units of one kind that share hardware, and the conditions under which this hardware exists."""
+    """Units of one kind that share a hardware design, and conditions that the units' specifications must meet."""
 
     units: str
     """The units in words, for example "a cast" or "a mac with chunks"."""
@@ -46,7 +45,6 @@ class Circuits(Generic[Kind]):
     """Function that selects the units to which the conditions apply."""
 
     def refusals(self, unit: Unit) -> Iterator[str]:
-        """Yield an error sentence for each field whose value the hardware does not accept."""
         if not isinstance(unit, self.kind) or not self.where(unit):
             return
         for condition in self.conditions:

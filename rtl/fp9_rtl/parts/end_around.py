@@ -11,15 +11,13 @@ _NEVER = Const(0, 1)
 
 
 def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_in: Value = _NEVER) -> Value:
-    """Return x + y plus the carry-out of x + y, in the width of x and y.
-
-    If `plain` is 1, return x + y + `carry_in` without end-around carry.
-    """
+    """Return x + y plus the carry-out of x + y, in the width of x and y."""
     width = len(x)
     generate, propagate = Signal(width), Signal(width)
     carries = Signal(width)
     m.d.comb += [generate.eq(x & y), propagate.eq(x ^ y)]
     tree = _Tree(m, generate, propagate, 0, width)
+    # If `plain` is 1, the sum is x + y + `carry_in` without end-around carry.
     carry = tree.generate if plain is _NEVER else Mux(plain, carry_in, tree.generate)
     m.d.comb += carries.eq(Cat(*tree.carries(m, carry)))
     total = Signal(width, name="total")

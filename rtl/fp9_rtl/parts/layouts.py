@@ -23,20 +23,16 @@ SPECIAL = {"inf": 1, "nan": 1, "invalid": 1}
 
 
 def operand_layout(exponents: range, significand_bits: int = OPERAND_SIGNIFICAND_BITS) -> data.StructLayout:
-    """Return the layout of a decoded 8-bit operand, whose value is (-1)^sign * significand * 2^exponent.
-
-    The first bit of the significand has weight 1.
-    """
+    """Return the layout of an unpacked operand: significand, exponent, sign, and flags for zero, infinity and NaN."""
+    # The value is (-1)^sign * significand * 2^exponent. The most significant bit of the significand has weight 1.
     return data.StructLayout(
         {"significand": significand_bits, "exponent": exponents, "sign": 1, "zero": 1, "inf": 1, "nan": 1}
     )
 
 
 def product_layout(exponents: range, significand_bits: int = PRODUCT_SIGNIFICAND_BITS) -> data.StructLayout:
-    """Return the layout of an exact product. The flag `invalid` marks 0 x Inf, and the flag `nan` marks a NaN operand.
-
-    The exponent gives the weight of the significand's first bit.
-    """
+    """Return the layout of an unpacked product, with the exponent of the significand's most significant bit."""
+    # The flag `invalid` marks 0 x infinity, and the flag `nan` marks a NaN operand.
     return data.StructLayout(
         {
             "significand": significand_bits,
@@ -51,15 +47,11 @@ def product_layout(exponents: range, significand_bits: int = PRODUCT_SIGNIFICAND
 
 
 def fields_layout(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of a code's fields, with the fraction in the lowest bits."""
     return data.StructLayout({"fraction": fmt.fraction_bits, "exponent": fmt.exponent_bits, "sign": 1})
 
 
 def addend_layout(fmt: FixedFormat) -> data.StructLayout:
-    """Return the layout of an addend: biased exponent, significand with leading bit, special flags.
-
-    The biased exponent of a subnormal addend is 1.
-    """
+    # The biased exponent of a subnormal addend is 1. The significand includes the leading bit.
     return data.StructLayout(
         {
             "significand": fmt.precision,
@@ -73,7 +65,6 @@ def addend_layout(fmt: FixedFormat) -> data.StructLayout:
 
 
 def flags_layout() -> data.StructLayout:
-    """Return the layout of the exception flags, in the bit order of `fp9.Flags`."""
     names = {flag.bit_length() - 1: str(flag.name).lower() for flag in Flags}
     return data.StructLayout({names[bit]: 1 for bit in range(FLAG_BITS)})
 

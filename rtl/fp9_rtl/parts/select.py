@@ -13,10 +13,9 @@ _Choice = TypeVar("_Choice")
 
 
 def switch(m: Module, select: Value, choices: Sequence[_Choice]) -> Iterator[_Choice]:
-    """Open one branch of an Amaranth switch on `select` per choice, and yield the choice while the branch is open.
-
-    A value of `select` that is too large selects the last choice.
-    """
+    """Yield each choice inside its own case of an Amaranth `Switch` statement."""
+    # The statements that the caller adds in a case apply if `select` is the index of the choice. A value of `select`
+    # that is too large selects the last choice.
     with m.Switch(select):
         for index, choice in enumerate(choices):
             with m.Default() if index == len(choices) - 1 else m.Case(index):

@@ -8,7 +8,7 @@ from fp9_rtl.parts.select import any_of
 
 
 def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value, Value]:
-    """Return `value` shifted right by `distance`, and a sticky bit that is 1 if any lost bit is 1."""
+    """Return the shifted value, and a sticky bit: the OR of all lost bits."""
     stages = min((len(value) - 1).bit_length(), len(distance))
     shifted, sticky = value, Const(0, 1)
     for stage in reversed(range(stages)):
@@ -25,10 +25,8 @@ def shift_right_sticky(m: Module, value: Value, distance: Value) -> tuple[Value,
 
 
 def shift_left_normalising(m: Module, value: Value, limit: Value | None, only_last: Value) -> tuple[Value, Value]:
-    """Shift `value` left until its top bit is 1. Return the shifted value and the distance.
-
-    `limit` is the largest distance. If `limit` is None and `only_last` is 1, the shift is at most one position.
-    """
+    """Return `value` shifted left until its top bit is 1, and the distance."""
+    # `limit` is the largest distance. If `limit` is None and `only_last` is 1, the shift is at most one position.
     if limit is not None:
         return _limited(m, value, limit)
     stages = (len(value) - 1).bit_length()
@@ -61,13 +59,9 @@ def _limited(m: Module, value: Value, limit: Value) -> tuple[Value, Value]:
 
 
 def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, name: str) -> tuple[Value, Value]:
-    """Return `value`, left-aligned in `width` bits and then shifted right by `distance`, and a sticky bit.
-
-    The sticky bit is 1 if any lost bit is 1.
-    """
-    # The first stage shifts the few bits of `value` by the low bits of the
-    # distance. The second stage moves the result by a multiple of a power of two, with AND and OR gates instead of
-    # multiplexers.
+    """Return `value`, left-aligned in `width` bits and shifted right by `distance`, and a sticky bit."""
+    # The first stage shifts the few bits of `value` by the low bits of the distance. The second stage moves the result
+    # by a multiple of a power of two, with AND and OR gates instead of multiplexers.
     fine = min(len(distance), (len(value) - 1).bit_length())
     step = 1 << fine
     moved: Value = value
@@ -97,10 +91,8 @@ def shift_right_narrow(m: Module, value: Value, width: int, distance: Value, nam
 
 
 def shift_left_narrow(m: Module, value: Value, kept: int, furthest: int) -> tuple[Value, Value, Value]:
-    """Shift `value` left until its top bit is 1, by at most `furthest` positions.
-
-    Return the first `kept` bits of the shifted value, a sticky bit of the other bits, and the distance.
-    """
+    """Return the top `kept` bits of the normalised value, a sticky bit of the other bits, and the shift distance."""
+    # The left shift is at most `furthest` positions.
     taken: list[Value] = []
     sticky: Value = Const(0, 1)
     bounded: Value = Const(1, 1)

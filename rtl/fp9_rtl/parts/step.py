@@ -1,4 +1,4 @@
-"""Stages of a datapath: combinational logic between which registers can be placed."""
+"""Datapath stages of combinational logic. Pipeline registers can be placed between the stages."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ class Step(wiring.Component):
 
 
 def forward(m: Module, source: data.View[data.StructLayout], sink: data.View[data.StructLayout], *names: str) -> None:
-    """Connect the named fields of `source` to the fields of the same name in `sink`."""
     for name in names:
         m.d.comb += sink[name].eq(source[name])
 
@@ -49,7 +48,6 @@ class Beside(Step):
 
 
 def chain(m: Module, steps: Sequence[Step], value: data.View[data.StructLayout]) -> data.View[data.StructLayout]:
-    """Place datapath stages in series as submodules of `m`, and return the output of the last stage."""
     for step in steps:
         m.submodules[step.name] = step
         m.d.comb += step.i.eq(value)

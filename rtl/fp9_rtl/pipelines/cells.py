@@ -21,10 +21,11 @@ _SUMS = ("$add", "$sub")
 
 @dataclass(frozen=True)
 class Cell:
-    """A Yosys cell that operates on words, with its parameters and the bits of each port. Port `Y` is the output."""
+    """A Yosys cell that operates on words."""
 
     kind: str
     parameters: Mapping[str, int]
+    # Bits of each port. Port `Y` is the output.
     ports: Mapping[str, tuple[Bit, ...]]
 
     @property
@@ -37,7 +38,6 @@ class Cell:
         return tuple(dict.fromkeys(bit for bit in bits if isinstance(bit, int)))
 
     def to_json(self, renamed: Mapping[int, int]) -> dict[str, Any]:
-        """Return the cell in Yosys' JSON, with the output bits renumbered by `renamed`."""
         output = [renamed.get(bit, bit) if isinstance(bit, int) else bit for bit in self.ports["Y"]]
         return {
             "type": self.kind,
@@ -48,11 +48,9 @@ class Cell:
 
 
 def read_cells(module: Mapping[str, Any]) -> list[list[Cell]]:
-    """Group the cells of a module in Yosys' JSON into operations.
-
-    Pipeline registers are placed only between operations. An operation is a list of cells, in which each cell comes
-    before the cells that read its output.
-    """
+    """Return the operations of a module in Yosys' JSON format. Each operation is a list of one or more cells."""
+    # In each list, a cell that drives another cell precedes that cell. Pipeline registers are placed only between
+    # operations.
     cells = [_cell(cell) for cell in module["cells"].values() if cell["type"] != "$scopeinfo"]
     free = itertools.count(1 + max((bit for cell in cells for bit in (*cell.reads, *cell.drives)), default=0))
     outputs = [bit for port in module["ports"].values() if port["direction"] == "output" for bit in port["bits"]]
@@ -87,7 +85,8 @@ def _with_inner_sums(cells: Sequence[Cell], outputs: Sequence[Bit]) -> Iterator[
 
 
 def _increments(cell: Cell, free: Iterator[int]) -> Iterable[Cell]:
-    """Divide the increment of a long word into increments of its parts, lowest bits first."""
+    # Divide the incrementer of a long word into shorter adders, lowest bits first. Each adder has a carry to the
+    # next adder.
     y = cell.ports["Y"]
     step = cell.ports.get("B", ())
     top = "0" if len(step) > 1 or not cell.parameters.get("B_SIGNED") else "1"

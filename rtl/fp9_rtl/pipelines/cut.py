@@ -79,11 +79,8 @@ def _by_name(bits: Iterable[int], names: Mapping[int, _Place]) -> dict[str, list
 
 
 def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
-    """Divide a chain of datapath stages into `stages` chains, so that the slowest chain is as fast as possible.
-
-    Registers can be placed between the chains. If `stages` is 1, the only returned chain is the given chain. Otherwise,
-    each returned chain consists of one new `Stage` object.
-    """
+    """Divide a datapath's logic into `stages` consecutive parts, so that the slowest part is as fast as possible."""
+    # Registers can be placed between the parts.
     if stages == 1:
         return [list(steps)]
     circuit = netlist(steps)
@@ -107,7 +104,7 @@ def cut(steps: Sequence[Step], stages: int) -> list[list[Step]]:
 
 
 def clock(circuit: Netlist, stages: int) -> int:
-    """Return the longest delay between the registers that `cut` places, in ps."""
+    """Return the longest path delay in ps after division into `stages` stages."""
     return longest_path(circuit, place(circuit, stages))
 
 

@@ -39,10 +39,7 @@ _SHIFTS: dict[str, Callable[[Value, Value], Value]] = {"$shl": operator.lshift, 
 
 
 def expression(cell: Cell, operands: dict[str, Value]) -> Value:
-    """Return the output value of a cell, in the width of the output. The operands are unsigned.
-
-    Raises NotImplementedError for an unsupported cell.
-    """
+    """Return the output value of a cell, in the width of the output. The operands are unsigned."""
     kind, width = cell.kind, len(cell.ports["Y"])
     if kind in _REDUCTIONS:
         return _extended(_REDUCTIONS[kind](operands["A"]), width, signed=False)

@@ -9,7 +9,7 @@ UNLIMITED = 1 << 40
 
 
 class FlowNetwork:
-    """A directed graph whose edges have integer capacities. Node 0 is the source, and node 1 is the sink."""
+    """A directed graph whose edges have integer capacities."""
 
     SOURCE, SINK = 0, 1
 
@@ -29,7 +29,7 @@ class FlowNetwork:
             self._left.append(left)
 
     def source_side(self) -> set[int]:
-        """Return the smallest set of nodes that a minimum cut leaves on the side of the source."""
+        """Return the smallest set of nodes on the source's side of a minimum cut."""
         while True:
             level = self._levels()
             if self.SINK not in level:
@@ -49,7 +49,7 @@ class FlowNetwork:
         return level
 
     def _fill(self, level: dict[int, int]) -> None:
-        """Send as much flow as possible along shortest paths to the sink, until each shortest path has a full edge."""
+        """Send flow along shortest paths to the sink, until each shortest path has a full edge."""
         following = [0] * len(self._edges)
         way: list[int] = []
         node = self.SOURCE

@@ -64,27 +64,27 @@ write_json gates.json
 
 @dataclass(frozen=True, slots=True)
 class Gate:
-    """A gate with its output net, its input nets and its delay in ps.
-
-    The delay grows with the number of gate inputs that the output net drives within the gate's own operation.
-    """
+    """A gate with its output net, its input nets and its delay in ps."""
 
     output: int
     inputs: tuple[int, ...]
+    # The delay grows with the fan-out of the output net, counted within the operation that contains the gate.
     delay: int
 
 
 @dataclass(frozen=True, slots=True)
 class Gates:
-    """The gates of all operations. `drivers` maps each net to the gate that drives the net.
+    """The gates of all operations."""
 
-    A bit between two operations has two nets: `driven` maps the bit to the output net of its driver, and `read` to the
-    input net of its reader. `load_delays` holds the extra delay of each bit that results from its fan-out.
-    """
+    # A bit that one operation drives and another operation reads has two nets.
 
+    # Gate that drives each net.
     drivers: Mapping[int, Gate]
+    # Input net, for each bit, of the operations that read the bit.
     read: Mapping[int, Bit]
+    # Output net, for each bit, of the operation that drives the bit.
     driven: Mapping[int, Bit]
+    # Extra delay that the fan-out of each bit causes.
     load_delays: Mapping[int, int]
 
     def between(self, reads: Iterable[int], drives: Sequence[int]) -> Iterator[Gate]:
@@ -99,7 +99,6 @@ class Gates:
 
 
 def map_operations(operations: Sequence[Sequence[Cell]], folder: Path) -> Gates:
-    """Return the gates of the operations."""
     driven = [bit for operation in operations for bit in operation[-1].drives]
     inner = {bit for operation in operations for cell in operation[:-1] for bit in cell.drives}
     reads = dict.fromkeys(bit for operation in operations for cell in operation for bit in cell.reads)

@@ -1,9 +1,10 @@
-"""Convert a datapath to a netlist: operations on named words, and their gates."""
+"""Convert a datapath to a netlist of word-level operations, and convert each operation to gates."""
 
 from __future__ import annotations
 
 import functools
 import json
+import re
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -27,25 +28,25 @@ _SCRIPT = f"""\
 {WITHOUT_PROCESSES}opt_clean -purge
 write_json words.json
 """
+# A submodule whose name begins with its parent's: decode_decode_a.
+_REPEATED = re.compile(r"(?:\b|(?<=_))([a-z]+)_(?=\1_)")
 
 
 @dataclass(frozen=True, slots=True)
 class Operation:
-    """A group of cells that pipelining keeps together, with drivers before readers.
-
-    `reads` and `drives` are the bits that enter and leave the operation, without constants. `gates` are in topological
-    order.
-    """
+    """A group of cells between which pipelining places no register. A cell that drives another cell comes first."""
 
     cells: tuple[Cell, ...]
+    # Bits that enter and leave the operation, without constants.
     reads: tuple[int, ...]
     drives: tuple[int, ...]
+    # Gates in topological order.
     gates: tuple[Gate, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Netlist:
-    """The operations of a datapath in topological order, with its input, output and named bits."""
+    """Netlist of a datapath: operations in topological order, and the bits of inputs, outputs and named signals."""
 
     operations: tuple[Operation, ...]
     inputs: tuple[Bit, ...]
@@ -129,7 +130,7 @@ def _names(words: dict[str, Any]) -> dict[int, tuple[str, int]]:
     wires = [(name, wire["bits"]) for name, wire in words["netnames"].items() if not name.startswith("$")]
     for name, bits in sorted(wires, key=lambda wire: (not wire[0].startswith(_INPUT), len(wire[0]), wire[0])):
         for index, bit in enumerate(bits):
-            place = name.removeprefix(_INPUT).removeprefix(_OUTPUT), index
+            place = _REPEATED.sub("", name.removeprefix(_INPUT).removeprefix(_OUTPUT)), index
             if isinstance(bit, int) and bit not in named and place not in taken:
                 named[bit] = place
                 taken.add(place)

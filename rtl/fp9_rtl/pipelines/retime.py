@@ -24,7 +24,7 @@ Named bits cost less, so that registers get meaningful names.
 
 
 def place(netlist: Netlist, stages: int) -> Stages:
-    """Return a pipeline stage for every operation, so that the slowest stage is as fast as possible."""
+    """Return a stage for every operation, so that the slowest stage is as fast as possible."""
     anywhere = [1] * len(netlist.operations)
     low, high = 0, longest_path(netlist, anywhere)
     while low < high:
@@ -62,7 +62,7 @@ def _forward(
 
 
 def _earliest(netlist: Netlist, period: int, stages: int, floor: Sequence[int]) -> Stages | None:
-    """Return the earliest stage of every operation, or None if more than `stages` stages are needed."""
+    """Return the earliest stage of every operation, or None if `stages` is too small."""
     arrived: dict[Bit, _Time] = dict.fromkeys(netlist.inputs, (1, 0))
     placed = []
     for index, operation in enumerate(netlist.operations):
@@ -125,7 +125,7 @@ def _fewest_registers(netlist: Netlist, period: int, stages: int) -> Stages:
 
 
 def _cheapest(netlist: Netlist, must: set[int], may: set[int]) -> set[int]:
-    """Return the operations to place before a register boundary, chosen for the lowest register cost."""
+    """Return the operations to place before a register boundary, for the lowest register cost."""
     network = FlowNetwork()
     node: dict[int | None, int] = {None: network.SOURCE}
     for index in range(len(netlist.operations)):

@@ -1,4 +1,4 @@
-"""Quantise to a format with few element codes: compare each number with one limit for each code."""
+"""Quantise to a format with few element codes, by comparing each number with one limit for each code."""
 
 # Each number x is quantised to the element nearest to x / (s t), with the block's scale s and the tensor scale t. The
 # circuit does not divide: it multiplies the midpoints between elements by both scales, once for each block. Each
@@ -28,7 +28,7 @@ from fp9_rtl.quantisers.rules import scale_names
 
 
 def middles(block: BlockFormat) -> list[Fraction]:
-    """Return the midpoints between neighbouring element magnitudes of a block format."""
+    """Return the midpoints between neighbouring element magnitudes."""
     element = block.element
     numbers = [element.value_of(code) for code in range(element.max_code + 1)]
     return [(low + high) / 2 for low, high in itertools.pairwise(numbers)]
@@ -43,10 +43,11 @@ def code_names(unit: Quantiser, scale: str) -> tuple[str, ...]:
 
 
 class Limits(Step):
-    """Compute the limits between neighbouring elements, and forward the block's numbers and scales.
+    """Compute the rounding limits between neighbouring element magnitudes, and forward the block's numbers and scales.
 
     A limit is the midpoint of two neighbouring element magnitudes, multiplied by the block's scale and the tensor
-    scale. If the block's scale is zero, all limits are larger than every number, so all elements become 0.
+    scale. If the block's scale is zero, the step replaces all rounding limits by a value above every number, so all
+    elements become 0.
     """
 
     name = "limits"
@@ -67,10 +68,10 @@ class Limits(Step):
 
 
 class Counted(Step):
-    """Compare each number of a block with the limits between neighbouring elements.
+    """Compare each number of a block with the rounding limits between neighbouring element magnitudes.
 
-    The element's code without its sign bit is the count of limits that the number's magnitude exceeds. Ties are rounded
-    to the even element.
+    The number of limits that a number's magnitude exceeds is the code of the element's magnitude. Ties are rounded to
+    the even element.
     """
 
     name = "counted"
@@ -119,12 +120,10 @@ def results(unit: Quantiser, i: data.View[Any], scale: str) -> list[Value]:
 
 
 def magnitude(m: Module, x: Value, limits: Sequence[Value]) -> Value:
-    """Return the code of the quantised element without its sign bit: the number of `limits` that `x` exceeds.
-
-    Ties are rounded to the even element.
-    """
-    # `x` is a code of the source format without its sign bit. A binary search gives one bit of the code per
-    # comparison. In every comparison except the last, a tie rounds up, because the code below the limit is odd.
+    """Quantise the magnitude `x` to an element code without sign: the number of rounding limits that `x` exceeds."""
+    # `x` is a code of the source format without its sign bit. Ties are rounded to the even element. A binary search
+    # gives one bit of the code per comparison. In every comparison except the last, a tie rounds up, because the code
+    # below the limit is odd.
     bits: list[Value] = []
     while limits:
         middle = len(limits) // 2
@@ -155,13 +154,12 @@ def block_limits(m: Module, unit: Quantiser, scale: Value, tensor: Value) -> lis
 
 
 def _odd_and_power(number: Fraction) -> tuple[int, int]:
-    """Return an odd integer n and an exponent e with `number` = n 2^e."""
     twos = (number.numerator & -number.numerator).bit_length() - 1
     return number.numerator >> twos, twos + 1 - number.denominator.bit_length()
 
 
 class _Multiple:
-    """The product of a block's scale, the tensor scale and an odd constant."""
+    """The product of three factors: a block's scale, the tensor scale, and a constant odd integer."""
 
     # The product is stored with a leading 1 and the precision of the source format. All lower bits are combined by
     # OR.

@@ -29,7 +29,7 @@ def quantiser_steps(unit: Quantiser) -> list[Step]:
 
 
 def element_steps(unit: Quantiser) -> list[Step]:
-    """Return the datapath stages that quantise the numbers of an operation to elements, with a given block scale."""
+    """Return the stages that quantise numbers to elements with a given block scale."""
     if not unit.block.powers_of_two:
         limits = Limits(unit, scaled_layout(unit))
         counted = Counted(unit, limits.o.shape())
@@ -53,10 +53,7 @@ def beside_scale(unit: Quantiser) -> dict[str, int]:
 
 
 def scales_of(m: Module, unit: Quantiser, amax: Value, operation: data.View[data.StructLayout]) -> dict[str, Value]:
-    """Return a dictionary from the field name of each candidate scale to the code of the scale.
-
-    The scale code is NaN if the largest magnitude is infinite or NaN, or if the tensor scale is not usable.
-    """
+    """Return the code of each candidate scale by field name."""
     make = _powers_of_two if unit.block.powers_of_two else _quotients
     return {
         name: _chosen(m, unit, amax, operation, codes)
@@ -74,6 +71,7 @@ def _chosen(
     for rule in switch(m, select, unit.rules):
         m.d.comb += chosen.eq(codes[rule])
     code = Mux(chosen < 0, 0, chosen[: scale.bits]) if may_be_negative else chosen[: scale.bits]
+    # The scale is NaN if amax is infinite or NaN, or if the tensor scale is not a positive normal number.
     special = amax > unit.source.max_code
     if unit.block.tensor:
         special |= ~is_usable(operation.tensor)
@@ -102,7 +100,9 @@ def _quotients(
 
 
 class Largest(Step):
-    """Find the largest magnitude in an operation. Infinities and NaN count as larger than any finite number."""
+    """Find the largest magnitude among the input numbers of an operation. Infinities and NaN count as larger than any
+    finite number.
+    """
 
     name = "largest"
 
@@ -138,9 +138,9 @@ class Scale(Step):
 
 
 class Spread(Step):
-    """Forward each number to its cast, which multiplies it by the power of two 1 / scale.
+    """Forward each number to its cast, which multiplies the number by 1 / scale, a power of two.
 
-    If the scale is NaN, all casts receive zero.
+    If the scale is NaN, every cast receives the number zero.
     """
 
     name = "spread"

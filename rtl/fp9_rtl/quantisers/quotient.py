@@ -21,10 +21,9 @@ from fp9_rtl.rounding.decision import rounds_up
 
 @dataclass(frozen=True, slots=True)
 class Quotient:
-    """A positive number, given by its leading significand bits, an exponent and a sticky bit.
+    """A positive number, given by its leading significand bits, an exponent and a sticky bit."""
 
-    The first bit of `significand` is the leading 1, whose weight is 2^`exponent`.
-    """
+    # The first bit of `significand` is the leading 1, whose weight is 2^`exponent`.
 
     significand: Value
     exponent: Value
@@ -73,16 +72,14 @@ def rounded_over(m: Module, ratio: Quotient, divisor: Fraction, scale: Format, r
 
 
 def ratio_bits(scale: Format, divisors: Iterable[Fraction]) -> int:
-    """Return how many significand bits of amax / tensor scale are needed to round the scale correctly."""
+    """Return how many bits of the quotient amax / (tensor scale) suffice to round a block's scale correctly."""
     start = [divisor / pow2(floor_log2(divisor)) for divisor in divisors]
     return scale.precision + 2 + max(floor_log2(Fraction(number.denominator)) for number in start)
 
 
 def _divided(m: Module, dividend: Value, divisor: Value, bits: int) -> tuple[Value, Value, Value]:
-    """Return the first `bits` bits of dividend / divisor, a flag for a quotient below 1, and a sticky bit.
-
-    Dividend and divisor must have their leading 1 at the same bit position.
-    """
+    """Return the first `bits` bits of dividend / divisor, a flag for a quotient below 1, and a sticky bit."""
+    # Dividend and divisor must have their leading 1 at the same bit position.
     lower = Signal(name="lower")
     m.d.comb += lower.eq(dividend < divisor)
     left = Signal(len(divisor) + 1, name="left")

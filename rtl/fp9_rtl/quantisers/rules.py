@@ -11,20 +11,18 @@ _NAMES = ("scale", "second")
 
 
 def tries(unit: Quantiser) -> tuple[Fraction, ...]:
-    """Return the constants by which amax is divided, one for each candidate scale.
+    """Return the divisors of amax that give a block's candidate scales.
 
-    If every scale rule has a single scale, return an empty tuple.
+    If no scale rule of the unit compares several candidate scales, return an empty tuple.
     """
     return next((tuple(map(Fraction, rule.tries)) for rule in unit.rules if rule.tries), ())
 
 
 def scale_names(unit: Quantiser) -> tuple[str, ...]:
-    """Return the names of the signals that hold a block's candidate scales: `scale`, and `second` for a second
-    candidate.
-    """
+    """Return the signal names of a block's candidate scales."""
     return _NAMES if tries(unit) else _NAMES[:1]
 
 
 def divisor_of(unit: Quantiser, rule: ScaleRule, turn: int) -> Fraction:
-    """Return the constant by which a scale rule divides amax to get the candidate scale with the index `turn`."""
+    """Return the constant by which amax is divided for the candidate scale with the index `turn`."""
     return Fraction(rule.tries[turn]) if rule.tries else unit.block.divisor(rule)

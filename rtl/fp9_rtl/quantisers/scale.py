@@ -20,7 +20,7 @@ _HALFWAY = Fraction(3, 2)
 
 
 def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> Value:
-    """Return the code of a block's scale from `amax`, the code of the largest magnitude without its sign bit."""
+    # `amax` is the code of the largest magnitude without its sign bit.
     exponent, fraction = _fields(m, amax, source, block, rule)
     divisor = block.divisor(rule)
     power = floor_log2(divisor)
@@ -39,13 +39,13 @@ def scale_code(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, 
 
 
 def _reaches_both_ends(block: BlockFormat) -> bool:
-    """Return whether a scale can be derived from a subnormal amax, or can exceed the largest scale."""
-    # Neither can occur in a block format with an element of at least 2.
+    # In a block format with an element of at least 2, a subnormal amax cannot determine the scale, and no scale can
+    # exceed the largest scale.
     return block.power < 2
 
 
 def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rule: ScaleRule) -> tuple[Value, Value]:
-    """Return the exponent field of amax with one more bit for a carry, and the fraction of amax."""
+    """Return two fields of amax: the exponent, extended by one bit for a carry, and the fraction."""
     rounded = Signal(len(amax) + 1)
     dropped = source.precision - block.element.precision if rule.amax_first else 0
     m.d.comb += rounded.eq(_normalised(amax, source, block) + ((1 << dropped) >> 1))
@@ -54,9 +54,9 @@ def _fields(m: Module, amax: Value, source: FixedFormat, block: BlockFormat, rul
 
 
 def _normalised(amax: Value, source: FixedFormat, block: BlockFormat) -> Value:
-    """Return the code of amax, with the leading 1 of a subnormal amax shifted out of the fraction."""
-    # The shift is exact if amax is at least half the smallest normal number. If amax is smaller still, the smallest
-    # scale is used, so the fraction may be replaced by 0.
+    # The fraction of a subnormal amax is shifted left to drop its leading 1. The shift is exact if amax is at least
+    # half the smallest normal number. If amax is smaller still, the smallest scale is used, so the fraction may be
+    # replaced by 0.
     if not _reaches_both_ends(block):
         return amax
     exponent, fraction = amax[source.fraction_bits :], amax[: source.fraction_bits]

@@ -11,7 +11,7 @@
 # * The second scale is better if t (S2^2 sum e2^2 - S1^2 sum e1^2) < 2 (S2 sum x e2 - S1 sum x e1). The units of both
 #   sides differ by a power of two. Few powers are possible, because amax is about 2 to 9 times the product s t.
 # * The circuit compares the magnitudes of both sides. If the left side is negative, the right side is negated. The
-#   tensor scale t therefore multiplies an unsigned number, whose width the module `apart` computes.
+#   tensor scale t therefore multiplies an unsigned number, whose width the module `difference_bounds` computes.
 #
 # If both scales have the same code, the first scale is chosen.
 
@@ -29,7 +29,7 @@ from fp9.units import TENSOR_SCALE, Quantiser
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.select import switch
 from fp9_rtl.parts.step import Step
-from fp9_rtl.quantisers.apart import apart, counts
+from fp9_rtl.quantisers.difference_bounds import counts, difference_bounds
 from fp9_rtl.quantisers.limits import code_names, middles, results
 from fp9_rtl.quantisers.quotient import tensor_fields
 from fp9_rtl.quantisers.rules import scale_names, tries
@@ -42,7 +42,7 @@ _NEAREST = Fraction(1, 2)
 
 
 class Better(Step):
-    """Output the elements of the candidate scale with the smaller squared error."""
+    """Output a block's scale and elements for the better of two scales: the scale with the smaller squared error."""
 
     name = "better"
 
@@ -65,21 +65,19 @@ class Better(Step):
 
 @dataclass(frozen=True, slots=True)
 class _Sums:
-    """Two sums over a block's numbers x and their elements e: sum e^2 and sum x e."""
+    """Two sums over a block's numbers x and elements e: the sum of e^2 and the sum of the products x * e."""
 
     squares: Value
     products: Value
 
 
 def second_is_closer(m: Module, unit: Quantiser, i: data.View[data.StructLayout]) -> Value:
-    """Return whether quantising with the second candidate scale gives the smaller squared error.
-
-    The two scales must differ.
-    """
+    """Return whether the second candidate scale gives the smaller squared error."""
+    # The two scales must differ.
     (first, exponent), (second, other) = (_significand(unit.block.scale, i[name]) for name in scale_names(unit))
     numbers = _Numbers(m, unit, i)
     mine, others = (numbers.sums([i[name] for name in code_names(unit, scale)]) for scale in scale_names(unit))
-    twice, most = other != exponent, apart(unit)
+    twice, most = other != exponent, difference_bounds(unit)
     square, its_square = Signal(2 * len(first)), Signal(2 * len(second))
     squares = _within(unit.width * most.squares)
     products = _within(unit.width * most.elements * numbers.largest)
@@ -168,7 +166,7 @@ def _places(unit: Quantiser) -> tuple[int, int, int]:
     source, scale, element = unit.source, unit.block.scale, unit.block.element
     finer = 1 - _window(unit) - floor_log2(element.value_of(1))  # factor 2, unit of x, smallest element
     last = scale.min_normal_exponent - scale.precision + 1  # last place of the smallest scale
-    apart = TENSOR_SCALE.fraction_bits - source.fraction_bits - last + finer
+    offset = TENSOR_SCALE.fraction_bits - source.fraction_bits - last + finer
     least = _NEAREST * min(tries(unit)) * pow2(TENSOR_SCALE.fraction_bits) / ((1 << source.precision) - 1)
     most = _FARTHEST * max(tries(unit)) * ((1 << scale.precision) - 1) * pow2(TENSOR_SCALE.precision)
-    return apart, floor_log2(least) + finer, floor_log2(most) + finer
+    return offset, floor_log2(least) + finer, floor_log2(most) + finer

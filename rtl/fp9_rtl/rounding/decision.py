@@ -8,27 +8,21 @@ from fp9.formats import Rounding
 
 
 def rounds_up_at_random(tail: Value, random: Value) -> Value:
-    """Return whether a magnitude rounds up in stochastic rounding (numerics.md).
-
-    Stochastic rounding adds a random integer to the dropped bits, and rounds up on a carry. The circuit detects the
-    carry by a comparison: the dropped bits must exceed the inverted random bits. If more bits are dropped than there
-    are random bits, the lowest dropped bits are ignored.
-    """
+    # Stochastic rounding (numerics.md) adds a random integer to the dropped bits, and rounds up on a carry. The circuit
+    # detects the carry by a comparison: the dropped bits must exceed the inverted random bits. If more bits are dropped
+    # than there are random bits, the lowest dropped bits are ignored.
     return tail[len(tail) - len(random) :] > ~random
 
 
 def rounds_up(rounding: Rounding, sign: ValueLike, last: ValueLike, guard: ValueLike, sticky: ValueLike) -> Value:
-    """Return whether a magnitude rounds up to the next larger magnitude.
-
-    `last` is the last kept bit, `guard` is the first dropped bit, and `sticky` is 1 if any later bit is 1.
-
-    | guard sticky | rne  | rna | rtz | rup      | rdn      | rto   |
-    |--------------|------|-----|-----|----------|----------|-------|
-    | 0 0          | 0    | 0   | 0   | 0        | 0        | 0     |
-    | 0 1          | 0    | 0   | 0   | positive | negative | ~last |
-    | 1 0          | last | 1   | 0   | positive | negative | ~last |
-    | 1 1          | 1    | 1   | 0   | positive | negative | ~last |
-    """
+    # `last` is the last kept bit, `guard` is the first dropped bit, and `sticky` is 1 if any later bit is 1.
+    #
+    # | guard sticky | rne  | rna | rtz | rup      | rdn      | rto   |
+    # |--------------|------|-----|-----|----------|----------|-------|
+    # | 0 0          | 0    | 0   | 0   | 0        | 0        | 0     |
+    # | 0 1          | 0    | 0   | 0   | positive | negative | ~last |
+    # | 1 0          | last | 1   | 0   | positive | negative | ~last |
+    # | 1 1          | 1    | 1   | 0   | positive | negative | ~last |
     sign, last, guard, sticky = (Value.cast(bit) for bit in (sign, last, guard, sticky))
     match rounding:
         case Rounding.RNE:
@@ -48,7 +42,6 @@ def rounds_up(rounding: Rounding, sign: ValueLike, last: ValueLike, guard: Value
 
 
 def keeps_nonzero(rounding: Rounding, sign: Value) -> Value:
-    """Return whether a non-zero number below the smallest number rounds to the smallest number instead of zero."""
     positive, negative = (rounding.keeps_nonzero(side) for side in (False, True))
     if positive == negative:
         return Const(positive)

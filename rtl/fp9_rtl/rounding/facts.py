@@ -11,15 +11,13 @@ from fp9.units import Dot, exponent_range, product_range
 
 @dataclass(frozen=True, slots=True)
 class SumFacts:
-    """Exponents and exceptions that can occur when a unit adds its products and addend, and rounds the sum.
+    """Exponents and exceptions that can occur when a unit adds its products and addend, and rounds the sum."""
 
-    `products` is the range of exponents that the leading bit of a non-zero product can have. `below_normal` means that
-    a sum with a non-zero product can be below the normal numbers of the result. `overflow` means that a finite sum can
-    round to more than the largest number.
-    """
-
+    # Exponents that the leading bit of a non-zero product can have.
     products: range
+    # A sum with a non-zero product can be below the smallest normal number of the result format.
     below_normal: bool
+    # A finite sum can round to more than the largest number.
     overflow: bool
 
 
@@ -58,12 +56,11 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
 
 
 def can_be_subnormal(fmt: FixedFormat, facts: SumFacts) -> bool:
-    """Return whether a sum with a non-zero product can be a subnormal number of `fmt`."""
     return fmt.subnormals and facts.below_normal
 
 
 def rounds_addend(engine: Engine) -> bool:
-    """Return whether the addend can have more fraction bits than the result."""
-    # Such an addend must be rounded even if all products are zero, and can become subnormal or overflow.
+    # An addend with more fraction bits than the result must be rounded even if all products are zero, and can become
+    # subnormal or overflow.
     result, addend = engine.result.format, engine.addend_format
     return addend.fraction_bits > result.fraction_bits

@@ -21,7 +21,7 @@ In `nearest`, ties round away from zero. In `certain`, the upper half of the top
 
 
 def hybrid_bits(unit: Cast) -> int:
-    """Return the width of the threshold T of hybrid rounding, or 0 for a unit without hybrid rounding."""
+    """Return the width of the threshold T, or 0 for a unit without hybrid rounding."""
     if not any(mode.reads_source for mode in unit.roundings):
         return 0
     return sum(HiFloat8.threshold_bits(unit.source))
@@ -35,10 +35,7 @@ def hybrid_threshold(source: Format, code: Value, width: int) -> Value:
 
 
 def hybrid_up(zones: data.View[data.StructLayout], tail: Value, threshold: Value) -> Value:
-    """Return whether a magnitude rounds up in hybrid rounding.
-
-    A threshold of 0 rounds up every magnitude for which the threshold decides, even an exactly representable one.
-    """
+    # If the threshold is 0, even an exactly representable magnitude rounds up.
     guard = tail[-1]
     drawn = (tail[len(tail) - len(threshold) :] >= threshold) | (zones.certain & guard)
     return (zones.nearest & guard) | (~zones.nearest & ~zones.never & drawn)

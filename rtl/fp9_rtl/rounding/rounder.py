@@ -105,7 +105,7 @@ class Round(Step):
         return ~i.significand[-1] & ~reaches_normal
 
     def _tiny_and_cut(self, dropped: Value) -> Value:
-        """Return whether a subnormal sum lost bits in the alignment, but loses no bits in the rounding."""
+        """Return whether a subnormal sum lost bits in the alignment, but none in the rounding."""
         if not self._aligned:
             return Const(0)
         return ~self.i.significand[-1] & ~self.i.zero & self.i.dropped & ~dropped
@@ -136,7 +136,7 @@ class Round(Step):
         m.d.comb += self.o.result.eq(self._named(Cat(code, sign), infinite))
 
     def _named(self, code: Value, infinite: Value) -> Value:
-        """Replace the format's NaN code by the NaN code that the accumulator model prescribes."""
+        """Replace the format's NaN code by the NaN code of the accumulator model."""
         fmt, i = self._format, self.i
         own = fmt.nan_code(False)
         of_nan, of_invalid = (own if nan is None else nan for nan in self._nans)

@@ -8,11 +8,7 @@ from fp9.formats import FixedFormat
 
 
 def packed_magnitude(m: Module, fmt: FixedFormat, magnitude: Value, nan: Value, infinite: Value) -> Signal:
-    """Return a result code without its sign: NaN if `nan`, infinity if `infinite`, otherwise `magnitude`.
-
-    A format without infinity uses NaN instead of infinity. If `nan` is 1, then either `infinite` must be 1 or
-    `magnitude` must be 0.
-    """
+    """Return a result code without its sign. If `nan` is 1, `infinite` must be 1 or `magnitude` must be 0."""
     inf_code, nan_code = fmt.inf_code(False), fmt.nan_code(False)
     assert nan_code is not None, "a result's format has a NaN"
     nan_code &= fmt.sign_mask - 1

@@ -1,4 +1,4 @@
-"""Studies of `fp9 study`: cost of formats, policies, rounding, windows, lanes and stages."""
+"""Definitions of the studies that `fp9 study` runs, such as the hardware cost of number formats and rounding modes."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ from typing import Any, cast
 from fp9.engines import Engine, engine
 from fp9.formats import FixedFormat, Format, Rounding, fixed_format, format
 from fp9.names import unknown
-from fp9.units import CATALOGUE, MAX_STAGES, Cast, Decoder, Dot, Fma, Fpu, FpuGroup, Mac, MultiFpu, Unit
+from fp9.units import CATALOGUE, MAX_STAGES, Cast, Decoder, Division, Dot, Fma, Fpu, FpuGroup, Mac, MultiFpu, Unit
 from fp9_rtl.studies.study import Chart, Study, Variant
 
 _OCP = ("e4m3", "e5m2")
@@ -139,7 +139,6 @@ def _multi(name: str) -> MultiFpu:
 
 
 def _fpu(label: str, base: str, over: str | None = None, **changed: Any) -> Variant:
-    """Return a variant of a catalogue FPU with changed fields."""
     unit = _multi(base)
     return Variant(label, dataclasses.replace(unit, name=_name(base, label), **changed) if changed else unit, over)
 
@@ -167,6 +166,20 @@ def _fpu_groups() -> Study:
         "with the row that has intconv, too."
     )
     return Study("fpu_groups", "Groups of operations of an FPU", question, variants)
+
+
+def _fpu_division() -> Study:
+    base, groups = "fpu_ocp_fp16", (FpuGroup.ADDMUL, FpuGroup.CONV, FpuGroup.DIVSQRT)
+    variants = (
+        _fpu("array", base, groups=groups, stages=2),
+        _fpu("iterative", base, groups=groups, stages=2, division=Division.ITERATIVE),
+        _fpu("without divsqrt", base, groups=groups[:2], stages=2),
+    )
+    question = (
+        "How much area does an iterative divider save in an FPU for e4m3, e5m2 and fp16? The units have two stages and "
+        "the groups addmul and conv."
+    )
+    return Study("fpu_division", "Division and square root in an FPU", question, variants)
 
 
 def _fpu_fields() -> Study:
@@ -361,6 +374,7 @@ STUDIES: dict[str, Study] = {
         _mixed("dlfloat16", "dlfloat", "hfp8_152", "hfp8_143"),
         _mixed_fpu(),
         _fpu_groups(),
+        _fpu_division(),
         _fpu_fields(),
         _fpu_words(),
         _results(),

@@ -21,10 +21,8 @@ _MARKERS = "osD^v"
 
 
 def draw(outcomes: Sequence[Outcome]) -> str:
-    """Return the chart of a study as SVG text. The charts of several cell libraries are stacked.
-
-    The study must have at least one measured variant in every cell library.
-    """
+    """Return SVG text with the charts of a study, stacked by cell library."""
+    # The study must have a measured variant in every cell library.
     study = outcomes[0].study
     height, kind = {
         Chart.BARS: (1.0 + 0.42 * len(outcomes[0].rows), _bars),
@@ -50,7 +48,6 @@ def _figures(outcome: Outcome, mapping: str, figure_of: Callable[[Estimate], flo
 
 
 def _bars(figure: SubFigure, outcome: Outcome) -> None:
-    """Draw the area and the delay of each variant as bars, with the area ratio at the end of each area bar."""
     mappings, rows = outcome.mappings, outcome.rows
     panels: Sequence[Axes] = figure.subplots(1, 2, sharey=True, width_ratios=(3, 2))
     thickness = 0.8 / len(mappings)
@@ -58,6 +55,7 @@ def _bars(figure: SubFigure, outcome: Outcome) -> None:
         places = [place + (number - (len(mappings) - 1) / 2) * thickness for place in range(len(rows))]
         for axes, (_, figure_of) in zip(panels, _PANELS, strict=True):
             axes.barh(places, _figures(outcome, mapping, figure_of), thickness, label=f"{mapping}")
+        # The area ratio is printed at the end of each area bar.
         shown = [f" {row.ratios[number].area:.2f}" if row.ratios else "" for row in rows]
         panels[0].bar_label(panels[0].containers[number], shown, fontsize=7)  # type: ignore[arg-type]
     panels[0].set_yticks(range(len(rows)), [row.variant.label for row in rows])

@@ -1,4 +1,4 @@
-"""Cost studies that resolve 5 % area differences, by medians over shuffled netlists."""
+"""Cost studies that compare median areas over shuffled netlists, to resolve area differences of 5 %."""
 
 from __future__ import annotations
 
@@ -30,14 +30,12 @@ _Group = tuple[tuple[Unit, ...], Unit]
 
 @dataclass(frozen=True)
 class Medians:
-    """A question about cost, and groups of units whose median areas answer it.
-
-    The ratios in a group compare each unit with the group's reference unit.
-    """
+    """A question about cost, and groups of units whose median areas answer it."""
 
     name: str
     title: str
     question: str
+    # Groups of units. Area ratios refer to the group's reference unit.
     groups: tuple[_Group, ...]
 
     @property
@@ -87,18 +85,17 @@ MEDIANS: dict[str, Medians] = {study.name: study for study in (_MIXED, _rules(4)
 
 @dataclass(frozen=True)
 class MedianArea:
-    """Area of a unit in um2: median, deviation, minimum and maximum over several random orders of the netlist's cells.
-
-    `delay_ns` is the median delay.
-    """
+    """Area of a unit in um2 over the original order and several shuffled orders of the netlist's cells."""
 
     unit: str
     library: str
     mapping: str
+    # Median of the areas, followed by their deviation, minimum and maximum.
     area_um2: float
     deviation: float
     least_um2: float
     most_um2: float
+    # Median of the delays.
     delay_ns: float
 
     @classmethod
@@ -113,7 +110,10 @@ Found = tuple[list[MedianArea], list[RepeatedRatio]]
 def measure(
     study: Medians, libraries: Sequence[str | Library] = SIDE_BY_SIDE, progress: Progress | None = None
 ) -> Found:
-    """Measure every unit of a study in each library, with both mappings and `ORDERS` orders of the netlist's cells.
+    """Synthesise every unit of a study repeatedly, and return median areas and area ratios.
+
+    Each unit is synthesised with every library and mapping, for the original and for `ORDERS - 1` shuffled orders of
+    the netlist's cells.
 
     Raises the same errors as `synthesise_unit`.
     """

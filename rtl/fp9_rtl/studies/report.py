@@ -48,8 +48,8 @@ INDEX = "README.md"
 def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
     """Write the page NAME.md, the data NAME.json and NAME.csv, and the chart NAME.svg. Return their paths.
 
-    The chart is omitted if the study has no measured variant. `outcomes` are the results of one study, with one outcome
-    for each library.
+    The chart is omitted if the study has no measured variant. `outcomes` holds the results of one study, one item for
+    each library.
     """
     base = folder / outcomes[0].study.name
     texts = {".md": page(outcomes), ".json": as_json(outcomes), ".csv": as_csv(outcomes)}
@@ -61,7 +61,10 @@ def write(outcomes: Sequence[Outcome], folder: Path) -> list[Path]:
 
 
 def records(outcomes: Sequence[Outcome]) -> list[dict[str, Any]]:
-    """Return one dictionary for each combination of library, variant and mapping. The keys are the `COLUMNS`."""
+    """Return a list with one dictionary for each combination of library, variant and mapping.
+
+    Each dictionary has the keys `COLUMNS`.
+    """
     return [record for outcome in outcomes for row in outcome.rows for record in _row_records(outcome, row)]
 
 
@@ -102,7 +105,6 @@ def as_json(outcomes: Sequence[Outcome]) -> str:
 
 
 def as_csv(outcomes: Sequence[Outcome]) -> str:
-    """Return a study as CSV text, with one line for each library, variant and mapping."""
     text = io.StringIO()
     writer = csv.DictWriter(text, COLUMNS, lineterminator="\n")
     writer.writeheader()

@@ -43,11 +43,11 @@ def run(
     progress: Progress | None = None,
     libraries: Sequence[str | Library] = SIDE_BY_SIDE,
 ) -> dict[str, list[Path]]:
-    """Measure the named studies, or all, write their pages to a folder, and return the files by study name.
+    """Measure the named studies, or all studies if none is named, and write their pages to a folder.
 
-    The page of a study compares the results in all libraries. The index page lists every study in the folder. Raises
-    ValueError for an unknown study name before any measurement. Raises MissingTool if a library or Yosys is not
-    installed, and OSError if the folder is not writable.
+    Return the paths of the written files by study name. The page of a study compares the results in all libraries. The
+    index page lists every study in the folder. Raises ValueError for an unknown study name before any measurement.
+    Raises MissingTool if a library or Yosys is not installed, and OSError if the folder is not writable.
     """
     check(names)
     written = {}

@@ -27,29 +27,24 @@ class Chart(Enum):
 
 @dataclass(frozen=True)
 class Variant:
-    """Hardware unit that a study compares, with a label for tables and charts.
-
-    Area and delay ratios refer to the variant labelled `over`, by default the first variant of the study.
-    """
+    """Hardware unit that a study compares, with a label for tables and charts."""
 
     label: str
     unit: Unit
+    # Area and delay ratios refer to the variant with this label, by default the first variant of the study.
     over: str | None = None
 
 
 @dataclass(frozen=True)
 class Study:
-    """A question about hardware cost, and the units whose area and delay answer the question.
-
-    `axis` names the quantity on the x axis of a line chart. Raises ValueError for a study without variants, for
-    duplicate labels, and for an unknown label in `over`.
-    """
+    """A question about hardware cost, and the units whose area and delay answer the question."""
 
     name: str
     title: str
     question: str
     variants: tuple[Variant, ...]
     chart: Chart = Chart.BARS
+    # Quantity on the x axis of a line chart.
     axis: str = ""
 
     def __post_init__(self) -> None:
@@ -68,23 +63,22 @@ class Study:
 
 @dataclass(frozen=True)
 class Row:
-    """One measured variant, with its area and delay ratios to the variant `over`, one for each mapping.
-
-    `ratios` is empty if the variant `over` was skipped.
-    """
+    """One measured variant of a study."""
 
     variant: Variant
     over: str
     synthesis: Synthesis
+    # Area and delay relative to the variant `over`, for each mapping. Empty if the variant `over` was skipped.
     ratios: tuple[Ratio, ...]
 
 
 @dataclass(frozen=True)
 class Outcome:
-    """Results of a study in one library. `skipped` holds each variant without hardware, with the reason."""
+    """Results of a cost study in one cell library."""
 
     study: Study
     rows: tuple[Row, ...]
+    # Label of each variant without hardware, and the reason.
     skipped: tuple[tuple[str, str], ...]
 
     @property
@@ -129,7 +123,6 @@ def measure(
 
 
 def row(study: Study, variant: Variant, measured: dict[str, Synthesis]) -> Row:
-    """Return the row of a measured variant. Ratios are included if the variant's baseline was measured too."""
     over = next(v for v in study.variants if v.label == study.baseline(variant))
     reference = measured.get(over.label)
     figures = measured[variant.label]

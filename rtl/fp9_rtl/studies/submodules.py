@@ -1,4 +1,4 @@
-"""The study of area by submodule, with a stacked bar and a table row for each unit."""
+"""Study of the area of submodules, with a stacked bar and a table row for each unit."""
 
 from __future__ import annotations
 
@@ -89,7 +89,6 @@ def as_json(found: Sequence[Breakdown]) -> str:
 
 
 def as_csv(found: Sequence[Breakdown]) -> str:
-    """Return submodule areas as CSV text, with one line for each unit and submodule."""
     text = io.StringIO()
     writer = csv.writer(text, lineterminator="\n")
     writer.writerow(COLUMNS)
@@ -99,7 +98,7 @@ def as_csv(found: Sequence[Breakdown]) -> str:
 
 
 def draw(found: Sequence[Breakdown]) -> str:
-    """Return SVG text with one stacked bar for each unit. The bars of several libraries are side by side."""
+    """Return SVG text with one stacked bar for each unit."""
     from matplotlib.figure import Figure  # slow to load
 
     libraries = _libraries(found)

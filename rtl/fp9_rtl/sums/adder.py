@@ -67,13 +67,13 @@ class Align(Step):
         width = len(self.o.larger)
         product_significand = Cat(Const(0, width - len(product.significand)), product.significand)
         addend_significand = Cat(Const(0, width - len(addend.significand)), addend.significand)
-        smaller = Signal(width)
+        unshifted = Signal(width)
         m.d.comb += [
             self.o.larger.eq(Mux(product_larger, product_significand, addend_significand)),
             self.o.exponent.eq(Mux(product_larger, product.exponent, addend.exponent)),
-            smaller.eq(Mux(product_larger, addend_significand, product_significand)),
+            unshifted.eq(Mux(product_larger, addend_significand, product_significand)),
         ]
-        shifted, lost = shift_right_sticky(m, Cat(Const(0, EXTRA_BITS - 1), smaller), distance)
+        shifted, lost = shift_right_sticky(m, Cat(Const(0, EXTRA_BITS - 1), unshifted), distance)
         m.d.comb += self.o.smaller.eq(Cat(lost, shifted))
         self._classify(m, addend, product_larger)
         return m

@@ -42,7 +42,7 @@ class SumBlocks(Step):
 
     A block's flag `zero` is 1 if all its products are zero. The field `zero_sign` is the sign of a total sum that is
     zero. If all products are zeros of the same sign, the total sum keeps this sign. If the products cancel, the
-    rounding mode determines the sign.
+    rounding mode determines the sign of the zero sum.
     """
 
     name = "sum"
@@ -137,7 +137,7 @@ class ScaleBlocks(Step):
 
 
 class AddBlocks(Step):
-    """Add all scaled block sums exactly, and output the normalised total in the layout of a single product."""
+    """Add all scaled block sums exactly, and output the normalised total as sign, exponent, significand and flags."""
 
     name = "add_blocks"
 

@@ -25,7 +25,7 @@ from fp9_rtl.sums.adder import addition
 
 
 def chunk_steps(unit: Dot, i: data.StructLayout, step: Callable[[data.StructLayout], list[Step]]) -> list[Step]:
-    """Return the datapath stages that sum a chunk of products, and add the chunk's sum to the running total `c`."""
+    """Return the stages that sum a chunk of products, and add the chunk's sum to the total `c`."""
     chunk = Chunk(unit, i, step)
     joins = [Beside(joining, {"raised": flags_layout()}) for joining in join_steps(unit.engine)]
     return [chunk, *joins, Raise(joins[-1].o.shape())]
@@ -103,7 +103,7 @@ def interleaved(engine: Engine) -> list[list[int]]:
 
 
 def join_steps(engine: Engine) -> list[Step]:
-    """Return the datapath stages that add the sum of a chunk of products to the running total."""
+    """Return the stages that add a chunk's sum to the running total."""
     facts, unpack = join_facts(engine), UnpackChunk(engine)
     added = addition(engine.joining, facts, unpack.o.shape())
     return [unpack, *flush_addend(engine, unpack.o.shape()), *added, Round(engine.joining, facts, added[-1].o.shape())]
@@ -113,9 +113,9 @@ class UnpackChunk(Step):
     """Decode a chunk's sum to sign, exponent, significand and special flags, in the layout of a product
     (`product_layout`).
 
-    The unpacked exponent has the bias of the total's format. A subnormal chunk sum is normalised if the total's format
-    has no subnormals, or has a smaller lowest exponent than the chunk's format. A subnormal sum that is not normalised
-    keeps the lowest exponent of the chunk's format.
+    The exponent of the decoded chunk sum has the bias of the running total's format. A subnormal chunk sum is
+    normalised if the total's format has no subnormals, or has a smaller lowest exponent than the chunk's format. A
+    subnormal sum that is not normalised keeps the lowest exponent of the chunk's format.
     """
 
     name = "unpack"

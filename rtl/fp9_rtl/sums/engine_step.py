@@ -77,7 +77,7 @@ def has_integers(unit: Dot) -> bool:
 
 
 def is_pair(unit: Dot) -> bool:
-    """Return whether the unit sums exactly two products with the module `pair`."""
+    """Return whether the module `pair` computes the unit's sum."""
     # The module `pair` supports only rounding to nearest, and only products that are not below the result's normal
     # numbers.
     engine = unit.engine.within_chunk
@@ -94,7 +94,7 @@ def is_pair(unit: Dot) -> bool:
 
 
 def dot_steps(unit: Dot) -> list[Step]:
-    """Return all datapath stages of an `fma` or `dot` unit, from the input ports to the result."""
+    """Return all datapath stages of an `fma` or `dot` unit."""
     if unit.engine.chunk.length is not None:
         return _chunk_steps(unit)
     products = product_steps(unit, ("c",))
@@ -116,10 +116,9 @@ def _chunk_steps(unit: Dot) -> list[Step]:
 
 
 def product_steps(unit: Dot, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages from the input ports to the exact products, including their scales.
+    """Return the datapath stages from the input ports to the exact products, including scales.
 
-    The ports named in `passed` are forwarded unchanged. Products are normalised only if the sum uses neither fixed
-    point nor an addition window.
+    Products are normalised only if the sum uses neither fixed point nor an addition window.
     """
     if unit.scale is not None:
         aligned = unit.engine.window.width is not None and unit.engine.step.group is None
@@ -143,7 +142,7 @@ def _windowed_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...])
 
 
 def sum_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    """Return the datapath stages that add the products and `c`, round once, and output the result and flags."""
+    """Return the stages that add the products and `c`, round once, and output the flags."""
     return [*flush_addend(unit.engine, i), *_sum_steps(unit, i)]
 
 

@@ -49,7 +49,6 @@ def _lanes(unit: Dot) -> list[tuple[str, str]]:
 
 
 def _is_zero(a: data.View[data.StructLayout], b: data.View[data.StructLayout]) -> Value:
-    """Return whether a product is zero and neither factor is infinite or NaN."""
     return (a.zero & ~b.inf & ~b.nan) | (b.zero & ~a.inf & ~a.nan)
 
 
@@ -103,7 +102,7 @@ class HeldFactors(ElasticStage):
     If a product is zero, the register keeps the significands and exponents of earlier factors, so that the multiplier
     does not toggle.
 
-    The register always stores the first operation after a reset. Otherwise, a simulator would propagate unknown
+    The register always stores the first operation after a reset, so that a simulator does not propagate unknown
     register bits to the result.
     """
 

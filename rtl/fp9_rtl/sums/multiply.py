@@ -15,13 +15,11 @@ from fp9_rtl.rounding.facts import SumFacts
 
 
 def operand_offset(formats: tuple[Format, ...]) -> int:
-    """Return the exponent bias of decoded operands: the bias of the format with the widest exponent field.
-
-    If all formats are integers, the exponent of an operand's first bit is 0.
-    """
+    """Return the exponent bias of decoded operands: the bias of the widest exponent field."""
     fixed = [fmt for fmt in formats if isinstance(fmt, FixedFormat)]
     if fixed:
         return max(fixed, key=lambda fmt: fmt.exponent_bits).bias
+    # If all formats are integers, the exponent of an operand's first bit is 0.
     integers = [fmt for fmt in formats if isinstance(fmt, ScaledInteger)]
     return integers[0].bias + 1 - significand_bits(integers) if integers else 0
 
@@ -94,10 +92,7 @@ class Multiply(Step):
         normalise: bool = True,
         bias: int | None = None,
     ) -> None:
-        """Build the layouts. Product exponents have the bias `bias`, by default the bias of the result format.
-
-        If `normalise` is true, each product is shifted so that its first bit is 1.
-        """
+        """Build the layouts for product exponents with the bias `bias`, by default the result's bias."""
         result = unit.engine.result.format
         bias = result.bias if bias is None else bias
         self._passed = passed

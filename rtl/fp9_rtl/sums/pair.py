@@ -48,8 +48,8 @@ class AlignPair(Step):
 
     For each shifted term, one sticky bit collects the bits that were shifted out. If a shifted term lost bits, `cut` is
     1 and `cut_term` is this term before the shift. If both shifted terms lost bits and do not cancel, `both_cut` is 1.
-    The first product may have a longer significand than the second product only if the second product is zero. A term
-    that can cancel loses no bits if its significand has at most two thirds of the window's width.
+    The first product may have a longer significand than the second product only if the second product is zero. If no
+    significand is wider than two thirds of the window, the shift drops no bit of a term that can cancel another term.
     """
 
     name = "align"
@@ -145,7 +145,7 @@ class AlignPair(Step):
 class AddPair(Step):
     """Add the three aligned terms, and return the sum as magnitude and sign.
 
-    If one term lost bits and the two other terms cancel, the sum is this term with all its bits.
+    If two terms cancel and the third term lost bits in its alignment shift, the sum is the unshifted third term.
     """
 
     name = "add"

@@ -26,7 +26,6 @@ def product_steps(unit: Mul) -> list[Step]:
 
 
 def product_facts(unit: Mul) -> SumFacts:
-    """Return the range of product exponents, and whether a product can be subnormal or can overflow."""
     (low_a, high_a), (low_b, high_b) = (exponent_range(formats, False) for formats in (unit.a, unit.b))
     products = range(low_a + low_b, high_a + high_b + 2)
     below_normal = products.start < unit.result.min_normal_exponent

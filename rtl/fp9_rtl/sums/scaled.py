@@ -32,7 +32,7 @@ MOST_PLACES = 1 << 8
 
 
 def has_one_block(unit: Dot) -> bool:
-    """Return whether one pair of scales applies to all products of an accumulation step."""
+    """Return whether all products of an accumulation step share one pair of scales."""
     return unit.products == unit.products_of_scales
 
 
@@ -150,7 +150,7 @@ CIRCUITS = (
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages that multiply the products, or the sums of their blocks, by the scales."""
+    """Return the stages that multiply the products, or their block sums, by the scales."""
     if unit.engine.window.width is not None:
         return scaled_terms(unit, i, passed)
     if has_one_block(unit):

@@ -19,11 +19,10 @@ def scale_names(unit: Dot) -> tuple[str, ...]:
 
 
 class ScaledTerm:
-    """Hardware that normalises the exact magnitude of a scaled sum, so that a multiply-add can add it to the addend.
+    """Hardware that converts an exact scaled sum to the input of an adder: a normalised significand and an exponent."""
 
-    `first` is the range of the possible exponents of the magnitude's first bit. If the normalised exponent is below 1,
-    the significand is shifted right, and its lost bits become a sticky bit.
-    """
+    # `first` is the range of the possible exponents of the magnitude's first bit. If the normalised exponent is below
+    # 1, the significand is shifted right, and its lost bits become a sticky bit.
 
     def __init__(self, unit: Dot, bits: int, first: range) -> None:
         self._bits = bits
@@ -52,10 +51,9 @@ class ScaledTerm:
 
 
 class ScaleFields:
-    """Hardware that decodes scale codes to exponent fields and significands, and recognises NaN and zero.
+    """Hardware that decodes scale codes to exponent fields and significands."""
 
-    A scale has the value significand * 2^(field + `offset`). The first bit of the significand has weight 1.
-    """
+    # A scale has the value significand * 2^(exponent field + `offset`). The first bit of the significand has weight 1.
 
     def __init__(self, fmt: Format) -> None:
         self._format = fmt
@@ -69,7 +67,7 @@ class ScaleFields:
 
     @property
     def product_bits(self) -> int:
-        """Return the number of significand bits in a product of two scales, or 0 if scales are powers of two."""
+        """Return the width of the product of two scales' significands, or 0 if all scales are powers of two."""
         return 2 * self.precision if self.precision > 1 else 0
 
     def times(self, exact: Value, significands: Sequence[Value], zero: Value) -> Value:

@@ -21,13 +21,11 @@ def classify(
     products: Sequence[data.View[data.StructLayout]],
     addend: data.View[data.StructLayout] | None,
     o: data.View[data.StructLayout],
-    run: int | None = None,
+    run: int | None = None,  # the engine's field `infinity_run`
 ) -> Value:
-    """Drive the signals `inf`, `nan`, `invalid` and `subtract` of the view `o` for a sum of products and an addend.
-    Return a signal that is 1 if a term is minus infinity.
+    """Set `inf`, `nan`, `invalid` and `subtract` in the outputs `o` of a sum. Return whether a term is -infinity.
 
-    The signal `subtract` is 1 if at least two terms have different signs. If all terms are zeros with the same sign,
-    the zero sum keeps this sign. Any other zero sum is a cancellation. `run` is the engine's field `infinity_run`.
+    If all terms are zeros of the same sign, `subtract` is 0, and the zero sum keeps the sign.
     """
     terms = [*products, *([] if addend is None else [addend])]
     infinite = [(term.inf & ~term.sign, term.inf & term.sign) for term in terms]
@@ -47,9 +45,9 @@ def classify(
 
 
 def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> tuple[Value, Value]:
-    """Add all infinite products in order, and return two flags for a remaining infinity: positive and negative."""
-    # Two opposite infinities set both flags. If both flags are set, a later infinity clears the flag of the opposite
-    # sign. If both flags are set at the end of a run of `run` products, they stay set.
+    """Return two flags for a sum of infinite products: the sum contains +infinity, and the sum contains -infinity."""
+    # The products are added in order. Two opposite infinities set both flags. If both flags are set, a later infinity
+    # clears the flag of the opposite sign. If both flags are set at the end of a run of `run` products, they stay set.
     positive, negative, cancelled = Const(0, 1), Const(0, 1), Const(0, 1)
     for place, (plus, minus) in enumerate(infinite):
         if place % run == 0:
@@ -66,7 +64,7 @@ def _standing(m: Module, infinite: Sequence[tuple[Value, Value]], run: int) -> t
 
 
 def signed_sum(m: Module, terms: Sequence[tuple[Value, Value]], bits: int) -> tuple[Value, Value]:
-    """Return the sum of the terms as a magnitude with `bits` bits and a flag for a negative sum."""
+    """Return the sum of the terms as a magnitude with `bits` bits and a sign."""
     # Each term is a pair of magnitude and sign. The adder works in one's complement, with the carry-out added at the
     # lowest bit. It inverts a number without adding 1, so a sticky bit at the lowest position is still correct after
     # inversion.
@@ -96,7 +94,7 @@ def carry_save(m: Module, rows: Sequence[Value]) -> list[Value]:
 class NormaliseSum(Step):
     """Shift the leading 1 of a sum to the top, and convert the bits below to guard, round and sticky bits.
 
-    The sum has `headroom` bits above the bit whose exponent is the input `exponent`.
+    The input `exponent` belongs to the bit that lies `headroom` positions below the top bit of the input `sum`.
     """
 
     name = "normalise"

@@ -53,16 +53,13 @@ _MODULE = re.compile(r"^module \\(\S+)$", re.MULTILINE)
 
 @dataclass(frozen=True)
 class Breakdown:
-    """Areas of a unit's submodules in um2, in datapath order.
-
-    `flat_um2` is the area in um2 of the same unit, synthesised with `mapping` but without module boundaries.
-    """
+    """Areas of a unit's submodules in um2, in datapath order."""
 
     top: str
     library: str
     mapping: str
     submodules: tuple[tuple[str, float], ...]
-    flat_um2: float
+    flat_um2: float  # same unit and mapping, without module boundaries
 
     @property
     def total_um2(self) -> float:
@@ -70,21 +67,15 @@ class Breakdown:
 
     @property
     def over_flat(self) -> float:
-        """Return the sum of the submodule areas divided by the flat area.
-
-        A result of 1.05 means that module boundaries cost 5 % of area.
-        """
         return self.total_um2 / self.flat_um2
 
 
 def breakdown(
     unit: Unit, *, library: str | Library = "osu018", mapping: str = "area-optimised", cache: Path | None = None
 ) -> Breakdown:
-    """Return the area of each submodule of a unit, and the area of the flat netlist, for one mapping.
+    """Return the area of each submodule of a unit, and of the flat netlist, for one mapping.
 
-    The submodules of a combinational unit are the steps of its datapath. A pipelined unit also has submodules for its
-    pipeline and its accumulator. Raises TypeError for a unit without hardware, and ValueError for an unknown mapping.
-    Raises MissingTool if the library or Yosys is not installed.
+    Each datapath step is a submodule. In a pipelined unit, the pipeline and the accumulator are also submodules.
     """
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping {mapping!r} given; choose from {', '.join(MAPPINGS)}")

@@ -1,4 +1,4 @@
-"""Generate a unit's flat Verilog circuit, which synthesis measures."""
+"""Generate the flat Verilog of a unit, the input of synthesis."""
 
 # `fp9 prove UNIT --source` proves that the flat Verilog is equivalent to the readable Verilog. The flat text changes
 # only if the circuit changes. ABC can reach areas that differ by a few per cent for different texts of the same
@@ -30,10 +30,7 @@ write_verilog -noattr unit.v
 
 @functools.lru_cache(maxsize=64)
 def unit_circuit(unit: Unit) -> str:
-    """Return a unit's circuit as flat Verilog: one module with the unit's name.
-
-    Raises ValueError for a specification without hardware.
-    """
+    """Return a unit's circuit as flat Verilog: one module with the unit's name."""
     return circuit(build(unit), unit.name)
 
 

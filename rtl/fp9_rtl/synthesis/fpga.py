@@ -86,18 +86,15 @@ DEVICES = {
 
 @dataclass(frozen=True)
 class Placed:
-    """Results of place and route for one unit on one FPGA.
-
-    `flip_flops` belong to the unit, and `registers_around` to the wrapper. `logic_cells` counts both.
-    """
+    """Results of place and route for one unit on one FPGA."""
 
     top: str
     device: str
     part: str
     luts: int
-    flip_flops: int
-    registers_around: int
-    logic_cells: int
+    flip_flops: int  # without those of the wrapper
+    registers_around: int  # flip-flops of the wrapper
+    logic_cells: int  # with those of the wrapper
     fmax_mhz: float
     tools: str
     verilog_sha256: str
@@ -107,11 +104,7 @@ class Placed:
 
 
 def place(unit: Unit, device: str, *, cache: Path | None = None) -> Placed:
-    """Place and route a unit on an FPGA with a fixed seed, and return its LUTs, flip-flops and clock frequency.
-
-    Raises ValueError for an unknown device, and for a unit that needs more pins or logic cells than the device has.
-    Raises MissingTool if the device's place-and-route tool is not installed.
-    """
+    """Place and route a unit on an FPGA with a fixed seed."""
     if device not in DEVICES:
         raise ValueError(f"unknown FPGA {device!r}; choose from {', '.join(DEVICES)}")
     chosen = DEVICES[device]
@@ -132,7 +125,7 @@ def place(unit: Unit, device: str, *, cache: Path | None = None) -> Placed:
 
 
 def wrapper(unit: Unit) -> str:
-    """Return the Verilog of a wrapper module with a register at every input and output of the unit."""
+    """Return a wrapper module with a register at every input and output of the unit."""
     inputs, outputs = _inputs(unit), _outputs(unit)
     ports = [f"input clk, {', '.join(f'input {_range(w)}{n}' for n, w in inputs)}"]
     ports.append(", ".join(f"output reg {_range(w)}{n}" for n, w in outputs))

@@ -1,7 +1,7 @@
 """Measure how much area each value of a specification field adds to a unit.
 
-The unit is synthesised with and without each value, for example a rounding mode. Values of the field can share logic,
-so the areas that they add do not sum to the area of the full unit.
+For each value, such as a rounding mode, the unit is synthesised with the value and again without the value. The areas
+of a field's separate values do not add up to the unit's area, because several values can use the same logic.
 """
 
 from __future__ import annotations
@@ -22,19 +22,15 @@ from fp9_rtl.synthesis.run import Progress, synthesise_unit
 
 
 class LeftOut(NamedTuple):
-    """One value of a specification field, with synthesis results for the unit with and without the value.
-
-    `whole` is the synthesis result of the unit with all values, and `rest` is the result after `value` is removed from
-    the field `field`.
-    """
+    """Synthesis results of a unit with and without one value of a specification field."""
 
     field: str
     value: str
-    whole: Synthesis
-    rest: Synthesis
+    whole: Synthesis  # of the unit with `value`
+    rest: Synthesis  # of the unit without `value`
 
     def to_dict(self) -> dict[str, object]:
-        """Return all fields as plain values for JSON. `part_um2` holds the added area in um2 for each mapping."""
+        # Area in um2 that the value adds to the unit, by mapping.
         parts = {e.mapping: e.area_um2 - self.rest.estimate(e.mapping).area_um2 for e in self.whole.estimates}
         return {
             "field": self.field,
@@ -46,11 +42,7 @@ class LeftOut(NamedTuple):
 
 
 def units_without(unit: Unit, field: str) -> Iterator[tuple[str, Unit]]:
-    """Yield each value of a list field, with a copy of the unit that lacks this value.
-
-    A value is not yielded if the unit would be invalid without the value. Raises ValueError if the field is unknown or
-    has fewer than two values.
-    """
+    """For each value of a list field, yield the value and a copy of the unit without the value."""
     several = [f.name for f in dataclasses.fields(unit) if isinstance(v := getattr(unit, f.name), tuple) and len(v) > 1]
     if field not in several:
         offered = f"give one of {', '.join(several)}" if several else "no field of this unit has several values"
@@ -62,7 +54,7 @@ def units_without(unit: Unit, field: str) -> Iterator[tuple[str, Unit]]:
             changed: dict[str, Any] = {field: rest}
             yield value_words(value), dataclasses.replace(unit, **changed)
         except ValueError:
-            continue
+            continue  # the unit would be invalid without the value
 
 
 def measure(

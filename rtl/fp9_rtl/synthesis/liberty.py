@@ -20,14 +20,11 @@ _STATEMENT = re.compile(
 
 @dataclass(frozen=True)
 class Group:
-    """A Liberty group `kind (arguments) { ... }`, with its attributes by name and its nested groups.
-
-    If a Liberty attribute occurs several times in a group, the last value counts.
-    """
+    """A Liberty group `kind (arguments) { ... }`."""
 
     kind: str
     arguments: tuple[str, ...]
-    attributes: dict[str, str] = field(default_factory=dict)
+    attributes: dict[str, str] = field(default_factory=dict)  # the last value of each attribute
     groups: list[Group] = field(default_factory=list)
 
     @property
@@ -35,7 +32,6 @@ class Group:
         return self.arguments[0] if self.arguments else ""
 
     def of(self, *kinds: str) -> Iterator[Group]:
-        """Return the nested groups whose kind is one of `kinds`."""
         return (group for group in self.groups if group.kind in kinds)
 
 
@@ -70,7 +66,7 @@ def _arguments(text: str) -> tuple[str, ...]:
 
 
 def numbers(text: str) -> list[float]:
-    """Return the numbers in a complex Liberty attribute, such as `index_1` or `values`."""
+    """Return the numbers in a complex Liberty attribute, such as `index_1`."""
     return [float(number) for number in re.findall(r"[-+0-9.][-+0-9.eE]*", text)]
 
 
@@ -79,10 +75,9 @@ _TOKEN = re.compile(r"\s*([A-Za-z_][\w\[\]]*|[01!'^*&+|()])")
 
 @dataclass
 class _Function:
-    """Recursive-descent parser that evaluates a Liberty expression.
+    """Recursive-descent parser that evaluates a Liberty expression."""
 
-    The operator `!` or `'` binds most tightly, then `^`, then `*`, `&` or a space, and finally `+` or `|`.
-    """
+    # The operator `!` or `'` binds most tightly, then `^`, then `*`, `&` or a space, and finally `+` or `|`.
 
     tokens: list[str]
     values: Mapping[str, bool]
@@ -126,7 +121,7 @@ class _Function:
 
 
 def holds(function: str, values: Mapping[str, bool]) -> bool:
-    """Return the value of a Boolean Liberty expression. `values` maps each pin name to its logic value.
+    """Return the value of a Boolean Liberty expression, given the value of each pin.
 
     Raises KeyError for a name without a value, and IndexError for an incomplete expression.
     """
@@ -134,10 +129,7 @@ def holds(function: str, values: Mapping[str, bool]) -> bool:
 
 
 def truth_table(function: str, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the truth table of a Liberty expression over the pins in `inputs`. The last pin changes fastest.
-
-    Raises the same errors as `holds`.
-    """
+    """Return the truth table over the pins `inputs`, of which the last changes fastest."""
     return tuple(
         holds(function, dict(zip(inputs, row, strict=True))) for row in product((False, True), repeat=len(inputs))
     )

@@ -23,10 +23,10 @@ _NANO_WATT = {"1pW": 1e-3, "1nW": 1.0, "10nW": 10.0, "100nW": 100.0, "1uW": 1e3,
 
 @dataclass(frozen=True)
 class AptFile:
-    """A file of a Debian package. The path `inner` is relative to `TECH_FOLDER`."""
+    """A file of a Debian package."""
 
     package: str
-    inner: str
+    inner: str  # relative to TECH_FOLDER
 
     @property
     def install(self) -> str:
@@ -38,7 +38,7 @@ class AptFile:
 
 @dataclass(frozen=True)
 class WheelFile:
-    """A data file in a Python package. `install` is the command that installs the package without dependencies."""
+    """A data file in a Python package."""
 
     package: str
     version: str
@@ -57,12 +57,7 @@ class WheelFile:
 
 @dataclass(frozen=True)
 class Source:
-    """A cell library of the catalogue, and the conditions under which synthesis uses the library.
-
-    `node_nm`, `volts` and `corner` are the process node, supply voltage and corner of the library's characterisation.
-    `unit_cell` is the two-input NAND whose area is the unit of NAND2 equivalents. The cell `driver` drives every input
-    of a unit, and every output drives a load of `load_ff` fF. Synthesis never uses the cells in `leave_out`.
-    """
+    """A cell library of the catalogue, and the conditions under which synthesis uses the library."""
 
     name: str
     title: str
@@ -71,10 +66,10 @@ class Source:
     node_nm: int
     volts: float
     corner: str
-    unit_cell: str
-    driver: str
-    load_ff: float
-    leave_out: tuple[str, ...] = ()
+    unit_cell: str  # two-input NAND, the unit of NAND2 equivalents
+    driver: str  # drives every input of a unit
+    load_ff: float  # load of every output of a unit
+    leave_out: tuple[str, ...] = ()  # cells that synthesis never uses
 
 
 _SOURCES = (
@@ -133,19 +128,15 @@ _DRIVE = 4
 
 @dataclass(frozen=True)
 class Library:
-    """Cell data that synthesis and power measurements need.
-
-    `sha256` is a hash over all Liberty files in `paths`. `areas` maps each cell to its area in um2, and `leakage_nw`
-    maps each cell to its leakage in nW. `sequential` names the flip-flops and latches. `Source` explains the other
-    fields.
-    """
+    """Cell data that synthesis and power measurements need."""
 
     name: str
     paths: tuple[Path, ...]
-    sha256: str
-    areas: dict[str, float]
-    leakage_nw: dict[str, float]
-    sequential: frozenset[str]
+    sha256: str  # over all Liberty files
+    areas: dict[str, float]  # in um2, by cell
+    leakage_nw: dict[str, float]  # by cell
+    sequential: frozenset[str]  # flip-flops and latches
+    # The comments of `Source` explain the following fields.
     unit_cell: str
     driver: str
     load_ff: float
@@ -153,15 +144,10 @@ class Library:
 
     @property
     def nand2_um2(self) -> float:
-        """Return the area of the two-input NAND in um2, which is the unit of NAND2 equivalents."""
         return self.areas[self.unit_cell]
 
 
 def find_library(which: str | Library) -> Library:
-    """Return the catalogue library with the given name. A `Library` argument is returned unchanged.
-
-    Raises ValueError for an unknown library name, and MissingTool if the library's package is not installed.
-    """
     return which if isinstance(which, Library) else library(which)
 
 
@@ -192,16 +178,9 @@ def library(name: str) -> Library:
 
 
 def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library:
-    """Return a cell library that is read from one or more Liberty files of the user.
+    """Return a cell library from the user's Liberty files, named after the first file.
 
-    The library takes its name from the first Liberty file. The smallest two-input NAND is the unit of NAND2
-    equivalents. The inputs of a unit are driven by an inverter with about four times the input capacitance of the
-    smallest inverter. Each output of a unit drives two inverters of the smallest size. Synthesis does not use cells
-    with the Liberty attribute `dont_use`, or cells whose name matches a pattern in `leave_out`. A pattern may contain
-    the wildcards `*` and `?`.
-
-    Raises ValueError for a file that is not Liberty, for a library without a two-input NAND or an inverter, and for a
-    `leave_out` pattern that matches no cell. Raises OSError for an unreadable file.
+    A pattern in `leave_out` may contain the wildcards `*` and `?`.
     """
     if not paths:
         raise ValueError("no Liberty file given; give one or several")
@@ -225,7 +204,7 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
         areas,
         {cell: leakage for f in facts for cell, leakage in f.leakage_nw.items()},
         frozenset().union(*(f.sequential for f in facts)),
-        min(nands, key=lambda cell: (areas[cell], cell)),
+        min(nands, key=lambda cell: (areas[cell], cell)),  # unit of NAND2 equivalents
         min(inverters, key=lambda cell: (abs(inverters[cell] / smallest - _DRIVE), cell)),
         round(_OUTPUT_LOADS * smallest, 4),
         _matching(leave_out, areas),
@@ -233,10 +212,9 @@ def own_library(paths: Sequence[Path], leave_out: Sequence[str] = ()) -> Library
 
 
 def chosen(names: Sequence[str], liberty: Sequence[Path] = (), leave_out: Sequence[str] = ()) -> tuple[Library, ...]:
-    """Return the named catalogue libraries, followed by a library of the user's Liberty files.
+    """Return the named libraries, and the user's library if Liberty files are given.
 
-    Without names and Liberty files, return the first library of the catalogue. Raises the same errors as `library` and
-    `own_library`. Raises ValueError if `leave_out` is given without a Liberty file.
+    Without names and Liberty files, return the first library of the catalogue.
     """
     if leave_out and not liberty:
         raise ValueError(f"cells to leave out given ({', '.join(leave_out)}) without a Liberty file; give the file")
@@ -256,7 +234,7 @@ def _matching(patterns: Sequence[str], cells: Iterable[str]) -> tuple[str, ...]:
 
 @dataclass(frozen=True)
 class _Gate:
-    """The truth table of a single-output cell, and the capacitance of its first input in fF."""
+    """Truth table of a single-output cell, and capacitance of its first input."""
 
     table: tuple[bool, ...]
     input_ff: float
@@ -298,7 +276,7 @@ def _facts(content: bytes) -> _Facts:
 
 
 def _leakage(cell: Group) -> float:
-    """Return a cell's leakage, or its mean over the input states, in the library's unit of power."""
+    """Return a cell's leakage, or the mean over its input states, in the library's unit of power."""
     if "cell_leakage_power" in cell.attributes:
         return float(cell.attributes["cell_leakage_power"])
     states = [float(state.attributes["value"]) for state in cell.of("leakage_power")]

@@ -60,20 +60,16 @@ _NO_GATES = frozenset({"$scopeinfo"})
 
 @dataclass(frozen=True)
 class Mapped:
-    """A netlist of library cells, with its cell counts and its worst path delay in ns.
-
-    The file mapped.v in `folder` holds the netlist, until the parent folder with the netlist before mapping is deleted.
-    """
+    """A netlist of library cells, in the file mapped.v of `folder`."""
 
     script: str
     cells: dict[str, int]
-    delay_ns: float
+    delay_ns: float  # of the worst path
     seconds: float
-    folder: Path
+    folder: Path  # deleted with its parent folder, which holds the netlist before mapping
 
 
 def delay_tool() -> str:
-    """Return the name of the tool that measures delays: OpenSTA and its version if installed, otherwise ABC."""
     version = sta_version()
     return f"OpenSTA {version}" if version else "ABC"
 
@@ -84,7 +80,6 @@ def copy_liberty(library: Library, folder: Path) -> None:
 
 
 def cell_options(library: Library, where: str = "") -> str:
-    """Return the Yosys options for a library's Liberty files and excluded cells."""
     files = [f"-liberty {where}{name}" for name in _file_names(library)]
     return " ".join([*files, *(f"-dont_use {cell}" for cell in library.leave_out)])
 
@@ -101,7 +96,7 @@ def prepare_script(top: str, library: Library, share: bool = True) -> str:
 
 
 def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool = True) -> None:
-    """Write the flat netlist of module `top` to prepared.il in a folder, and copy the library's Liberty files."""
+    """Write the flat netlist of module `top` to prepared.il, and copy the Liberty files."""
     (folder / "design.v").write_text(verilog)
     copy_liberty(library, folder)
     try:
@@ -111,10 +106,7 @@ def prepare(verilog: str, top: str, library: Library, folder: Path, share: bool 
 
 
 def shuffle(prepared: Path, seed: int) -> None:
-    """Shuffle the cells of a prepared netlist, so that the synthesis variability can be measured.
-
-    ABC's result depends on the order of the cells.
-    """
+    """Shuffle the cells of a prepared netlist, because ABC's result depends on their order."""
     file = prepared / "prepared.il"
     text = file.read_text()
     cells = _CELL.findall(text)
@@ -124,7 +116,7 @@ def shuffle(prepared: Path, seed: int) -> None:
 
 
 def map_prepared(prepared: Path, script: str, top: str, library: Library, clock: str) -> Mapped:
-    """Map the prepared netlist to library cells with one ABC script, in a new subfolder."""
+    """Map the prepared netlist with one ABC script, in a new subfolder."""
     started = time.perf_counter()
     folder = Path(tempfile.mkdtemp(dir=prepared))
     (folder / "map.abc").write_text(f"{script}; {_MEASURE}\n")
@@ -150,12 +142,10 @@ def _count_cells(statistics: Path, top: str, library: Library) -> dict[str, int]
 
 
 def _delay_ns(folder: Path, top: str, cells: dict[str, int], library: Library, clock: str) -> float:
-    """Return the delay of the worst path in ns, as measured by OpenSTA.
-
-    If OpenSTA is not installed, return ABC's delay, which covers only the gates between registers.
-    """
+    """Return the worst path's delay in ns, from OpenSTA if installed, otherwise from ABC."""
     if sta_version():
         clocked = clock if library.sequential & set(cells) else None
         return worst_path_ns(folder / "mapped.v", top, library, clocked)
+    # ABC's delay covers only the gates between registers.
     stats = folder / "stats.txt"  # absent when there was no gate to map
     return int(stats.read_text().split()[-1]) / 1000 if stats.exists() else 0.0

@@ -1,4 +1,4 @@
-"""Generate the mapped netlist that synthesis measures for a unit."""
+"""Map a unit's circuit to a netlist of standard cells by Yosys and ABC."""
 
 from __future__ import annotations
 
@@ -49,15 +49,12 @@ write_json mapped.json
 
 @dataclass(frozen=True)
 class Netlist:
-    """A mapped netlist of library cells, as a Yosys JSON module and as Verilog text.
-
-    `by_submodule` is an optional second netlist, whose submodules are mapped separately.
-    """
+    """A mapped netlist of library cells, as a Yosys JSON module and as Verilog text."""
 
     module: dict[str, Any]
     verilog: str
     delay_ns: float
-    by_submodule: dict[str, Any] | None
+    by_submodule: dict[str, Any] | None  # a second netlist, whose submodules are mapped separately
 
 
 def netlist(
@@ -68,10 +65,9 @@ def netlist(
     by_submodule: bool = False,
     cache: Path | None = None,
 ) -> Netlist:
-    """Return the mapped netlist whose area `synthesise_unit` reports.
+    """Synthesise a unit with each ABC script of the given `mapping`, and return the netlist with the smallest area.
 
-    A mapping may run several ABC scripts, and the netlist with the smallest area is returned. Raises ValueError for a
-    specification without hardware, and for an unknown mapping. Raises MissingTool if Yosys is not installed.
+    For the same mapping, the function `synthesise_unit` reports the area of the netlist that `netlist` returns.
     """
     if mapping not in MAPPINGS:
         raise ValueError(f"mapping {mapping!r} given; choose from {', '.join(MAPPINGS)}")

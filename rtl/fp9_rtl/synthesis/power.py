@@ -33,10 +33,9 @@ _EDGES = ("fall", "rise")
 
 @dataclass(frozen=True)
 class Table:
-    """A lookup table over an output load in fF and a transition time.
+    """A lookup table over an output load in fF and a transition time."""
 
-    Values between or beyond the table points are interpolated or extrapolated linearly. Either axis may be absent.
-    """
+    # Either axis may be absent. Values between or beyond the points are interpolated or extrapolated linearly.
 
     loads: tuple[float, ...]
     transitions: tuple[float, ...]
@@ -69,37 +68,28 @@ def _between(points: tuple[float, ...], values: tuple[float, ...], at: float) ->
 
 @dataclass(frozen=True)
 class Arc:
-    """Energies, transition times or delays of the falling edge and the rising edge of one pin.
-
-    `related` lists the input pins whose edges cause an edge of the pin `pin`. `when` is a Boolean expression over pins,
-    and an empty `when` is always true. For transition times, `sense` states whether the pin's edge has the same
-    direction as the related pin's edge. If a cell has several supplies, one arc for each supply holds that supply's
-    share of the energy.
-    """
+    """Energies, transition times or delays of the falling edge and the rising edge of one pin."""
 
     pin: str
-    supply: str
-    related: tuple[str, ...]
-    when: str
-    sense: str
-    edges: tuple[Table | None, Table | None]
+    supply: str  # the arc holds this supply's share of the energy
+    related: tuple[str, ...]  # input pins whose edges cause an edge of `pin`
+    when: str  # Boolean expression over pins; an empty expression is always true
+    sense: str  # whether `pin` switches in the related pin's direction; for transition times
+    edges: tuple[Table | None, Table | None]  # falling, rising
 
 
 @dataclass(frozen=True, eq=False)
 class Cell:
-    """A combinational cell with one truth table for each output, or a one-bit register.
-
-    A combinational cell's truth tables are indexed by `inputs`, and the last input changes fastest. For a register, the
-    truth table of each output has two entries, indexed by the stored bit. `next_bit` is the truth table of the value
-    that a register stores at the rising edge of `clock`. `capacitance` maps each pin to its capacitance in fF.
-    """
+    """A combinational cell with one truth table for each output, or a one-bit register."""
 
     name: str
     inputs: tuple[str, ...]
+    # Truth tables over `inputs`, of which the last changes fastest. A register's truth tables are indexed by the stored
+    # bit.
     outputs: Mapping[str, tuple[bool, ...]]
-    next_bit: tuple[bool, ...]
+    next_bit: tuple[bool, ...]  # truth table of the bit that a register stores at the rising edge of `clock`
     clock: str
-    capacitance: Mapping[str, float]
+    capacitance: Mapping[str, float]  # in fF, by pin
     energies: tuple[Arc, ...]
     transitions: tuple[Arc, ...]
     delays: tuple[Arc, ...] = ()
@@ -107,22 +97,14 @@ class Cell:
 
 @dataclass(frozen=True)
 class PowerLibrary:
-    """The cells of a library whose energy can be measured, by name.
-
-    `refused` maps each cell whose energy cannot be measured to the reason. `volts` is the supply voltage. `wire_ff` is
-    the wire capacitance in fF that a net has for each input pin connected to it.
-    """
+    """The cells of a library whose energy can be measured, by name."""
 
     volts: float
-    wire_ff: float
+    wire_ff: float  # wire capacitance of a net for each input pin connected to it
     cells: Mapping[str, Cell]
-    refused: Mapping[str, str]
+    refused: Mapping[str, str]  # why the energy of a cell cannot be measured, by cell
 
     def cell(self, name: str) -> Cell:
-        """Return the energy data of a cell.
-
-        Raises ValueError, with the reason, if the cell's energy cannot be measured.
-        """
         if name in self.refused:
             raise ValueError(f"cell {name}: {self.refused[name]}; leave it out of the mapping (--leave-out {name})")
         return self.cells[name]
@@ -149,10 +131,6 @@ def _power(files: tuple[bytes, ...], leave_out: tuple[str, ...]) -> PowerLibrary
 
 
 def power_library(library: Library) -> PowerLibrary:
-    """Return the energy data of a library.
-
-    Raises ValueError if the library states no voltage, and OSError if a Liberty file cannot be read.
-    """
     found = _power(tuple(path.read_bytes() for path in library.paths), library.leave_out)
     if not found.volts:
         raise ValueError(f"{library.name} states no nom_voltage; energy takes a Liberty file that does")
@@ -238,7 +216,7 @@ def _of_bit(function: str, bits: tuple[str, ...]) -> tuple[bool, ...]:
 
 
 def _next_bit(ff: Group, inputs: tuple[str, ...]) -> tuple[bool, ...]:
-    """Return the truth table of a register's next bit over the input pins, including clear and preset."""
+    """Return the truth table of a register's next bit, including clear and preset."""
     taken = truth_table(ff.attributes["next_state"], inputs)
     for forced, bit in (("clear", False), ("preset", True)):
         if forced in ff.attributes:

@@ -17,11 +17,7 @@ NOTE = "no wires, no power, no placement: for comparing units side by side"
 
 @dataclass(frozen=True)
 class Estimate:
-    """Synthesis results of one mapping: areas in um2, delay in ns, leakage in nW.
-
-    `script_areas_um2` holds the area that each ABC script of the mapping reached. `flip_flop_um2` is the total area of
-    the flip-flops. `leakage_nw` is the total leakage of all cells, each as the mean over its input states.
-    """
+    """Synthesis results of one mapping."""
 
     mapping: str
     area_um2: float
@@ -30,39 +26,33 @@ class Estimate:
     nand2: float
     cells: int
     flip_flops: int
-    leakage_nw: float
+    leakage_nw: float  # sum over all cells, each as the mean over its input states
     delay_ns: float
     script: str
-    script_areas_um2: tuple[float, ...]
+    script_areas_um2: tuple[float, ...]  # by ABC script
     seconds: float = field(compare=False)
 
     @property
     def spread(self) -> float:
-        """Return the largest area in `script_areas_um2` divided by the smallest area, minus 1."""
         low, high = min(self.script_areas_um2), max(self.script_areas_um2)
         return high / low - 1 if low else 0.0
 
 
 @dataclass(frozen=True)
 class Synthesis:
-    """The measured area and delay of one module, with the data needed to repeat the measurement.
-
-    `delay_by` names the tool that measured the delays, OpenSTA or ABC. ABC measures only the gates between registers.
-    `order` is the seed with which the netlist's cells were shuffled, or 0 for the original order.
-    """
+    """The measured area and delay of one module, with the data to repeat the measurement."""
 
     top: str
     library: str
     library_sha256: str
     verilog_sha256: str
     yosys: str
-    delay_by: str
+    delay_by: str  # OpenSTA, or ABC, which measures only the gates between registers
     recipe: str
     estimates: tuple[Estimate, ...]
-    order: int = 0
+    order: int = 0  # seed of the shuffle of the netlist's cells, or 0 for the original order
 
     def estimate(self, mapping: str) -> Estimate:
-        """Return the results of one mapping. Raises ValueError if the mapping was not measured."""
         for estimate in self.estimates:
             if estimate.mapping == mapping:
                 return estimate
@@ -80,7 +70,7 @@ class Synthesis:
 
 @dataclass(frozen=True)
 class Repeats:
-    """Synthesis results of a circuit in um2 and ns, for one mapping and several orders of the netlist's cells."""
+    """Areas and delays of one circuit and mapping, for several orders of the netlist's cells."""
 
     top: str
     library: str
@@ -105,7 +95,6 @@ class Repeats:
 
     @property
     def area_um2(self) -> float:
-        """Return the median area in um2 over several orders of the netlist's cells."""
         return statistics.median(self.areas_um2)
 
     @property
@@ -128,26 +117,19 @@ def _deviation(values: Sequence[float]) -> float:
 
 @dataclass(frozen=True)
 class RepeatedRatio:
-    """Ratio of the median areas and ratio of the median delays of two units.
-
-    `low` and `high` bound the area ratio over all pairs of measurements of the two units.
-    """
+    """Ratio of the median areas and ratio of the median delays of two units."""
 
     numerator: str
     denominator: str
     library: str
     mapping: str
     area: float
-    low: float
+    low: float  # `low` and `high` bound the area ratio over all pairs of measurements
     high: float
     delay: float
 
     @classmethod
     def of(cls, unit: Repeats, other: Repeats) -> RepeatedRatio:
-        """Return the median area and median delay of `unit` divided by the median area and median delay of `other`.
-
-        Raises ValueError if the two units differ in library or mapping, or if an area of `other` is 0.
-        """
         if (unit.library, unit.mapping) != (other.library, other.mapping):
             raise ValueError(f"{unit.top} and {other.top} differ in library or mapping; measure both in one flow")
         if not min(other.areas_um2):
@@ -166,16 +148,12 @@ class RepeatedRatio:
 
 @dataclass(frozen=True)
 class Ratio:
-    """Ratio of the areas and ratio of the delays of two units, for one mapping.
-
-    `result` names the result formats of both units. `subnormals` states whether the result formats have subnormal
-    numbers.
-    """
+    """Area ratio and delay ratio of two units that are synthesised with the same mapping, such as `area-optimised`."""
 
     numerator: str
     denominator: str
-    result: str
-    subnormals: str
+    result: str  # result formats of both units
+    subnormals: str  # whether the result formats have subnormal numbers
     library: str
     mapping: str
     area: float
@@ -183,10 +161,7 @@ class Ratio:
 
 
 def ratios(unit: Unit, measured: Synthesis, other: Unit, reference: Synthesis) -> tuple[Ratio, ...]:
-    """Return the area and delay ratios of `unit` to `other`, one for each mapping measured for both units.
-
-    Raises ValueError if the units were measured with different tools or libraries, or if `other` has no gates.
-    """
+    """Return the area and delay ratios of `unit` to `other`, for each mapping measured for both units."""
     for what in ("library_sha256", "yosys", "delay_by"):
         if getattr(measured, what) != getattr(reference, what):
             raise ValueError(f"{unit.name} and {other.name} differ in {what}; measure both in one flow")

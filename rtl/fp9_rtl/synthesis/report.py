@@ -38,15 +38,11 @@ COLUMNS = (
 
 
 def table(results: Sequence[Synthesis]) -> Table:
-    """Return a console table of synthesis results, with one row for each unit and mapping.
-
-    The heading "FF" means flip-flops. The column "spread" shows by how much the largest area from different ABC scripts
-    exceeds the smallest area.
-    """
     shown = Table(title="Area and delay in standard cells", caption=_caption(results))
     several = len({result.library for result in results}) > 1
     for heading in ("unit", *(["library"] if several else []), "mapping"):
         shown.add_column(heading)
+    # "FF" means flip-flops. "spread" compares the largest with the smallest area of several ABC scripts.
     for heading in ("area um2", "NAND2", "cells", "logic um2", "FF um2", "leak nW", "delay ns", "spread"):
         shown.add_column(heading, justify="right")
     for result, e in _rows(results):
@@ -67,7 +63,6 @@ def table(results: Sequence[Synthesis]) -> Table:
 
 
 def um2(area: float) -> str:
-    """Return an area in um2 as text. Areas below 100 um2 have one decimal."""
     return f"{area:.0f}" if area >= 100 or not area else f"{area:.1f}"
 
 
@@ -136,7 +131,6 @@ def write(results: Sequence[Synthesis], folder: Path) -> list[Path]:
 
 
 def area_delay_chart(results: Sequence[Synthesis], path: Path) -> None:
-    """Write an SVG scatter chart of area in um2 over delay in ns, with one point for each unit and mapping."""
     figure = new_figure(results, height=4.5)
     axes = figure.add_subplot()
     for mapping, marker in zip(_mappings(results), "osD^v", strict=False):
@@ -190,7 +184,7 @@ def new_figure(results: Sequence[Synthesis], height: float, title: str = "") -> 
 
 
 def svg(figure: Figure) -> str:
-    """Return a figure as SVG text. Equal figures give equal text."""
+    """Return a figure as SVG text, which is equal for equal figures."""
     from matplotlib import rc_context  # slow to load
 
     text = io.StringIO()
@@ -204,7 +198,7 @@ CHANGED = 0.05
 
 
 def changes(libraries: Sequence[str], ratios: Iterable[tuple[str, Sequence[float]]]) -> list[str]:
-    """Return Markdown lines that list the ratios which differ between cell libraries."""
+    """Return a Markdown list of the ratios that differ by more than `CHANGED` between libraries."""
     apart = [
         f"* {label}: {', '.join(f'{ratio:.2f} in {name}' for name, ratio in zip(libraries, values, strict=True))}"
         for label, values in ratios

@@ -52,21 +52,13 @@ def synthesise(
     *,
     library: str | Library = "osu018",
     mappings: Sequence[str] = MAPPED,
-    clock: str = "clk",
-    order: int = 0,
-    share: bool = True,
+    clock: str = "clk",  # clock port of a module with flip-flops
+    order: int = 0,  # seed of the shuffle of the netlist's cells, or 0 for the original order
+    share: bool = True,  # let Yosys use one operator for several operations
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
-    """Map module `top` of a Verilog text to a cell library, and return its area and delay for each mapping.
-
-    Equal inputs give equal results. If the module has flip-flops, `clock` is the name of its clock port. `order` is the
-    seed with which the netlist's cells are shuffled; 0 keeps the original order. If `share` is false, Yosys does not
-    use one operator for several operations. `cache` is the folder of cached results, by default `cache_folder()`.
-
-    Raises ValueError for unreadable Verilog, an unknown library or mapping, or a wrong clock port. Raises MissingTool
-    if the library or Yosys is not installed, and OSError if the cache cannot be written.
-    """
+    """Map module `top` of a Verilog text to a cell library, and measure area and delay."""
     _check(mappings, top, clock)
     cells = find_library(library)
     blank = Synthesis(
@@ -104,10 +96,7 @@ def synthesise_unit(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> Synthesis:
-    """Measure the area and delay of a unit, from the flat Verilog of its circuit.
-
-    The arguments and errors are the same as for `synthesise`.
-    """
+    """Measure the area and delay of a unit, from the flat Verilog of its circuit."""
     return synthesise(
         unit_circuit(unit),
         unit.name,
@@ -128,11 +117,7 @@ def repeated(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Repeats, ...]:
-    """Measure a unit with the original order of the netlist's cells and with `times` - 1 shuffled orders.
-
-    Return one result for each mapping. Raises ValueError if `times` is less than 2, and otherwise the same errors as
-    `synthesise`.
-    """
+    """Measure a unit with the original order of the cells and `times` - 1 shuffled orders."""
     if times < 2:
         raise ValueError(f"{times} orders given; give 2 or more")
     measured = []
@@ -152,7 +137,10 @@ def compare(
     cache: Path | None = None,
     progress: Progress | None = None,
 ) -> tuple[Ratio, ...]:
-    """Measure two units, and return the area and delay ratio of `unit` to `other` for each mapping."""
+    """Synthesise two units, and return the area and delay ratios of `unit` to `other`.
+
+    The result has one `Ratio` for each technology mapping, such as `area-optimised`.
+    """
     measured, reference = (
         synthesise_unit(u, library=library, mappings=mappings, cache=cache, progress=progress) for u in (unit, other)
     )
@@ -166,10 +154,9 @@ def repeated_side_by_side(
     libraries: Sequence[str | Library],
     progress: Progress | None = None,
 ) -> tuple[list[Repeats], list[RepeatedRatio]]:
-    """Measure units in each library, for `times` different orders of the netlist's cells.
+    """Synthesise each unit in each library, with `times` different orders of the cells.
 
-    Return the results of all units, and the ratios of their median areas and delays to the medians of the reference
-    unit. Without a reference unit, there are no ratios.
+    Return the results, and the ratios of the units' median areas and delays to the medians of `reference`.
     """
     measured: list[Repeats] = []
     medians: list[RepeatedRatio] = []

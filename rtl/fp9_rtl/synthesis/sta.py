@@ -41,28 +41,20 @@ _SIGNED_PORT = re.compile(r"^(\s*(?:input|output|inout|wire|reg)\s+)signed\b\s*"
 
 
 def cache_key(verilog: str) -> dict[str, str]:
-    """Return an additional cache key for Verilog with signed ports.
-
-    Cached results without the key `signed_ports` may lack the timing paths of signed ports.
-    """
     signed = re.search(r"\b(?:input|output|inout)\b[^;,()]*\bsigned\b", verilog)
+    # Cached results without the key `signed_ports` may lack the timing paths of signed ports.
     return {"signed_ports": "timed"} if signed else {}
 
 
 @functools.cache
 def sta_version() -> str | None:
-    """Return the version of the installed OpenSTA, or None if OpenSTA is not installed."""
     if shutil.which("sta") is None:
         return None
     return subprocess.run(["sta", "-version"], capture_output=True, text=True, check=True).stdout.strip()
 
 
 def worst_path_ns(netlist: Path, top: str, library: Library, clock: str | None) -> float:
-    """Return the delay in ns of the worst path of a mapped Verilog netlist, or 0 if the netlist has no path.
-
-    `clock` is the name of the clock port, or None for a combinational unit. Raises MissingTool if OpenSTA is not
-    installed. Raises ValueError with OpenSTA's message if OpenSTA cannot time the netlist.
-    """
+    """Return the delay in ns of the netlist's worst path, or 0 if the netlist has no path."""
     if sta_version() is None:
         raise MissingTool("OpenSTA (sta) is not installed; install it with: apt install opensta")
     script, timed = netlist.with_suffix(".tcl"), netlist.with_name(f"{netlist.stem}_timed.v")

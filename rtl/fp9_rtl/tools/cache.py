@@ -15,13 +15,12 @@ from fp9.system.files import write_whole
 
 
 def cache_folder() -> Path:
-    """Return the folder of cached results: `$FP9_CACHE`/synth if the variable is set, otherwise ~/.cache/fp9/synth."""
     return cache.folder("synth")
 
 
 def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
-    """Return the cached result of a request, or None if it is missing, damaged, or to be recomputed."""
-    if cache.is_anew():
+    """Return the cached result of a request, or None if the result is missing or damaged, or must be recomputed."""
+    if cache.is_forced():
         return None
     path = _path(folder, request)
     try:
@@ -36,7 +35,6 @@ def load(folder: Path, request: dict[str, Any]) -> dict[str, Any] | None:
 
 
 def store(folder: Path, request: dict[str, Any], result: dict[str, Any]) -> None:
-    """Store the result of a request in the cache. Raises OSError if the cache folder cannot be written."""
     path = _path(folder, request)
     text = json.dumps({"sha256": _hash(result), "result": result}, indent=1)
     try:

@@ -9,10 +9,10 @@ _Node = TypeVar("_Node")
 
 
 def dependencies_first(roots: Iterable[_Node], needs: Callable[[_Node], Iterable[_Node]]) -> Iterator[_Node]:
-    """Yield the root objects and all objects that they depend on, in topological order (dependencies first).
+    """Yield the roots and all their dependencies by depth-first search, dependencies first.
 
-    The order is that of a depth-first search from the roots. Objects are compared by `id`, so the caller must keep a
-    reference to every object that `needs` returns. The dependencies must have no cycle.
+    The dependencies must have no cycle. Objects are compared by `id`, so the caller must keep a reference to every
+    object that `needs` returns.
     """
     done: set[int] = set()
     pending = [(root, False) for root in reversed([*roots])]

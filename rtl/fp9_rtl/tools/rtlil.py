@@ -32,10 +32,7 @@ _NAME = re.compile(r"\\([A-Za-z_][\w.]*)")
 
 
 def to_rtlil(component: wiring.Component, name: str) -> str:
-    """Return an Amaranth component as RTLIL, with signal names that are valid in Verilog without escapes.
-
-    For example, the field `operand.sign` is renamed to `operand_sign`.
-    """
+    """Return RTLIL with names that need no escapes in Verilog: `operand_sign` for `operand.sign`."""
     text = rtlil.convert(component, name=name, emit_src=False)
     packed = {wire.rpartition(".")[0] for wire in _NAME.findall(text) if not wire.startswith(f"{name}.")}
 
@@ -46,7 +43,7 @@ def to_rtlil(component: wiring.Component, name: str) -> str:
 
 
 def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tuple[str, ...], str]]:
-    """Return a component as RTLIL with source positions, and the docstrings of its submodules by module path."""
+    """Return RTLIL with source positions, and docstrings of submodules by module path."""
     fragment = Fragment.get(component, None)
     docs = dict(_docs(fragment, ()))
     ports = {}
@@ -58,12 +55,9 @@ def sourced_rtlil(component: wiring.Component, name: str) -> tuple[str, dict[tup
 
 
 def _made_plain(component: wiring.Component, text: str) -> str:
-    """Number the ports in RTLIL from 1, because Yosys moves a port with number 0 to the end.
-
-    If the component is `initially_unknown`, the initial values of registers are removed. With initial values, Yosys
-    would turn registers that never change into constants.
-    """
+    # Yosys moves a port with number 0 to the end, so the ports are numbered from 1.
     text = _PORT.sub(lambda match: f"{match[1]}{int(match[2]) + 1}", text)
+    # With initial values, Yosys would turn registers that never change into constants.
     return _INITIAL.sub("", text) if getattr(component, "initially_unknown", False) else text
 
 

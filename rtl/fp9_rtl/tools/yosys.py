@@ -31,10 +31,6 @@ class YosysError(ValueError):
 
 
 def yosys_version() -> str:
-    """Return the version of the installed Yosys package, on which measured areas and delays depend.
-
-    Raises MissingTool if Yosys is not installed.
-    """
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:
@@ -44,8 +40,8 @@ def yosys_version() -> str:
 def run_yosys(script: str, folder: Path, timeout: float | None = None) -> None:
     """Run a Yosys script in `folder`, with messages in the file `yosys.log`.
 
-    The script must use file names relative to `folder`, because Yosys runs with a private /tmp. Raises YosysError if
-    Yosys fails, and subprocess.TimeoutExpired if the run takes more than `timeout` seconds.
+    The script must use file names relative to `folder`, because Yosys runs with a private /tmp. Raises
+    subprocess.TimeoutExpired after `timeout` seconds.
     """
     yosys_version()
     (folder / "yosys.ys").write_text(script)
@@ -108,7 +104,7 @@ class _Server:
 
 @contextlib.contextmanager
 def _ended_with_the_caller(child: int, connection: socket.socket) -> Iterator[None]:
-    """Kill the child process if the caller is interrupted or times out, so that the run's folder can be deleted."""
+    """Kill the child process after an interrupt or a timeout, so that the caller can delete the run's folder."""
     try:
         yield
     except BaseException:

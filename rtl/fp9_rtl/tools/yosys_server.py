@@ -45,17 +45,14 @@ def main(control: socket.socket) -> None:
 
 
 def _reap(wait: bool) -> None:
-    """Wait for child processes that have ended, so that their processor time counts as the server's."""
+    """Wait for ended child processes, so that their processor time is added to the server's."""
     with contextlib.suppress(ChildProcessError):
         while os.waitpid(-1, 0 if wait else os.WNOHANG)[0]:
             pass
 
 
 def prepare() -> Path:
-    """Return the file path of the WebAssembly program Yosys, compiled to machine code for this processor.
-
-    If the file cannot be loaded, Yosys is compiled first.
-    """
+    """Compile Yosys from WebAssembly to machine code if necessary, and return the path of the machine code."""
     # The yowasp programs use the same path, so Yosys is compiled only once per machine.
     binary = (importlib.resources.files(PACKAGE) / PROGRAM).read_bytes()
     place = Path(os.environ.get("YOWASP_CACHE_DIR", platformdirs.user_cache_dir("YoWASP", appauthor=False)))
@@ -76,7 +73,6 @@ def prepare() -> Path:
 
 
 def _in_child(step: Any, *arguments: Any) -> bool:
-    """Run a function in a child process, and return whether the function succeeded."""
     # wasmtime starts threads, and a process with threads must not fork, so the server uses wasmtime only in a child
     # process.
     child = os.fork()
@@ -106,8 +102,8 @@ def _compile(binary: bytes, path: Path) -> None:
 
 
 def _child(path: Path, connection: int, said: int) -> None:
-    """Serve one run of Yosys in a child process, then end the process."""
-    # The child process first waits for the caller's request, so that Yosys does not run if the caller has ended.
+    # The child process runs Yosys once and then ends. The child process first waits for the caller's request, so that
+    # Yosys does not run if the caller has ended.
     signal.signal(signal.SIGINT, signal.SIG_DFL)
     os.dup2(said, 1)
     os.dup2(said, 2)

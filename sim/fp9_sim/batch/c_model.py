@@ -45,7 +45,7 @@ extern "C" void run(const void *const *inputs, void *const *outputs, size_t coun
 class CModel:
     """Compiled C model of a unit. A unit with state starts from reset at every call.
 
-    Raises ValueError for a unit without a C model, and subprocess.CalledProcessError if the compiler fails.
+    Raises ValueError if the unit has no C model, and subprocess.CalledProcessError if the compiler fails.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -61,9 +61,10 @@ class CModel:
         self._run.restype = None
 
     def __call__(self, inputs: Mapping[str, NDArray[Any]]) -> dict[str, NDArray[Any]]:
-        """Return an array (n,) of results for each output port, from an array (n,) for each input port.
+        """Return an array of results (n,) for each output port.
 
-        Raises ValueError unless n is a multiple of the number of operations in the unit's blocks.
+        `inputs` holds an array of operands (n,) for each input port. Raises ValueError if the number of operations n is
+        not a multiple of the unit's block size.
         """
         count = len(next(iter(inputs.values())))
         if count % self._group:

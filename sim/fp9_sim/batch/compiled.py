@@ -1,4 +1,4 @@
-"""Compile a unit's Verilog to a shared library with Verilator and g++, with a cache."""
+"""Compile a unit's Verilog to a shared library with Verilator and g++, and cache the library."""
 
 from __future__ import annotations
 
@@ -41,8 +41,9 @@ _WORTH_AGAIN = 200_000
 # Each library has its own copy of Verilator's runtime, because one process loads several units.
 _COMPILER = f"c++ -march=native {_VECTOR_CODE} -fPIC -fvisibility=hidden -fno-gnu-unique {_DEFINED}"
 
-# `-O3` compiles vector code in 1 to 60 seconds, and `-O1` compiles scalar code in half a second.
-_THOROUGHLY, _QUICKLY = "-O3", "-O1"
+# `-O3` compiles vector code in 1 to 60 seconds, and `-O1` compiles scalar code in half a second. By default, g++ tries
+# to combine up to four instructions, which takes most of the time of large functions.
+_THOROUGHLY, _QUICKLY = "-O3", "-O1 --param max-combine-insns=2"
 
 # Largest number of operations for which compiling and running takes less time with `-O1` than with `-O3`.
 FEW = 1 << 24
@@ -67,14 +68,14 @@ _SOURCES = ("verilated.cpp", "verilated_threads.cpp")
 
 
 def compiled(unit: Unit, verilog: str, opens: bool, operations: int | None) -> Path:
-    """Return the path of a unit's shared library, compiled or from the cache.
+    """Return the path of a unit's shared library, which is newly compiled or found in the cache.
 
-    If `opens` is true, the registers become ports, as in the module `exposed`. For a small number of `operations`, the
-    compiler optimises less. Raises the same errors as `verilated`.
+    If `opens` is true, ports replace the unit's registers (see the module `exposed`).
     """
     simulator, cache = verilator(), folder("verilated")
     options = [simulator.version, _processor(), _COMPILER, _FOR_VECTORS, str(_WORTH_AGAIN)]
     loop = [*recipe(), shim(unit, NO_REGISTERS)] if opens else [shim(unit)]
+    # For few operations, less optimisation saves compilation time.
     levels = (_THOROUGHLY,) if operations is None or operations > FEW else (_THOROUGHLY, _QUICKLY)
     for level in levels:
         key = hashlib.sha256(json.dumps([unit.name, verilog, *loop, *options, level, *_ARGUMENTS]).encode()).hexdigest()
@@ -128,7 +129,7 @@ def _compile(unit: Unit, simulator: Simulator, options: list[str], level: str, w
 
     def header(folder: Path) -> None:
         (folder / _HEADER).write_text('#include "verilated.h"\n')
-        _call(unit, simulator, folder, [*compiler, level, "-x", "c++-header", _HEADER])
+        _call(unit, simulator, folder, [*compiler, *level.split(), "-x", "c++-header", _HEADER])
 
     def objects(folder: Path) -> None:
         for source in _SOURCES:
@@ -139,7 +140,7 @@ def _compile(unit: Unit, simulator: Simulator, options: list[str], level: str, w
     if is_class:
         (working / _CLASS).write_text("".join(f'#include "{path.name}"\n' for path in working.glob(f"{PREFIX}*.cpp")))
         parts += [_CLASS, *(str(path) for path in shared("verilator-objects", options, objects).glob("*.o"))]
-    command = [*compiler, level, *read, *_SHARED.split(), "-o", LIBRARY, _TELL_VECTORS, *parts]
+    command = [*compiler, *level.split(), *read, *_SHARED.split(), "-o", LIBRARY, _TELL_VECTORS, *parts]
     said = _call(unit, simulator, working, command)
     if level == _THOROUGHLY and not is_class and _LOOP not in said and _evaluated(working) <= _WORTH_AGAIN:
         said = _call(unit, simulator, working, [*command, _FOR_VECTORS])

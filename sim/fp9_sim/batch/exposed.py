@@ -1,7 +1,7 @@
 """Expose the registers of a unit's Verilog as ports, so that the unit has no state.
 
-Each evaluation of the resulting combinational design computes one clock cycle. Several independent sequences of
-operations can therefore run in parallel.
+A unit without registers is combinational, and each evaluation of the unit computes one clock cycle. Several
+independent sequences of operations can therefore run in parallel.
 """
 
 from __future__ import annotations
@@ -37,14 +37,12 @@ write_verilog -noattr exposed.v
 
 
 class Exposed(NamedTuple):
-    """Combinational Verilog of a unit, with ports in place of the registers.
-
-    The module has the unit's name and no clock. `before` lists the ports of the registers' current values, and `after`
-    lists the ports of their next values.
-    """
+    """Combinational Verilog of a unit, in which ports replace the registers."""
 
     verilog: str
+    # The input ports for the registers' current values.
     before: tuple[Port, ...]
+    # The output ports for the registers' next values.
     after: tuple[Port, ...]
 
 
@@ -57,15 +55,12 @@ def recipe() -> list[str]:
 
 
 def exposed(unit: Unit, verilog: str) -> Exposed:
-    """Return a pipelined unit's Verilog with its registers exposed as ports.
-
-    Raises ValueError for latches, for memories, and for registers without a rising-edge clock `clk`.
-    """
     with tempfile.TemporaryDirectory(prefix="fp9-exposed-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
         run_yosys(_FLATTEN.format(name=unit.name), folder)
         design = json.loads((folder / "unit.json").read_text())
+        # Latches, memories, and registers that depend on more than the rising edge of `clk` are errors.
         before, after = _open(unit, design["modules"][unit.name])
         (folder / "unit.json").write_text(json.dumps(design))
         run_yosys(_BACK, folder)

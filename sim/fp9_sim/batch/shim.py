@@ -33,11 +33,10 @@ def shim(unit: Unit, exposed: Exposed | None = None) -> str:
 
     `size_t fp9_run(void *, const size_t *edges, size_t streams, const void *const *inputs, void *const *outputs, const
     char **said)` runs operations and returns the number of results.
-
-    Stream i starts from reset and runs the operations `edges[i]` to `edges[i + 1]` - 1 in order. The input and output
-    arrays are in port order and have the ports' types. If the design ends the simulation, `*said` becomes a C string
-    that states the reason.
     """
+    # Stream i starts from reset and runs the operations `edges[i]` to `edges[i + 1]` - 1 in order. The input and output
+    # arrays are in port order, with the smallest unsigned C type that holds each port. If the design ends the
+    # simulation, `fp9_run` sets `*said` to a C string that states the reason.
     return _TEMPLATE.format(
         prefix=PREFIX,
         inputs="\n".join(_pointer(port, i, "inputs", "const ") for i, port in enumerate(unit.inputs)),
@@ -100,10 +99,10 @@ def _buffer(port: Port, turns: str = "") -> str:
 
 
 def lanes(root: str, sources: Mapping[str, str], initial: str) -> str:
-    """Return the header that evaluates many operations at a time, or "" for a design with state.
+    """Return a C++ header that evaluates many operations at a time, or an empty string for a design with state.
 
-    `root` is the header of Verilator's root class, `sources` maps the names of generated files to their texts, and
-    `initial` is the start-up code.
+    `root` is the text of the header with Verilator's root class. `sources` maps the name of each file that Verilator
+    generates to the file's text. `initial` is the start-up code that Verilator generates.
     """
     # Each operation has its own instance of the root class, so that the compiler can evaluate many operations in one
     # vector register. Constant outputs are set once, when an instance is created.

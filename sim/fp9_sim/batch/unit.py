@@ -29,12 +29,12 @@ SHARE = 1 << 16
 class Verilated:
     """Compiled unit, called as a function with one array (n,) for each input port.
 
-    Input arrays are not copied if their dtype is the smallest unsigned integer type that holds the port. The GIL is
-    released while the unit runs. A unit with state, such as `mac`, starts from reset at every call and takes the
-    operations in order.
+    Input arrays are not copied if their dtype is the smallest unsigned integer type that holds every value of the port.
+    The GIL is released while the unit runs. A unit with state, such as `mac`, starts from reset at every call and
+    executes the operations in order.
 
-    With `streams`, sequences of operations run in parallel from reset. A sequence starts only at an operation that does
-    not depend on earlier operations.
+    With `streams`, the operations are divided into sequences, which all start from reset and run in parallel. Each
+    sequence starts with an operation that does not depend on earlier operations.
     """
 
     def __init__(self, unit: Unit, library: Path, threads: int, streams: int = 1) -> None:
@@ -53,8 +53,9 @@ class Verilated:
     def __call__(self, **inputs: ArrayLike) -> dict[str, NDArray[Any]]:
         """Return an array (n,) of results for each output port.
 
-        Raises ValueError for missing or unknown ports, arrays of unequal length, and values outside a port's type.
-        Raises SimulatorError if the unit stops giving results or ends the simulation.
+        Raises ValueError for missing or unknown ports, for arrays of unequal length, and for values that do not fit a
+        port's dtype. Raises SimulatorError if the unit gives fewer results than operations, or if the unit ends the
+        simulation.
         """
         columns = self._columns(inputs)
         count = len(columns[0])
@@ -81,7 +82,7 @@ class Verilated:
     def _edges(self, inputs: Mapping[str, NDArray[Any]], count: int) -> NDArray[np.uintp]:
         if self.streams == 1 or not count:
             return _even(count, 1)
-        begins = np.append(np.flatnonzero(self.unit.starts_anew(inputs)), count)
+        begins = np.append(np.flatnonzero(self.unit.restarts(inputs)), count)
         wanted = _even(count, min(self.streams, count))
         cut = begins[np.searchsorted(begins, wanted[1:-1])]
         return np.unique([0, *cut, count]).astype(np.uintp)
@@ -143,16 +144,17 @@ def verilated(
     streams: int | None = None,
     operations: int | None = None,
 ) -> Verilated:
-    """Compile a unit's Verilog, or find the compiled unit in the cache, and load it.
+    """Compile a unit's Verilog, or find the compiled unit in the cache. Return the loaded unit.
 
     `threads` is the number of threads, by default the number of cores of the process. The compiled model of a pipelined
     unit uses several threads only if `streams` is given. `streams` is the number of operation sequences that run in
-    parallel. `verilog` replaces the generated Verilog. `operations` is the expected number of operations; for a small
-    number, the compiler optimises less. Compiled units are cached in `$FP9_CACHE`/verilated or ~/.cache/fp9/verilated.
+    parallel. `verilog` replaces the generated Verilog. `operations` is the expected number of operations; if the number
+    is small, the C++ compiler optimises less. Compiled units are cached in `$FP9_CACHE`/verilated or
+    ~/.cache/fp9/verilated.
 
-    Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises ValueError for
-    fewer than 2 streams, and for registers that `streams` does not support. Raises OSError if the cache cannot be
-    written.
+    Raises MissingTool if a tool is missing, and SimulatorError if Verilator rejects the design. Raises ValueError if
+    `streams` is less than 2. Also raises ValueError if `streams` is given and the unit has latches, memories, or
+    registers that depend on more than the rising edge of `clk`. Raises OSError if the cache cannot be written.
     """
     if streams is not None and streams < 2:
         raise ValueError(f"{unit.name}: {streams} streams given; give 2 or more, or none")
@@ -165,9 +167,10 @@ def verilated(
 def check(
     unit: Unit, inputs: Mapping[str, ArrayLike], *, dut: Verilated | None = None, limit: int = 100
 ) -> tuple[list[Mismatch], int]:
-    """Compare a unit's Verilog with the golden model. Return the first `limit` mismatches and their total number.
+    """Compare a unit's Verilog with the golden model.
 
-    Raises the same errors as `verilated` and `Verilated.__call__`.
+    Return the first `limit` mismatches and the total number of mismatches. Raises the same errors as `verilated` and as
+    a call of the compiled unit.
     """
     vectors = from_inputs(unit, {name: np.asarray(column) for name, column in inputs.items()})
     answers = (dut or verilated(unit, operations=len(vectors)))(**vectors.inputs)

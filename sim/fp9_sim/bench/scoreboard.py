@@ -25,12 +25,10 @@ KEPT = 100
 
 @dataclass(frozen=True)
 class Answers:
-    """Outputs of a DUT: an array of codes (n,) for each output port.
-
-    `unknown[port][index]` is the bit string of an output with x or z at operation `index`, most significant bit first.
-    """
+    """Outputs of a DUT: an array of codes (n,) for each output port."""
 
     values: Mapping[str, NDArray[Any]]
+    # `unknown[port][index]` is the bit string of an output with x or z bits, most significant bit first.
     unknown: Mapping[str, Mapping[int, str]]
 
     def wrong(self, vectors: VectorSet) -> NDArray[np.bool_]:
@@ -76,7 +74,7 @@ class Value:
 
 @dataclass(frozen=True)
 class Mismatch:
-    """Operation with wrong outputs: its operands, expected outputs and DUT outputs, without don't-cares."""
+    """Operation with wrong outputs: operands, expected outputs and DUT outputs, except don't-care outputs."""
 
     index: int
     inputs: dict[str, Value]
@@ -122,8 +120,8 @@ def mismatch(vectors: VectorSet, answers: Answers, index: int) -> Mismatch:
 class Scoreboard:
     """Collect a unit's operations and results in any test bench, and compare the results with the golden model.
 
-    Call `take` for each operation that the unit takes, `give` for each result, and `reset` for each reset. Results are
-    compared in order, and operations that a reset interrupts need no result.
+    Call `take` for each operation that the unit accepts, `give` for each result, and `reset` for each reset. Results
+    are compared in order, and operations that a reset interrupts need no result.
     """
 
     def __init__(self, unit: Unit) -> None:
@@ -136,7 +134,7 @@ class Scoreboard:
         self.passes.append(([], []))
 
     def take(self, operation: Mapping[str, int]) -> None:
-        """Record an operation that the unit took, given as a code for each input port."""
+        """Record an operation that the unit accepted, as a mapping from input port names to codes."""
         self.passes[-1][0].append(operation)
 
     def give(self, outputs: Mapping[str, int | str]) -> None:
@@ -150,7 +148,7 @@ class Scoreboard:
         given.append([_bits(outputs[port.name], port) for port in self.unit.outputs])
 
     def compared(self) -> Iterator[tuple[VectorSet, Answers]]:
-        """Yield the operations after each reset, with expected results and DUT outputs."""
+        """For each sequence of operations between resets, yield the golden vectors and the DUT outputs."""
         for taken, given in self.passes:
             if given:
                 whole = len(given) + -len(given) % self.unit.group

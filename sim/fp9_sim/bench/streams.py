@@ -1,4 +1,4 @@
-"""Driver, monitor and clock loop for units with stages: valid/ready streams with stalls.
+"""Driver, monitor and clock loop that operate pipelined units through valid/ready streams with stalls.
 
 Inputs are driven at the falling clock edge. All signals are read after they have settled, before the rising edge, so
 every simulator reads the same values.
@@ -22,9 +22,9 @@ Operation = tuple[int, ...]
 
 
 def pauses(rng: random.Random, stalls: bool = True) -> Iterator[bool]:
-    """Yield True for each clock cycle in which a driver or monitor pauses, and False for others.
+    """Yield one Boolean for each clock cycle: True if a driver or monitor pauses, and False otherwise.
 
-    With `stalls`, the fraction of pauses changes in phases of random length.
+    If `stalls` is true, the probability of a pause changes after random numbers of clock cycles.
     """
     while not stalls:
         yield False
@@ -125,8 +125,8 @@ class Stream:
     """Run driver and monitor of one unit clock by clock, and check the time and order of the results.
 
     Without stalls, the unit must take one operation in each clock cycle, and give its result `latency` clock cycles
-    later. With stalls and back-pressure, a result may come later. An `elastic` unit may give a result in any clock
-    cycle after its operation.
+    later. With stalls and back-pressure, a result may come more than `latency` clock cycles after its operation. An
+    `elastic` unit may give a result in any clock cycle after its operation.
     """
 
     def __init__(
@@ -148,7 +148,7 @@ class Stream:
 
     @property
     def idle(self) -> int:
-        """Return the number of clock cycles since an operation entered or a result left."""
+        """Return the number of clock cycles since the unit last took an operation or gave a result."""
         return self.clock - self.moved
 
     async def one_clock(self) -> None:

@@ -58,8 +58,8 @@ def gemm(
     """Generate a systolic array for matrix products.
 
     The systolic array is output-stationary, with a cast unit below every column. UNIT is a multiply-accumulate unit
-    (mac). If UNIT is a dot-product (dot) or multiply-add (fma) unit, the command adds an accumulator to it. Without
-    --out, --check and --area, the command prints the Verilog. The exit code is 1 if --check finds a mismatch.
+    (mac). If UNIT is a dot-product (dot) or multiply-add (fma) unit, the command adds an accumulator to the unit.
+    Without --out, --check and --area, the command prints the Verilog. The exit code is 1 if --check finds a mismatch.
 
     
       fp9 gemm --rows 4 --columns 4 --unit mac_dlfloat16 --cast e4m3 --out build/gemm.v

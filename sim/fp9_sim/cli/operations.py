@@ -21,7 +21,7 @@ _SUITES = ("smoke", "corner", "random", "full")
 
 @dataclass(frozen=True)
 class Wanted:
-    """Operations that the user wants to simulate, and the files to write."""
+    """Option values that choose the simulated operations, the Verilog files to read, and the files to write."""
 
     simulators: tuple[str, ...]
     path: Path | None

@@ -241,7 +241,7 @@ def mutate(
     notes = [
         f"{g.unit}: {mutant.level} {mutant.change} survives every suite; inputs that kill it: {inputs}"
         for g in scored
-        for mutant, inputs in g.unnoticed
+        for mutant, inputs in g.survived
     ]
     show([g.to_dict() for g in scored], as_json, table("Mutants", columns, rows, numbers=columns[2:]), *notes)
     if not all(g.sufficient for g in scored):

@@ -33,7 +33,7 @@ if TYPE_CHECKING:
 _ABOUT = ("function", "form", "all")
 
 
-@click.group(cls=Group, page="contributing/index.md")
+@click.group(cls=Group, page="verification/records.md")
 def records() -> None:
     """Show, update and verify the records of measurements.
 
@@ -57,16 +57,16 @@ def _claims_option() -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     )
 
 
-@records.command(cls=Command)
+@records.command(cls=Command, page="verification/records.md")
 @click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
 @_claims_option()
 @records_option
 @click.option("--every", is_flag=True, help="Show valid records, too.")
 @click.option("--studies", "compare", is_flag=True, help="Compare the circuits of cost studies with the recorded ones.")
 def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool, compare: bool, as_json: bool) -> None:
-    """List records that are stale or missing, with the time to measure them.
+    """List stale and missing records, and the time to measure.
 
-    A record is valid, valid by an equivalence proof, stale, or missing, or its claim failed. A unit is certified if
+    The state of a record is: valid, valid by an equivalence proof, stale, missing, or failed. A unit is certified if
     every claim about the unit holds. Without UNIT, the command examines the whole catalogue, and also lists missing
     studies and comparisons. With --studies, the command also compares the circuits of the cost studies with the
     recorded circuits, which takes minutes.
@@ -97,7 +97,7 @@ def status(names: tuple[str, ...], about: str, folder: Path | None, every: bool,
     show([item.to_dict() for item in items] + [other.to_dict() for other in others], as_json, *tables, *lines)
 
 
-@records.command(cls=Command)
+@records.command(cls=Command, page="verification/records.md")
 @click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
 @_claims_option()
 @click.option("--hours", type=float, help="Measure what is stale or missing, for so many hours.")
@@ -172,7 +172,7 @@ def update(
         raise SystemExit(1)
 
 
-@records.command(cls=Command)
+@records.command(cls=Command, page="verification/records.md")
 @click.argument("names", metavar="UNIT...", nargs=-1, required=True, type=UNIT)
 @click.option(
     "--seed", type=SEED, default=0, show_default=True, help="Seed that selects operations, a proof case and mutants."
@@ -217,7 +217,7 @@ def verify(
         raise SystemExit(1)
 
 
-@records.command(cls=Command)
+@records.command(cls=Command, page="verification/records.md")
 @click.argument("names", metavar="[UNIT]...", nargs=-1, type=UNIT)
 @click.option(
     "--out",
@@ -251,7 +251,7 @@ def pages(names: tuple[str, ...], out: Path, folder: Path | None, as_json: bool)
     show(written, as_json, f"{len(written)} pages and pictures in {out}")
 
 
-@records.command(cls=Command)
+@records.command(cls=Command, page="verification/records.md")
 @click.argument("names", metavar="STUDY...", nargs=-1, required=True)
 @records_option
 def study(names: tuple[str, ...], folder: Path | None, as_json: bool) -> None:
@@ -277,7 +277,7 @@ def _known(about: str) -> None:
 
 
 def _claims() -> tuple[str, ...]:
-    """Return the values of --claims: groups of claims, then the name of each claim."""
+    """Return the values that the option --claims accepts: groups of claims, then names of single claims."""
     with extra("sim"):
         from fp9_sim import evidence  # slow to load
     return (*_ABOUT, *(claim.name for claim in evidence.CLAIMS))

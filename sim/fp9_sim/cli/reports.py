@@ -31,7 +31,7 @@ _OPTIONS = (
 
 @dataclass(frozen=True)
 class Reports:
-    """Time limit of a proof in seconds, and the files for reports."""
+    """Time limit of a proof in seconds, and the paths of the JUnit and HTML reports."""
 
     seconds: float | None
     junit: Path | None

@@ -91,7 +91,7 @@ def _history(unit: Unit, wanted: Wanted, at: int, operands: tuple[str, ...]) -> 
     made = dataclasses.replace(wanted, around=None).vectors(unit)
     if at >= len(made):
         raise UserError(f"--at {at} given; there are {len(made):,} operations, give 0 to {len(made) - 1}")
-    begins = unit.starts_anew(made.inputs)[: at + 1].nonzero()[0]
+    begins = unit.restarts(made.inputs)[: at + 1].nonzero()[0]
     low = int(begins[-1]) if len(begins) else 0
     return [{p.name: int(made.inputs[p.name][i]) for p in unit.inputs} for i in range(low, at + 1)]
 

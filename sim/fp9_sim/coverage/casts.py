@@ -30,7 +30,6 @@ _BEYOND = 2
 
 
 def cast_model(unit: Cast) -> Model:
-    """Return the coverage model of a cast, with one group of cover points for each target format."""
     groups = tuple(_group(unit, fmt) for fmt in unit.targets)
     return Model(groups, lambda inputs, outputs: _facts(unit, inputs, outputs))
 
@@ -40,7 +39,7 @@ def _ends(fmt: Format) -> tuple[int, int]:
 
 
 def binades(unit: Cast, fmt: Format) -> tuple[int, int]:
-    """Return the lowest and the highest exponent for which the coverage of a cast has bins."""
+    """Return the lowest and the highest exponent that have a bin at the cover point `binade`."""
     low, high = _ends(fmt)
     source = floor_log2(unit.source.max_magnitude)
     return low - _BEYOND, high + _BEYOND if unit.scale else min(high + _BEYOND, source)
@@ -71,11 +70,9 @@ def _group(unit: Cast, fmt: Format) -> Group:
 
 
 def impossible_position(smallest: int, binade: int, position: str) -> str | None:
-    """Return the reason why no number of a binade has the given rounding position, or None if such numbers exist.
-
-    `position` places a number between two neighbours of the target format, for example "below half". `smallest` is the
-    exponent of the target format's smallest number.
-    """
+    """Return the reason why a rounding position, such as "below half", cannot occur in a binade, or None."""
+    # `position` places a number between two neighbours of the target format, for example "below half". `smallest` is
+    # the exponent of the target format's smallest number.
     if binade < smallest and position == "exact":
         return "numbers below the last place are inexact"
     if binade < smallest - 1 and position != "below half":

@@ -21,7 +21,6 @@ _KINDS = {Kind.ZERO: "zero", Kind.FINITE: "number", Kind.INF: "infinity", Kind.N
 
 
 def decoder_model(unit: Decoder) -> Model:
-    """Return the coverage model of a decoder, with a group of cover points for each format."""
     width = significand_bits(unit.formats)
     groups = []
     for fmt in unit.formats:
@@ -33,7 +32,6 @@ def decoder_model(unit: Decoder) -> Model:
 
 
 def upcast_model(unit: Upcast) -> Model:
-    """Return the coverage model of an upcast, with a group of cover points for each format."""
     groups = []
     for fmt in unit.formats:
         every = [_code_facts(f, bias, code) | _upcast(unit, f, code) for f, bias, code in _codes(unit, fmt)]

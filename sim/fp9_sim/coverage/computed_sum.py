@@ -13,19 +13,18 @@ from fp9_sim.coverage.values import lowest_place
 
 @dataclass(frozen=True)
 class Sum:
-    """Products and addend that an accumulator adds in one step.
-
-    `a` and `b` are the formats of the two factors of each product. `depth` is the largest number of products. For a sum
-    of chunks, `within` is the sum inside a chunk. `scale` is the format of block scales, and `scales` names the two
-    scale ports of each block.
-    """
+    """Products and addend that an accumulator adds in one step."""
 
     engine: Engine
+    # Formats of the two factors of each product.
     a: tuple[Format, ...]
     b: tuple[Format, ...]
     products: ProductRange
+    # Largest number of products.
     depth: int
+    # Sum inside one chunk, if the accumulator adds in chunks.
     within: Sum | None = None
+    # Format of block scales, and the two scale ports of each block.
     scale: Format | None = None
     scales: tuple[tuple[str, str], ...] = ()
 
@@ -36,7 +35,7 @@ class Sum:
 
     @property
     def results(self) -> tuple[str, ...]:
-        """Return the classes of numbers, such as zero or subnormal, that the rounded sum can have."""
+        """Return the classes of numbers that the rounded sum can have."""
         classes = classes_of(self.result)
         return tuple(name for name in classes if name != "subnormal") if self.engine.result.flush else classes
 
@@ -49,7 +48,7 @@ class Sum:
 
     @property
     def lowest_cut(self) -> int | None:
-        """Return the lowest exponent of the last bit in an alignment window, or None for a sum without a window."""
+        """Return the lowest possible exponent of an alignment window's last bit."""
         if self.engine.window.width is None:
             return None
         lowest = self.products.ulp
@@ -60,7 +59,6 @@ class Sum:
 
     @property
     def exact_when_small(self) -> bool:
-        """Return whether results near zero are always exact."""
         # With subnormals, no term may have bits below the smallest ulp, and no window may truncate a term. Without
         # subnormals, truncation does not matter: the smallest number has an odd significand, but every truncated sum is
         # even.
@@ -72,7 +70,6 @@ class Sum:
         return with_products and self.lowest_cut <= lowest_place(self.engine.addend_format)
 
     def raises(self, flags: str) -> bool:
-        """Return whether an operation of the unit can raise a flag."""
         # `invalid` needs an operand format with infinity, and `underflow` a term below the result's smallest ulp.
         # `overflow` needs products of at least an ulp of the largest result, or rounding or truncation away from zero.
         if self.within is not None and self.within.raises(flags):
@@ -90,7 +87,7 @@ class Sum:
         return flags != "underflow" or not (self.result.subnormals and self.exact_when_small)
 
     def impossible_outcome(self, outcome: str, flags: str) -> str | None:
-        """Return why a result class cannot occur together with a flag, or None if both can occur."""
+        """Return why the result class cannot occur together with the flag, or None."""
         lasting = {
             "no operation of the unit raises it": not self.raises(flags),
             "only NaN is invalid": flags == "invalid" and outcome != "nan",

@@ -1,4 +1,4 @@
-"""Operands of dot products: their codes, and the exact sum of the products."""
+"""Operand codes of dot products, and the exact sums of the products."""
 
 from __future__ import annotations
 
@@ -16,13 +16,10 @@ from fp9_sim.coverage.values import Code, Codes, lowest_place
 
 
 class Scaled(NamedTuple):
-    """Two scales of a block, as their classes (`sizes`), their product (`factor`) and their exponent sum (`exponent`).
-
-    `factor` is an integer multiple of the squared smallest ulp of the scale format. If a scale is NaN, `factor` is
-    None.
-    """
+    """Two block scales: the class of each scale (such as "below 1"), their product, and the sum of their exponents."""
 
     sizes: tuple[str, ...]
+    # Product in units of u * u, where u is the smallest ulp of the scale format. None if a scale is NaN.
     factor: int | None
     exponent: int
 
@@ -32,18 +29,16 @@ Aligned = tuple[int, bool]
 
 
 class Operation(NamedTuple):
-    """Operands of one dot product, and the exact scaled sum of its products.
-
-    `summed` is None if a product is infinite or NaN. `terms` holds the terms that the alignment window aligns: products
-    or groups of products, and None for a zero. `sizes` classifies the scales of each block as "zero", "below 1", "1",
-    "above 1" or "nan".
-    """
+    """Operands of one dot product, and the exact scaled sum of its products."""
 
     format_a: str
     format_b: str
     lanes: list[tuple[Code, Code]]
+    # Exact scaled sum of the products, or None if a product or a scale is infinite or NaN.
     summed: int | None
+    # One entry for each product or group of products that the alignment window aligns. The entry of zero is None.
     terms: list[Aligned | None]
+    # Class of the scales of each block: "zero", "below 1", "1", "above 1" or "nan".
     sizes: list[tuple[str, ...]]
 
 
@@ -51,7 +46,6 @@ _UNSCALED = Scaled((), 1, 0)
 
 
 def sizes_of(fmt: Format) -> tuple[str, ...]:
-    """Return the size classes of block scales in a format, such as "below 1" or "nan"."""
     return (*(("zero",) if fmt.has_zero else ()), "below 1", "1", "above 1", "nan")
 
 

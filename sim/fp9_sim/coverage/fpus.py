@@ -19,7 +19,6 @@ from fp9_sim.coverage.sums import Known, SumCoverage, dot_model, flag_column
 
 
 def fpu_model(unit: Fpu) -> Model:
-    """Return the coverage model of an FPU, with nested groups of cover points for each operation."""
     parts = {op: _part(unit, op) for op in unit.operations}
     names = tuple(op.name.lower() for op in unit.operations)
     groups = [Group("", {"operation": names})]
@@ -46,7 +45,7 @@ def _part(unit: Fpu, op: FpuOp) -> Model:
 
 
 def part_unit(unit: Fpu, op: FpuOp) -> Any:
-    """Return the single-purpose unit of an operation. Raises ValueError for FMA."""
+    """Return the single-purpose unit of an operation."""
     wide = unit.engine.result.format
     match op:
         case FpuOp.FMMA:

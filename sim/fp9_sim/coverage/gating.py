@@ -10,7 +10,7 @@ _GATED = ("none", "a", "b", "both")
 
 
 class Gating:
-    """Cover points of zero-operand gating in the first lane, if the unit has it."""
+    """Cover points that record which zero operands gate the operand registers of a unit's first lane."""
 
     # A product of zero and a finite number is gated: the operand registers keep the operands of the last ungated
     # product. A product of zero and infinity or NaN is not gated.

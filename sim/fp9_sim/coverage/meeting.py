@@ -8,10 +8,9 @@ from fp9_sim.coverage.values import Grid
 
 
 class Meeting:
-    """Cover points for the rounded sum of two integer terms in units of 2^`ulp`.
+    """Cover points for the addition of two fixed-point terms, and for the rounding of the sum."""
 
-    Every number of cancelled bits up to `longest` has a separate bin.
-    """
+    # The terms are integers in units of 2^`ulp`. Every number of cancelled bits up to `longest` has a separate bin.
 
     def __init__(self, fmt: FixedFormat, ulp: int, longest: int) -> None:
         self.far = fmt.fraction_bits + 3

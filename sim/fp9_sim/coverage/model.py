@@ -19,23 +19,19 @@ Facts = tuple[str, dict[str, Bin]]
 
 @dataclass(frozen=True)
 class Cross:
-    """Cross of cover points: all combinations of their bins.
-
-    `impossible` takes one bin for each cover point, and returns why the bins cannot occur together, or None.
-    """
+    """Cross coverage: all combinations of the bins of several cover points."""
 
     name: str
     points: tuple[str, ...]
+    # The function takes one bin for each cover point, and returns why the bins cannot occur together, or None.
     impossible: Callable[..., str | None] = lambda *bins: None
 
 
 @dataclass(frozen=True)
 class Group:
-    """Named cover points with their bins, and crosses of the cover points.
+    """Named cover points with their bins, and crosses of the cover points."""
 
-    Dots in the name separate nested groups. The group with the empty name covers the unit as a whole.
-    """
-
+    # Dots separate nested groups. The group with the empty name covers the unit as a whole.
     name: str
     points: Mapping[str, tuple[Bin, ...]]
     crosses: tuple[Cross, ...] = ()
@@ -50,12 +46,10 @@ def joined(*names: str) -> str:
 
 @dataclass(frozen=True)
 class Model:
-    """Coverage model of a unit: groups of cover points, and a function that yields the bins hit by operations.
-
-    `facts` takes the inputs of operations that start after a reset, and the circuit's outputs.
-    """
+    """Groups of cover points, and a function that yields the bins hit by operations."""
 
     groups: tuple[Group, ...]
+    # The arguments are the inputs and the circuit's outputs of a sequence of operations after a reset.
     facts: Callable[[Columns, Columns], Iterator[Facts]] = field(compare=False)
 
 
@@ -74,17 +68,13 @@ FAR = 1 << 12
 
 
 def class_of(code: int, fmt: Format) -> str:
-    """Return the class of a code: zero, subnormal, smallest normal, normal, largest, infinity or NaN."""
     kind = fmt.kind_of(code)
     magnitude = abs(fmt.value_of(code)) if kind is Kind.FINITE else Fraction(0)
     return class_name(kind, magnitude, Fraction(fmt.smallest_normal), fmt.max_magnitude)
 
 
 def class_name(kind: Kind, magnitude: T, smallest_normal: T, largest: T) -> str:
-    """Return the class of a number or special value, such as "subnormal" or "nan".
-
-    `magnitude`, `smallest_normal` and `largest` must be in the same unit.
-    """
+    # `magnitude`, `smallest_normal` and `largest` must be in the same unit.
     if kind is not Kind.FINITE:
         return {Kind.ZERO: "zero", Kind.INF: "infinity", Kind.NAN: "nan"}[kind]
     if magnitude == largest:
@@ -95,7 +85,7 @@ def class_name(kind: Kind, magnitude: T, smallest_normal: T, largest: T) -> str:
 
 
 def classes_of(*formats: Format) -> tuple[str, ...]:
-    """Return the classes, such as subnormal or infinity, that occur in at least one of the formats."""
+    """Return the value classes, such as "subnormal" or "nan", that occur in at least one of the formats."""
     have = {class_of(code, fmt) for fmt in formats for code in _boundary_codes(fmt)}
     return tuple(name for name in CLASSES if name in have)
 
@@ -110,7 +100,7 @@ def _boundary_codes(fmt: Format) -> Iterator[int]:
 
 
 def flags_of(flags: int) -> str:
-    """Return the name of the most significant flag that is set: invalid, overflow, underflow, inexact or none."""
+    """Return the name of the highest flag bit that is set, such as "overflow", or "none" if no bit is set."""
     for bit, name in ((16, "invalid"), (4, "overflow"), (2, "underflow"), (1, "inexact")):
         if flags & bit:
             return name
@@ -118,7 +108,7 @@ def flags_of(flags: int) -> str:
 
 
 def impossible_rounding(fmt: Format, roundings: Collection[Rounding], result: str, flags: str) -> str | None:
-    """Return why a result class cannot occur together with a flag, or None if both can occur."""
+    """Return why the result class cannot occur together with the flag, or None."""
     reasons = {
         "only results below the normal numbers, or rounded up to them, underflow": flags == "underflow"
         and result not in ("zero", "subnormal", "smallest normal"),

@@ -15,7 +15,6 @@ from fp9_sim.coverage.model import FLAGS, SIGNS, Bin, Facts, Group, Model, class
 
 
 def multi_fpu_model(unit: MultiFpu) -> Model:
-    """Return the coverage model of a multi-format FPU, with groups for select ports, operands and results."""
     groups = [Group("", {"operation": tuple(op.value for op in unit.operations), **_choices(unit)})]
     for name in unit.operands:
         groups += [

@@ -30,7 +30,6 @@ _BEYOND = 2
 
 
 def quantiser_model(unit: Quantiser) -> Model:
-    """Return the coverage model of a quantiser, with a group for blocks and a group for elements."""
     return Model((_blocks(unit), _elements(unit)), lambda inputs, outputs: _facts(unit, inputs, outputs))
 
 
@@ -58,7 +57,7 @@ def _impossible_side(rule: ScaleRule, side: str) -> str | None:
 
 
 def binades(element: Format) -> tuple[int, int]:
-    """Return the lowest and the highest exponent with a bin in the cover point `binade` of a quantised element."""
+    """Return the lowest and the highest exponent with bins in the cover point `binade`."""
     return lowest_place(element) - _BEYOND, floor_log2(element.max_magnitude)
 
 
@@ -119,9 +118,10 @@ def _facts(unit: Quantiser, inputs: Columns, outputs: Columns) -> Iterator[Facts
 
 
 class Over:
-    """Divide magnitudes by the block scale and the tensor scale, with quotients in units of 2^`ulp`."""
+    """Divide magnitudes by the block scale and the tensor scale."""
 
-    # If the block scale is not a power of two, the last bit of each quotient is a sticky bit, the OR of all lower bits.
+    # Quotients are in units of 2^`ulp`. If the block scale is not a power of two, the last bit of each quotient is a
+    # sticky bit, the OR of all lower bits.
 
     def __init__(self, unit: Quantiser) -> None:
         self._unit, self._place = unit, lowest_place(unit.source)

@@ -11,10 +11,8 @@ from fp9_sim.coverage.model import classes_of
 
 
 def reached_classes(fmt: Format, sums: ProductRange, operands: Iterable[Format]) -> tuple[str, ...]:
-    """Return the classes of numbers that sums of products can have after rounding to `fmt`.
-
-    The sums are multiples of 2^`sums.ulp` up to `sums.largest`.
-    """
+    """Return the value classes, such as "subnormal", that can occur if sums of products are rounded to `fmt`."""
+    # The exact sums are multiples of 2^`sums.ulp`, and their magnitudes are at most `sums.largest`.
     operands = tuple(operands)
     overflows = sums.largest > fmt.max_magnitude
     infinite = overflows or any(operand.has_inf for operand in operands)

@@ -39,7 +39,6 @@ _ORDER = (*CLASSES, *FLAGS, *SIGNS, *LAST_PLACES, *POSITIONS)
 
 
 def mul_model(unit: Mul) -> Model:
-    """Return the coverage model of a multiplier, with a group of cover points for each pair of formats."""
     groups = tuple(_group(unit, pair) for pair in itertools.product(range(len(unit.a)), range(len(unit.b))))
     return Model(groups, lambda inputs, outputs: _facts(unit, inputs, outputs))
 

@@ -33,9 +33,10 @@ _NAMED = 12
 
 @dataclass(frozen=True)
 class Covered:
-    """Coverage of a cover point or cross: the numbers of bins and of bins that were hit (`met`).
+    """Coverage of a cover point or cross: the number of bins, and the number of bins that were hit (`met`).
 
-    `holes` holds the bins that were not hit. `impossible` maps each reason to the number of impossible bins.
+    `holes` holds the bins that were not hit. `impossible` maps each reason to the number of bins that are impossible
+    for this reason.
     """
 
     name: str
@@ -82,7 +83,7 @@ class FunctionalCoverage:
 
     @property
     def summary(self) -> list[str]:
-        """Return a line for each cover point and cross with bins that were not hit."""
+        """Return one line for each cover point or cross that has missed bins."""
         return [item.summary for item in self.items if item.summary]
 
     @property
@@ -96,7 +97,7 @@ class FunctionalCoverage:
 
     @classmethod
     def from_dict(cls, record: dict[str, Any]) -> FunctionalCoverage:
-        """Return the coverage record from a dictionary that `to_dict` made."""
+        """Return the coverage record that a dictionary from `to_dict` describes."""
         items = tuple(Covered(**{**item, "holes": tuple(item["holes"])}) for item in record["items"])
         return cls(record["unit"], record["operations"], items)
 
@@ -124,9 +125,9 @@ def measure(
     outputs: Mapping[str, NDArray[Any]],
     xml: Path | str | None = None,
 ) -> FunctionalCoverage:
-    """Return the functional coverage of operations, given by their inputs and outputs.
+    """Return the functional coverage of the operations in the columns `inputs` and `outputs`.
 
-    cocotb-coverage writes its report to the path `xml`.
+    If `xml` is given, cocotb-coverage writes its report to the path `xml`.
     """
     model = model_of(unit)
     coverage_db.clear()
@@ -188,7 +189,7 @@ def _sampler(
     unit: str, group: Group, excluded: Mapping[str, Mapping[tuple[Bin, ...], str]]
 ) -> Callable[[dict[str, Bin]], None]:
     def sample(facts: dict[str, Bin]) -> None:
-        """Do nothing. At each call, the decorators of cocotb-coverage sample the argument `facts`."""
+        """Do nothing. At each call of this function, the decorators of cocotb-coverage sample `facts`."""
 
     def full(name: str) -> str:
         return joined(unit, group.name, name)

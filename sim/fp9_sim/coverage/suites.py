@@ -1,4 +1,4 @@
-"""Functional coverage of a unit's suites, with outputs of the golden model."""
+"""Functional coverage of a unit's test suites, measured with the outputs of the golden model."""
 
 from __future__ import annotations
 

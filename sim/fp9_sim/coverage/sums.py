@@ -20,10 +20,9 @@ Known = tuple[object, ...]
 
 
 class SumCoverage:
-    """Cover points of a dot product, and functions that return the bins hit by operations.
+    """Cover points of a dot product, and functions that return the bins hit by operations."""
 
-    `sources` names the possible sources of the addend, such as a port and a register, if the unit has several.
-    """
+    # If the addend can come from several sources, such as a port and a register, `sources` names the sources.
 
     def __init__(self, sum_: Sum, flags: bool = True, sources: tuple[str, ...] = ()) -> None:
         self.sum, self._flags, self._sources = sum_, flags, sources
@@ -96,7 +95,6 @@ def flag_column(outputs: Columns, count: int) -> list[int | None]:
 
 
 def dot_model(unit: Dot) -> Model:
-    """Return the coverage model of a dot product, with operand classes sampled in each lane."""
     covered, gating = SumCoverage(sum_of(unit), unit.flags), Gating(unit)
     group = Group("", covered.points | gating.points, (*covered.crosses, *gating.crosses))
 

@@ -12,22 +12,22 @@ from fp9_sim.coverage.model import FAR, class_name
 
 
 class Code(NamedTuple):
-    """A code with its class, sign, value and exponent.
-
-    `units` is the value as a multiple of a fixed power of two. `exponent` is the exponent with which the alignment
-    window aligns the value, or 0 for zero.
-    """
+    """A code with its class, sign, value and exponent."""
 
     name: str
     is_number: bool
     negative: bool
+    # Value as an integer multiple of a fixed power of two.
     units: int
+    # Exponent with which the alignment window aligns the value, or 0 for zero.
     exponent: int
     code: int
 
 
 class Codes(dict[int, Code]):
-    """Codes of a format as `Code` records, computed on first use, with values in units of 2^`ulp`."""
+    """Dictionary from a format's codes to `Code` records, which are computed on first use."""
+
+    # The values in the records are integers in units of 2^`ulp`.
 
     def __init__(self, fmt: Format, ulp: int | None = None) -> None:
         super().__init__()

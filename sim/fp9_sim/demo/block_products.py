@@ -22,14 +22,12 @@ ACCUMULATOR = "fma_fp32"
 
 @dataclass(frozen=True)
 class BlockProduct:
-    """Matrix product of a network layer in a block format.
-
-    The three relative errors have the same definitions as in the class `layer.Product`.
-    """
+    """Relative errors of a network layer's matrix product with both factors in a block format."""
 
     direction: str
     block: BlockFormat
     engine: Engine
+    # The errors are defined as in the class `layer.Product`.
     quantisation_error: float
     accumulation_error: float
     total_error: float

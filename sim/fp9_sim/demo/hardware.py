@@ -50,21 +50,21 @@ WORKERS = 2
 
 @dataclass
 class Hardware:
-    """Results of the hardware tasks: units, area ratios, and area and energy of the units that training recipes use.
-
-    `broken` holds the simulation outcomes of deliberately wrong vectors. `skipped` holds a reason for each skipped
-    task.
-    """
+    """Results of the demonstration's hardware tasks."""
 
     units: dict[str, Record] = field(default_factory=dict)
+    # Area ratios of pairs of units.
     ratios: list[Record] = field(default_factory=list)
+    # Area and energy of the units that training recipes use.
     recipes: list[Record] = field(default_factory=list)
+    # Simulation outcomes of deliberately wrong vectors.
     broken: list[Record] = field(default_factory=list)
+    # A reason for each skipped task.
     skipped: list[str] = field(default_factory=list)
 
 
 def golden_vectors(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int) -> tuple[VectorSet, int]:
-    """Return golden vectors of a unit, and the number of them that come from the network layer."""
+    """Return golden vectors of a unit, and the number of vectors whose operands come from the network layer."""
     corner = drawn(vectors.generate(unit, suite="corner", seed=seed), CORNER_OPERATIONS, seed)
     random = vectors.generate(unit, suite="random", count=RANDOM_OPERATIONS, seed=seed)
     real = vectors.from_inputs(unit, of_layer(unit, layer, products, seed))
@@ -80,10 +80,10 @@ def drawn(full: VectorSet, count: int, seed: int) -> VectorSet:
 
 
 def broken(good: VectorSet, index: int) -> VectorSet:
-    """Return a vector set in which one expected result has an inverted lowest bit."""
     inputs = {name: column[-BROKEN_OPERATIONS:] for name, column in good.inputs.items()}
     few = vectors.from_inputs(good.unit, inputs)
     result = few.expected["result"].copy()
+    # One expected result gets an inverted lowest bit.
     result[index] ^= 1
     return dataclasses.replace(few, expected={**few.expected, "result": result})
 

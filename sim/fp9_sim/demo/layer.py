@@ -19,7 +19,7 @@ ACCUMULATORS = ("fma_fp32", "dlfloat")
 
 @dataclass(frozen=True)
 class Scheme:
-    """Matrix product of the layer, with the number formats of its two factors."""
+    """Matrix product of the layer (forward or backward), and the number formats of both factors."""
 
     direction: str
     a: Format
@@ -66,8 +66,9 @@ class Product:
     """A matrix product of the layer, computed by one accumulator model, and the product's relative errors.
 
     All errors use the Frobenius norm. `quantisation_error` compares the float64 product of the quantised factors with
-    the float64 product of the original factors. `accumulation_error` compares the golden model with the float64 product
-    of the quantised factors. `total_error` compares the golden model with the float64 product of the original factors.
+    the float64 product of the original factors. `accumulation_error` compares the golden model's product with the
+    float64 product of the quantised factors. `total_error` compares the golden model's product with the float64 product
+    of the original factors.
     """
 
     scheme: Scheme
@@ -81,23 +82,19 @@ class Product:
 
 
 def finest_exponent(fmt: Format) -> int:
-    """Return the highest exponent at which a format still has all its fraction bits.
-
-    For HiFloat8 (`hif8`), the result is 3. For a format with a fixed number of fraction bits, the result is the
-    exponent of the format's largest number.
-    """
+    """Return the highest exponent at which numbers of a format have the format's largest number of fraction bits."""
     binades = range(floor_log2(fmt.value_of(fmt.smallest_code)), floor_log2(fmt.value_of(fmt.max_code)) + 1)
+    # For HiFloat8 (`hif8`), the result is 3. With a fixed number of fraction bits, the result is the exponent of the
+    # largest number.
     return max(binades, key=lambda exponent: (exponent - fmt.quantum(exponent), exponent))
 
 
 def scale_exponent(x: NDArray[np.floating], fmt: Format) -> int:
-    """Return the exponent of the power-of-two scale with which a matrix is cast to a format.
-
-    The scale moves the largest magnitude to the highest binade with full precision.
-    """
+    """Return the exponent of the power of two by which a matrix is multiplied before a cast to a format."""
     largest = float(np.abs(x).max(initial=0))
     if largest == 0:
         return 0
+    # The scale moves the largest magnitude to the format's highest binade with full precision.
     exponent = finest_exponent(fmt) - (math.frexp(largest)[1] - 1)
     return exponent - (math.ldexp(largest, exponent) > fmt.max)
 
@@ -108,7 +105,7 @@ def quantise(x: NDArray[np.floating], fmt: Format) -> Quantised:
 
 
 def multiply(a: Quantised, b: Quantised, by: Engine) -> NDArray[np.float64]:
-    """Multiply two quantised matrices in the golden model, and divide the product by both scales."""
+    """Multiply two quantised matrices with the golden model, and divide the product by the scales of both matrices."""
     return _unscaled(_sums(a, b, by), a, b, by)
 
 
@@ -135,7 +132,6 @@ def products(layer: LayerTensors) -> list[Product]:
 
 
 def relative_error(result: NDArray[np.float64], exact: NDArray[np.float64]) -> float:
-    """Return the Frobenius norm of a difference of matrices, divided by the norm of the exact matrix."""
     return float(np.linalg.norm(result - exact) / np.linalg.norm(exact))
 
 

@@ -78,7 +78,7 @@ class _Steps:
 
 
 def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
-    """Return the accuracy of the network for each number format and accumulator."""
+    """Return the classification accuracy of the network for each number format and accumulator model."""
     return [
         {
             "format": fp9.format(fmt).name,
@@ -93,7 +93,7 @@ def accuracies(trained: network.Network, data: network.Digits) -> list[Record]:
 
 
 def network_record(data: network.Digits) -> Record:
-    """Return the layer sizes, the training epochs, and the numbers of images."""
+    """Return the layer sizes, the number of training epochs, and the numbers of training and test images."""
     return {
         "layers": list(network.LAYER_SIZES),
         "layer": network.LAYER,

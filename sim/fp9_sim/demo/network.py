@@ -84,7 +84,7 @@ def softmax(scores: Matrix) -> Matrix:
 
 
 def initial(generator: np.random.Generator) -> Network:
-    """Return a network with zero biases and random weights of variance 2 / inputs (He et al. 2015)."""
+    # The random weights have the variance 2 / inputs (He et al. 2015).
     shapes = list(pairwise(LAYER_SIZES))
     weights = tuple((generator.normal(size=s) * np.sqrt(2 / s[0])).astype(np.float32) for s in shapes)
     return Network(weights, tuple(np.zeros(outputs, np.float32) for _, outputs in shapes))

@@ -35,10 +35,7 @@ CASTS = 256
 
 
 def of_layer(unit: Unit, layer: LayerTensors, products: Iterable[Product], seed: int = 0) -> Columns:
-    """Return the operations of a network layer that a `cast`, `fma` or `mac` unit supports, in order.
-
-    Raises ValueError for other kinds of units, and for a unit that supports none of the operations.
-    """
+    """Return operations from a network layer as inputs for a `cast`, `fma` or `mac` unit, in execution order."""
     generator = np.random.default_rng(seed)
     if (cast := cast_of(unit)) is not None:
         return casts(cast, layer, generator)
@@ -57,13 +54,10 @@ def in_the_layer(count: int, seed: int = 0) -> Callable[[Unit], Columns]:
 
 
 def of_unit(unit: Unit, layer: LayerTensors, count: int, seed: int = 0) -> Columns:
-    """Return at least `count` operations of a network layer, as an array of codes (n,) for each input port.
+    """Return at least `count` operations of a network layer, as an array of codes (n,) for each input port."""
 
-    The operations cover every pair of operand formats in `SCHEMES` that the unit supports, or else the unit's first
-    formats. A unit with scale inputs gets operands in block formats. Raises ValueError for a unit that neither
-    multiplies nor casts, and for formats that form no known block format.
-    """
-
+    # The operations cover every pair of operand formats in `SCHEMES` that the unit supports. If a unit supports no
+    # pair, its operands have the unit's first formats. A unit with scale inputs gets operands in block formats.
     take = _STIMULUS(unit, layer)
     return enough(lambda each: take(np.random.default_rng(seed), each), count)
 
@@ -83,14 +77,12 @@ def _recorded(product: Product) -> Recorded:
 
 
 def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count: int = CASTS) -> Columns:
-    """Return cast operations on values of the layer's tensors, as an array of codes (n,) for each input port.
-
-    The values are scaled for each target format.
-    """
+    """Return cast operations on values of the layer's tensors, as an array of codes (n,) for each input port."""
     # Different rounding modes use different overflow policies. The scale input is 0, because the values are already
     # scaled.
     parts = []
     for index, target in enumerate(unit.targets):
+        # Each tensor is scaled to the range of the target format before its values become operands.
         values = [_sample(x, scale_exponent(x, target), generator, count * unit.lanes) for x in _tensors(layer)]
         lanes = fp9.encode(np.concatenate(values), unit.source).reshape(unit.lanes, -1, order="F")
         for rounding in range(len(unit.roundings)):

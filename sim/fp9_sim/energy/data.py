@@ -1,4 +1,4 @@
-"""Choose operations for energy measurements: random, corner suite or recorded training."""
+"""Choose operations for energy measurements: random, from a corner suite, or from a recorded training step."""
 
 from __future__ import annotations
 
@@ -24,10 +24,10 @@ Columns = dict[str, NDArray[Any]]
 
 
 def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Columns:
-    """Return operations of a unit as input columns.
+    """Return operations of a unit as a dictionary with an array (n,) for each input port.
 
-    `data` is `random`, `corner`, or the path of a recorded training step. Raises ValueError for an unknown name, and
-    for a recording without operations for the unit.
+    `data` is `random`, `corner`, or the path of a recorded training step. Raises ValueError if `data` is an unknown
+    name, or a recording that contains no operations for the unit.
     """
     if data in SUITES:
         return dict(inputs_of(unit, data, count if data == "random" else None, seed))
@@ -45,7 +45,10 @@ def operations(unit: Unit, data: str, count: int = COUNT, seed: int = 0) -> Colu
 
 
 def enough(take: Callable[[int], Columns], count: int) -> Columns:
-    """Call the function `take` for at least `count` operations, and return the operations."""
+    """Return at least `count` operations from one call of the function `take`.
+
+    The number of operations that `take(n)` returns is proportional to n.
+    """
     # `take(n)` returns the operations of n dot products per matrix product, or of n values per tensor.
     one = len(next(iter(take(1).values())))
     return take(-(-count // one))

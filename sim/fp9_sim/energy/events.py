@@ -1,4 +1,4 @@
-"""Select the library's internal energies that a change at a cell's pins dissipates."""
+"""Select the entries of a cell library that give the internal energy of a signal change at a cell's pins."""
 
 # A changed output dissipates the energy in the library's entry for the input that caused the change. If several inputs
 # changed at once, each input accounts for an equal share. A changed input also dissipates the energy in the library's
@@ -28,7 +28,7 @@ Share = tuple[int, int, float]
 
 @dataclass(frozen=True)
 class _Event:
-    """Edge of a pin, the pins that caused the edge, and the pin values after the edge."""
+    """Signal edge at a pin, the pins that caused the edge, and the values of all pins after the edge."""
 
     pin: str
     edge: int
@@ -37,16 +37,14 @@ class _Event:
 
 
 def steps(placed: Placed, history: History, first: int) -> tuple[NDArray[np.int64], NDArray[np.int64]]:
-    """Return the state changes of a cell from clock cycle `first` on, and their counts.
-
-    Each returned integer encodes the cell's inputs in two consecutive clock cycles and, for a register, the stored bit.
-    The function `shares` decodes the integer.
-    """
+    """Return the different state changes of a cell from clock cycle `first` on, and how often each one occurs."""
     cell = placed.cell
     index = _state(history, [placed.nets[pin] for pin in cell.inputs], first)
     before, after = index[:-1], index[1:]
     if cell.clock:
         before = before << 1 | _state(history, [placed.bit], first)[:-1]
+    # An integer encodes a state change: the cell's inputs in two consecutive clock cycles and, for a register, the
+    # stored bit. The function `shares` decodes the integer.
     found, counts = np.unique(before << len(cell.inputs) | after, return_counts=True)
     return found, counts
 
@@ -62,7 +60,7 @@ def _state(history: History, nets: Sequence[int], first: int) -> NDArray[np.int6
 
 @lru_cache(maxsize=1 << 17)
 def shares(cell: Cell, step: int) -> tuple[Share, ...]:
-    """Return the energy tables for a state change of a cell, with the fraction of each energy that is dissipated."""
+    """Return the cell library's energy tables for a state change of a cell, with a weight for each table."""
     events = _of_register(cell, step) if cell.clock else _of_logic(cell, step)
     return tuple(share for event in events for share in _taken(cell, event))
 

@@ -20,7 +20,7 @@ _STEPS_OF_A_DELAY = 4
 
 @dataclass(frozen=True)
 class Loads:
-    """Capacitance of every net in fF, and fall and rise times (nets, 2) in the library's time unit."""
+    """Load capacitance of every net in fF, and an array (nets, 2) of fall and rise times in the library's time unit."""
 
     load_ff: NDArray[np.float64]
     transition: NDArray[np.float64]
@@ -74,10 +74,7 @@ def _start(arc: Arc, edge: int, times: NDArray[np.float64]) -> float:
 
 
 def delays(netlist: CellNetlist, found: Loads) -> NDArray[np.int64]:
-    """Return the delay of every net in time steps, at least 1.
-
-    A time step is a quarter of the mean delay of all nets.
-    """
+    """Return the delay of every net as an integer number of time steps (at least 1)."""
     exact = np.zeros(netlist.nets)
     for placed in netlist.cells:
         for pin in placed.cell.outputs:
@@ -85,6 +82,7 @@ def delays(netlist: CellNetlist, found: Loads) -> NDArray[np.int64]:
                 given = _at_pins(placed, found.transition)
                 exact[placed.nets[pin]] = _mean_delay(placed.cell.delays, pin, cell_loads(placed, pin, found), given)
     mean = exact[exact > 0].mean() if (exact > 0).any() else 1.0
+    # A time step is a fixed fraction of the mean delay of all nets.
     return np.maximum(1, np.rint(_STEPS_OF_A_DELAY * exact / mean).astype(np.int64))
 
 

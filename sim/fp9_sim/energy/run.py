@@ -1,4 +1,4 @@
-"""Measure the energy of operations on a unit: cells, nets and leakage."""
+"""Measure the energy that a unit's operations dissipate in cells, in nets and by leakage."""
 
 from __future__ import annotations
 
@@ -39,11 +39,11 @@ _ATTO = 1e-3
 class Energy:
     """Mean energy of one operation of a unit in fJ, split into internal, net, input, clock, glitch and leakage energy.
 
-    `nets_fj`, `inputs_fj` and `clock_fj` are the energies to charge cell outputs, unit inputs and the clock.
-    `glitches_fj` is the energy of signal changes that are reversed within the same clock cycle. `products` is the
-    number of products, casts or quantised values in an operation. `toggles` counts signal changes from one clock cycle
-    to the next. `glitches` counts changes that are reversed within one clock cycle. `by_step` maps each submodule to
-    its energy, and is empty for a flat netlist.
+    The energy to charge nets is `nets_fj` for cell outputs, `inputs_fj` for unit inputs, and `clock_fj` for the clock
+    net. `glitches_fj` is the energy of signal changes that are reversed within the same clock cycle. `products` is the
+    number of products, casts or quantised values in an operation. `toggles` is the mean number of signal changes from
+    one clock cycle to the next. `glitches` is the mean number of signal changes that are reversed within one clock
+    cycle. `by_step` maps each submodule to the energy of the submodule, and is empty for a flat netlist.
     """
 
     unit: str
@@ -70,11 +70,11 @@ class Energy:
 
     @property
     def product_fj(self) -> float:
-        """Return the energy of one operation in fJ, divided by its number of products, casts or quantised values."""
+        """Return the energy of one operation in fJ, divided by the number of products, casts or quantised values."""
         return self.total_fj / self.products
 
     def to_dict(self) -> dict[str, Any]:
-        """Return the energy record as plain values for JSON, with a note about the measurement conditions."""
+        """Return the energies as a dictionary of JSON values, with a note about the measurement conditions."""
         totals = {"total_fj": self.total_fj, "product_fj": self.product_fj}
         return {"note": NOTE, **asdict(self), "by_step": dict(self.by_step), **totals}
 
@@ -93,8 +93,9 @@ def measure(
 
     `operations` maps each input port to an array (n,) in execution order. `data` is a name for the set of operations,
     such as "random", and is stored in the result. Results are cached in the folder `cache`, or in the default cache
-    folder. Raises ValueError for a unit without hardware, an unknown library or mapping, a library without energy data,
-    and an empty list of operations. Raises MissingTool if the library or Yosys is not installed.
+    folder if `cache` is None. Raises ValueError if fp9 cannot generate Verilog for the unit, for an unknown library or
+    mapping, for a library without energy data, and for an empty list of operations. Raises MissingTool if the library
+    or Yosys is not installed.
     """
     cells = find_library(library)
     columns = {port.name: np.asarray(operations[port.name]) for port in unit.inputs if port.name in operations}

@@ -36,14 +36,12 @@ COMMAND = "fp9 records update --hours 8 --claims form"
 
 @dataclass(frozen=True)
 class Row:
-    """Row of the energy study: a unit, with its group and its label on documentation pages.
-
-    `recipe` names the training run whose products the unit computes, or is empty.
-    """
+    """A unit of the energy study. The results page lists the unit under the name `label`, in the section `group`."""
 
     group: str
     label: str
     unit: Unit
+    # A training recipe whose matrix products the unit can compute, or empty.
     recipe: str = ""
 
 
@@ -121,14 +119,12 @@ UNITS = {row.unit.name: row.unit for row in ROWS}
 
 @dataclass(frozen=True)
 class Part:
-    """Measured energies of a unit, for each cell library and each kind of operands.
-
-    `libraries` maps each cell library to the digest of its file. `seconds` is the run time.
-    """
+    """Measured energies of a unit, for each cell library and each kind of operands."""
 
     unit: str
     spec: tuple[str, ...]
     circuit_sha256: str
+    # The digest of each cell library's file.
     libraries: dict[str, str]
     energies: tuple[dict[str, Any], ...]
     seconds: float
@@ -136,7 +132,6 @@ class Part:
 
 
 def measured(unit: Unit, layer: Columns) -> Part:
-    """Measure the energy of a unit on operations of the demonstration's network layer and on random operations."""
     started = time.perf_counter()
     data = {LAYER: layer, RANDOM: operations(unit, RANDOM)}
     energies = tuple(
@@ -153,10 +148,7 @@ NOTHING: Mapping[str, Any] = {"units": {}}
 
 
 def lacks(unit: Unit, record: Mapping[str, Any], circuit: str) -> str | None:
-    """Return why a record has no valid energy for a unit, or None if the recorded energy is valid.
-
-    `circuit` is the digest of the unit's present circuit.
-    """
+    """Return None if a record has a valid energy for a unit, otherwise the reason why the record is not valid."""
     if unit.name not in record["units"]:
         return NO_RECORD
     known = record["units"][unit.name]
@@ -169,10 +161,12 @@ def run(
     training: Path | None = None,
     progress: Progress = lambda what, done, steps: None,
 ) -> dict[str, Any]:
-    """Measure the energy study and return its record. Units with a valid energy in `known` are not measured again.
+    """Run the energy study and return its record.
 
-    `layer_of` returns operations of the demonstration's network layer as inputs for a unit. `training` is the path of a
-    file of recorded training runs, from which the increases in loss are read. Raises the errors of `measure`.
+    `known` is an earlier record of the study. Units whose energy in `known` is still valid are not measured again.
+    `layer_of(unit)` returns one array of input values for each input port, taken from the demonstration's network
+    layer. The increases in loss over float32 are read from the file `training`, which contains recorded training runs.
+    Raises the same errors as the function `measure`.
     """
     units = dict(known["units"])
     for done, unit in enumerate(UNITS.values()):
@@ -205,9 +199,9 @@ def rows_of(record: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def read(folder: Path, training: Path | None = None) -> dict[str, Any]:
-    """Return the record of the energy study, from the folder of all records.
+    """Return the record of the energy study, read from the folder of all records.
 
-    `training` is the path of a file of recorded training runs, from which the increases in loss are read. Raises
+    The increases in loss over float32 are read from the file `training`, which contains recorded training runs. Raises
     ValueError if a file is not a valid record.
     """
     known = ((name, records.read(folder, records.ENERGY, name)) for name in UNITS)
@@ -215,7 +209,7 @@ def read(folder: Path, training: Path | None = None) -> dict[str, Any]:
 
 
 def losses(training: Mapping[str, Any]) -> dict[str, list[float]]:
-    """Return the increase in held-out loss over float32 for each recipe, with one value per random seed."""
+    """Return each training recipe's held-out loss minus that of float32, with one value for each random seed."""
     values = [run["values"] for run in training["runs"]]
     recipes = [row.recipe for row in ROWS if row.recipe]
     return {r: [round(v[f"{r}: held out"] - v["fp32: held out"], 6) for v in values] for r in recipes}

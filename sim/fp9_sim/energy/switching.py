@@ -25,33 +25,38 @@ GLITCH_CLOCKS = 32
 
 @dataclass(frozen=True)
 class Dynamic:
-    """Mean switching energy of one operation in fJ.
+    """Mean switching energy of one operation in fJ."""
 
-    `internal`, `nets` and `glitches` map the name of each cell to an energy. `glitch_toggles` counts changes that are
-    reversed within a clock cycle, and `toggles` counts changes from one clock cycle to the next.
-    """
-
+    # Energy by cell name.
     internal: Mapping[str, float]
     nets: Mapping[str, float]
     glitches: Mapping[str, float]
     inputs: float
     clock: float
+    # Signal changes from one clock cycle to the next.
     toggles: float
+    # Signal changes that are reversed within a clock cycle.
     glitch_toggles: float
 
 
 def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[dict[str, NDArray[Any]], int]:
-    """Split a list of operations into 64 sequences of consecutive operations for parallel simulation.
+    """Divide operations into 64 sequences of consecutive operations, which are simulated in parallel.
 
-    Return input columns (clocks, 64), and the index of the first clock cycle to count. The clock cycles before the
-    returned index reset the unit and fill the pipeline. Consecutive operations that produce one common result stay in
-    the same sequence.
+    Return an array (clock cycles, sequences) for each input port, and the first clock cycle that the measurement
+    counts.
     """
     count = len(next(iter(operations.values())))
     if not count:
         raise ValueError(f"no operations of {unit.name} given; give 1 or more, best some thousands")
+    if unit.extra_clocks:
+        raise ValueError(
+            f"{unit.name}: division=iterative given, and energy is measured with one operation per clock cycle; set "
+            "division=array"
+        )
     group = unit.group
+    # The earlier clock cycles reset the unit and fill the pipeline.
     first = 1 + -(-(unit.latency + 1) // group) * group
+    # Consecutive operations that produce one common result stay in the same sequence.
     length = max(1, count // WORD // group) * group
     index = (np.arange(-first, length)[:, None] + np.arange(WORD) * length) % count
     return {name: column[index] for name, column in operations.items()}, first
@@ -60,7 +65,7 @@ def side_by_side(unit: Unit, operations: Mapping[str, NDArray[Any]]) -> tuple[di
 def dynamic(
     graph: CellNetlist, operations: Mapping[str, NDArray[Any]], first: int, library: Library, power: PowerLibrary
 ) -> Dynamic:
-    """Return the mean switching energy of a netlist, counted from clock cycle `first` on."""
+    """Return the mean switching energy per operation of a netlist, measured from clock cycle `first` on."""
     history = graph.run(operations)
     counted = (len(history) - first) * history.shape[2] * WORD
     at = loads(graph, library, power)

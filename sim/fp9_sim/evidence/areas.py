@@ -18,10 +18,7 @@ from fp9_sim.provenance import provenance
 
 @dataclass(frozen=True)
 class Area:
-    """Area record of a unit, with one synthesis result for each cell library.
-
-    `seconds` is the total time of all measurements.
-    """
+    """Area record of a unit, with one synthesis result for each cell library."""
 
     unit: str
     spec: tuple[str, ...]
@@ -35,9 +32,9 @@ class Area:
 
 
 def measure(unit: Unit) -> Area:
-    """Measure the area and delay of a unit in the cell libraries that data sheets show.
+    """Measure a unit's area and delay in every cell library that is used for data sheets.
 
-    Raises ValueError for a unit without hardware, and MissingTool if Yosys or a library is missing.
+    Raises ValueError if fp9 cannot generate Verilog for the unit, and MissingTool if Yosys or a library is missing.
     """
     started = time.perf_counter()
     measured = tuple(synthesise_unit(unit, library=library) for library in SIDE_BY_SIDE)
@@ -47,7 +44,7 @@ def measure(unit: Unit) -> Area:
 
 
 def read(unit: Unit, folder: Path) -> dict[str, Any] | None:
-    """Return the area record of a unit, or None. Raises ValueError for an invalid record."""
+    """Return the area record of a unit, or None if there is no record. Raises ValueError for an invalid record."""
     return records.read(folder, records.AREA, unit.name)
 
 

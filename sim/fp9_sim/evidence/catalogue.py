@@ -1,4 +1,6 @@
-"""Claims about units, with evidence that is recorded because its measurement takes hours."""
+"""Catalogue of claims about hardware units, with evidence from simulation, proofs, mutation tests and synthesis.
+Evidence is stored in records, because measuring the evidence for all claims takes hours.
+"""
 
 from __future__ import annotations
 

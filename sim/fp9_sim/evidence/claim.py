@@ -27,7 +27,7 @@ class State(Enum):
 
 
 class Finding(NamedTuple):
-    """State of a record, such as stale or missing, and the reason, which may be empty."""
+    """State of a record, such as stale or missing, and the reason for this state (may be an empty string)."""
 
     state: State
     why: str = ""
@@ -49,10 +49,11 @@ def in_catalogue(unit: Unit) -> bool:
 class Claim:
     """Kind of evidence about hardware units, such as sweeps, proofs or areas.
 
-    `judge` returns None if a unit's record supports the claim, otherwise a finding. `make(unit, limit)` measures a
-    unit, for example its area, and can run in any process. `limit` is the time limit of one proof case in seconds.
-    Sweeps start their own processes, so `make` and `keep` are None for sweeps. `left` returns the seconds that an
-    interrupted measurement still needs.
+    `judge` returns None if a unit's record supports the claim. If the record does not support the claim, `judge`
+    returns a `Finding` that states why. `make(unit, limit)` measures a unit, for example the unit's area, and can run
+    in a worker process. `limit` is the time limit in seconds for each case of a proof. `keep` writes the measurement as
+    a record. For sweeps, `make` and `keep` are None, because a sweep starts its own worker processes and writes its own
+    record. `left` returns the estimated remaining time of an interrupted measurement in seconds.
     """
 
     name: str
@@ -65,7 +66,7 @@ class Claim:
 
     @property
     def about(self) -> str:
-        """Return "function" for a claim about the circuit's function, or "form" for one about its netlist."""
+        """Return "function" for a claim about a circuit's function, or "form" for a claim about a netlist."""
         return "function" if self.name in records.OF_FUNCTION else "form"
 
     def finding(self, unit: Unit, folder: Path, circuit: Circuit) -> Finding:

@@ -39,11 +39,9 @@ COMPARISONS = {
 
 @dataclass(frozen=True)
 class Measurement:
-    """State of a study's or comparison's record, and the command that repeats the study or comparison.
+    """State of a study's or comparison's record, and the command that repeats the study or comparison."""
 
-    `file` is the path of the record below the folder of all records.
-    """
-
+    # The path of the record, relative to the folder of all records.
     file: str
     command: str
     finding: Finding
@@ -60,7 +58,7 @@ class Measurement:
 def status(folder: Path, compare: bool = False) -> Iterator[Measurement]:
     """Yield the state of every recorded study and comparison in `folder`.
 
-    If `compare` is true, the circuit of every variant is elaborated, and a study is stale if any circuit has changed.
+    If `compare` is true, every circuit of a study is elaborated again, and a changed circuit makes the study stale.
     Comparisons are never stale. Raises ValueError for an invalid record.
     """
     for name in KINDS:

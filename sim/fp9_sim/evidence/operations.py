@@ -48,7 +48,6 @@ class _Cell(NamedTuple):
 
 
 def page(folder: Path, units: Iterable[MultiFpu]) -> str:
-    """Return the page as Markdown, with a table for each FPU. Raises ValueError for an invalid record."""
     every = list(units)
     valid = {item.unit for item in status(every, folder, [PROOF]) if item.finding.holds}
     return _HEADING + "".join(
@@ -84,10 +83,7 @@ _NAME = re.compile(r"(?:(?P<op>\w+) of )?(?P<a>\S+)(?: to (?P<target>\S+))?.*?(?
 
 
 def _proven(unit: MultiFpu, folder: Path) -> dict[_Cell, list[str]]:
-    """Return the proven result formats of each cell, or an empty list if the operation has no result format.
-
-    A cell is left out if a case of the cell is not proven.
-    """
+    """Return, for each operation and operand format, the result formats for which the operation is proven correct."""
     fields = records.read(folder, records.PROOF, unit.name)
     assert fields is not None
     found: dict[_Cell, list[str]] = defaultdict(list)
@@ -97,14 +93,16 @@ def _proven(unit: MultiFpu, folder: Path) -> dict[_Cell, list[str]]:
         if match is None:
             continue
         cell = _Cell(match["label"] or "", match["op"] or MultiFpuOp.CONVERT.value, match["a"])
+        # The list stays empty for an operation that has no separate result format.
         found[cell] += [match["target"]] if match["target"] else []
         if case["state"] != State.PROVEN.value:
             open_ones.add(cell)
+    # A cell with a proof case that is not proven is omitted.
     return {cell: targets for cell, targets in found.items() if cell not in open_ones}
 
 
 def _counts(unit: MultiFpu) -> Counter[_Cell]:
-    """Return the number of operations of each cell in the suite `corner`."""
+    """Return the number of test operations in the suite `corner` for each FPU operation and format."""
     inputs = inputs_of(unit, "corner", None, 0)
     found: Counter[_Cell] = Counter()
     vector = np.minimum(inputs["vector"], len(unit.lane_widths)) if unit.lane_widths else np.zeros_like(inputs["a"])

@@ -42,10 +42,6 @@ _COLUMNS = {
 
 
 def page(folder: Path, units: Iterable[Unit] | None = None) -> str:
-    """Return the page of verification results as Markdown, by default for all catalogue units.
-
-    Raises ValueError for an invalid record.
-    """
     every = list(CATALOGUE.values() if units is None else units)
     items = status(every, folder)
     complete = set(certified(items))

@@ -1,4 +1,4 @@
-"""Spot-check the evidence about a unit: measure a small random part again."""
+"""Repeat the measurement of a small random part of the recorded evidence about a unit."""
 
 from __future__ import annotations
 
@@ -48,9 +48,10 @@ class Sample:
 def samples(unit: Unit, seed: int, limit: float, whole: bool = False) -> Iterator[Sample]:
     """Yield the outcome of each spot check of a unit.
 
-    The Verilog and the reference model must give the golden results. A solver must prove one random case of the unit's
-    proofs within `limit` seconds. The corner suite must kill some random mutants. If `whole` is true, the reference
-    model computes the complete smoke and corner suites. Raises the errors of `verilated` and of `mutants.score`.
+    The Verilog and the reference model must give the same results as the golden model. A solver must prove one randomly
+    chosen case of the unit's proofs within `limit` seconds. The corner suite must kill every non-equivalent mutant of a
+    small random sample. The reference model computes random operations, or the complete smoke and corner suites if
+    `whole` is true. Raises the same errors as the functions `verilated` and `mutants.score`.
     """
     rng = np.random.default_rng(seed)
     ways: tuple[tuple[str, Callable[[], tuple[str, bool | None]]], ...] = (

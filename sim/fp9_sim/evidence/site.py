@@ -59,11 +59,9 @@ def names() -> set[str]:
 
 
 def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[str, str]]:
-    """Yield the path and the text of each documentation page for which `folder` holds the records.
+    """Yield the path and the text of each documentation page whose records are in `folder`.
 
-    With `units`, only data sheets, verification results and the energy study are built. The energy study is left out if
-    a unit of the study has no energy record. Raises ValueError for an invalid record, and MissingTool if WaveDrom is
-    not installed.
+    If `units` is given, only data sheets, verification results and the energy study are built.
     """
     every = list(CATALOGUE.values() if units is None else units)
     yield f"{UNITS}/{sheets.INDEX}", sheets.index(every)
@@ -77,6 +75,7 @@ def built(folder: Path, units: Iterable[Unit] | None = None) -> Iterator[tuple[s
         yield FPUS, operations.page(folder, fpus)
     training = folder / records.RECIPES / "training.json"
     record = study.read(folder, training if training.is_file() else None)
+    # The energy study needs the energy record of each of its units.
     if study.UNITS.keys() <= record["units"].keys():
         yield f"{STUDY}/energy.md", energy_pages.page(record)
         yield from ((f"{STUDY}/{name}", text) for name, text in energy_pages.charts(record).items())
@@ -107,7 +106,10 @@ def _compared(folder: Path) -> Iterator[tuple[str, str]]:
 
 
 def sheet(unit: Unit, folder: Path) -> str:
-    """Return the data sheet of a unit with its recorded area, and a note if the area is stale or missing."""
+    """Return the data sheet of a unit with the recorded area.
+
+    A note in the data sheet says if the recorded area is missing or stale.
+    """
     record = areas.read(unit, folder)
     if record is None:
         return f"{sheets.sheet(unit)}\n{sheets.AREA}\n\n{_MISSING.format(unit=unit.name)}\n"

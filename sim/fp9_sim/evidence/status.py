@@ -29,7 +29,8 @@ Progress = Callable[[str, int, int], None]
 class Item:
     """Claim about a unit, and whether the record of this claim is valid, stale, missing or failed.
 
-    `seconds` is the estimated measuring time of a missing or stale record, or None.
+    `seconds` is the estimated time to measure a missing or stale record. `seconds` is None if the record is neither
+    missing nor stale, or if no estimate exists.
     """
 
     # The estimate for a proof counts only cases without a cached verdict. Other estimates are the time of the earlier
@@ -63,10 +64,10 @@ def status(
     claims: Sequence[Claim] = CLAIMS,
     progress: Progress = lambda what, done, total: None,
 ) -> list[Item]:
-    """Return the state of every claim about some units, according to the records in `folder`.
+    """Return the state of every claim about the given units, according to the records in `folder`.
 
-    Without `units`, the catalogue units and the units of the energy study are examined. Raises ValueError for an
-    invalid record, and for a unit without hardware.
+    If `units` is None, the catalogue units and the units of the energy study are examined. Raises ValueError for an
+    invalid record, and if fp9 cannot generate Verilog for a unit.
     """
     asked: dict[Unit, list[Claim]] = {}
     units = None if units is None else list(units)
@@ -124,7 +125,7 @@ def _estimate(unit: Unit, known: Mapping[Unit, float]) -> float | None:
 
 
 def ranked(items: Iterable[Item]) -> list[Item]:
-    """Return the items to measure: missing before stale records, then cheap before expensive measurements."""
+    """Return the items to measure: missing records before stale records, and quick measurements before slow ones."""
     pending = [item for item in items if item.pending]
     return sorted(
         pending,
@@ -136,7 +137,7 @@ def ranked(items: Iterable[Item]) -> list[Item]:
 
 
 def summary(items: Sequence[Item]) -> str:
-    """Return a sentence with the number of records in each state, and the hours of pending measurements."""
+    """Return a sentence that states the number of records in each state and the total hours of pending measurements."""
     counts = {state: sum(item.finding.state is state for item in items) for state in State}
     words = [f"{count} {state.value}" for state, count in counts.items() if count]
     pending = [item for item in items if item.pending]
@@ -147,9 +148,9 @@ def summary(items: Sequence[Item]) -> str:
 
 
 def certified_names() -> set[str]:
-    """Return the names of the units that the records below the current folder certify.
+    """Return the names of the catalogue units whose records in the current folder support every claim.
 
-    Raises ValueError if there is no folder of records.
+    Raises ValueError if the current folder has no subfolder `records`.
     """
     if not records.HOME.is_dir():
         raise ValueError(f"no folder {records.HOME.absolute()}; run in a checkout of fp9")
@@ -157,7 +158,7 @@ def certified_names() -> set[str]:
 
 
 def certified(items: Iterable[Item]) -> list[str]:
-    """Return the names of the certified units, about which all claims hold."""
+    """Return the names of the certified units. A unit is certified if all claims about the unit hold."""
     holds: dict[str, bool] = {}
     for item in items:
         holds[item.unit.name] = holds.get(item.unit.name, True) and item.finding.holds

@@ -1,4 +1,4 @@
-"""Measure, write and read the records of cost studies, `records/study/NAME.json`."""
+"""Run cost studies, and write and read their records `records/study/NAME.json`."""
 
 from __future__ import annotations
 
@@ -29,10 +29,11 @@ FIGURES = ("area_um2", "nand2", "flip_flops", "delay_ns")
 
 @dataclass(frozen=True)
 class Kind:
-    """Functions that measure and show one kind of cost study.
+    """Functions that run one kind of cost study and write its documentation.
 
-    `units` returns the units of a study by label. `measure` returns the record fields that are specific to this kind of
-    study. `texts` returns the page and the chart of a record, by file suffix.
+    `units` returns a dictionary from labels to the units of a study. `measure` measures a study, and returns the record
+    fields that only studies of the same kind have. `texts` returns a dictionary from file suffixes to the texts of a
+    study's page and chart.
     """
 
     units: Callable[[str], Mapping[str, Unit]]
@@ -65,7 +66,7 @@ def fields_of(name: str, found: records.Fields) -> records.Fields:
 
 
 def stale(fields: records.Fields) -> list[str]:
-    """Return the labels of a study's variants whose circuit has changed since the record."""
+    """Return the labels of those variants of a study whose circuit has changed since the measurement."""
     forms, skipped = fields["forms"], {label for label, _ in fields["skipped"]}
     units = KINDS[fields["unit"]].units(fields["unit"])
     asked = {label: unit for label, unit in units.items() if label not in skipped}
@@ -73,10 +74,7 @@ def stale(fields: records.Fields) -> list[str]:
 
 
 def built(folder: Path) -> Iterator[tuple[str, str]]:
-    """Yield the file name and text of the pages and charts of all recorded studies, and of the index.
-
-    Raises ValueError for an invalid record.
-    """
+    """Yield the file name and the text of each page and chart of the recorded studies."""
     for name, kind in KINDS.items():
         fields = records.read(folder, records.STUDY, name)
         if fields is None:

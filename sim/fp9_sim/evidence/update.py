@@ -26,7 +26,7 @@ from fp9_sim.sweeps import Plan, executors, sweep
 
 @dataclass(frozen=True)
 class Ended:
-    """Outcome of a measurement: the path of the record, or a sentence that says why there is none."""
+    """Outcome of a measurement: the path of the record, or a sentence that says why no record was written."""
 
     item: Item
     seconds: float
@@ -58,9 +58,9 @@ def joined(
     scheduler: str | None = None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[tuple[Unit, Comparison | None]]:
-    """Compare the circuits of units with stale records against their certified circuits.
+    """For each unit with a stale record, check whether the present circuit is equivalent to the certified circuit.
 
-    Yields each unit with the outcome of the equivalence check, or with None if the unit has no certified circuit.
+    Yields pairs of a unit and the outcome of its equivalence check, which is None if the unit has no certified circuit.
     `limit` is the time limit of one equivalence check in seconds. Raises ValueError and OSError as `update` does.
     """
     first: dict[Unit, Item] = {}
@@ -89,12 +89,16 @@ def update(
     scheduler: str | None = None,
     progress: Progress = lambda what, done, total: None,
 ) -> Iterator[Ended]:
-    """Measure missing records, then stale records, and yield the outcome of each measurement.
+    """Run the measurements whose records are missing or stale, and yield the outcome of each measurement.
 
-    A measurement starts only if its estimated time fits into the remaining `hours`. `limit` is the time limit for one
-    case of a proof, in seconds. The work is done by `workers` local processes (default: one for each core), or by the
-    Dask cluster at `scheduler`. Raises ValueError if another update uses the folder, if the scheduler does not answer,
-    or if a worker was killed. Raises OSError if the folder cannot be written.
+    Sweeps start after all other measurements. Among the sweeps, and also among the other measurements, missing records
+    come before stale records. `hours` is the time limit of the update. A sweep starts if the time limit of the update
+    has not passed. A measurement that is not a sweep starts only if its estimated time fits into the remaining time of
+    the update. A measurement without an estimated time also starts if the time limit has not passed. `limit` is the
+    time limit for one case of a proof, in seconds. The measurements run in `workers` local processes (default: one for
+    each core), or on the Dask cluster at the address `scheduler`. Raises ValueError if another update uses the folder,
+    if the Dask scheduler does not answer, or if a worker process was killed. Raises OSError if the folder cannot be
+    written.
     """
     deadline, pending = time.monotonic() + hours * 3600, ranked(items)
     apart = [item for item in pending if item.claim.make]
@@ -166,10 +170,7 @@ def _swept(item: Item, folder: Path, deadline: float, workers: int, scheduler: s
 
 @contextlib.contextmanager
 def alone(folder: Path) -> Iterator[None]:
-    """Lock a folder of records, so that only one update at a time writes into the folder.
-
-    Raises ValueError if the folder is locked.
-    """
+    """Lock a folder of records, so that only one update at a time writes into the folder."""
     folder.mkdir(parents=True, exist_ok=True)
     file = os.open(folder, os.O_RDONLY)
     try:

@@ -18,7 +18,7 @@ Bit = int | str
 
 
 class Choice:
-    """A builder that adds mutants to a Yosys module, and an input that selects the active mutant."""
+    """Builder that inserts mutants into a Yosys module, and adds an input port that selects the active mutant."""
 
     def __init__(self, module: dict[str, Any]) -> None:
         self._cells = module["cells"]
@@ -38,7 +38,6 @@ class Choice:
         return net
 
     def instead(self, name: str, chosen: int, bits: Sequence[Bit], others: Sequence[Bit]) -> list[int]:
-        """Add multiplexers that output `others` if the net `chosen` is 1, and `bits` otherwise."""
         shown = self.nets(len(bits))
         pins = {"A": bits, "B": others, "S": [chosen], "Y": shown}
         self._cells[name] = cell("$mux", pins, {"WIDTH": len(bits)})
@@ -48,7 +47,7 @@ class Choice:
 def simple_gates(
     unit: Unit, module: dict[str, Any], script: str, furnish: Callable[[Path], object] = lambda folder: None
 ) -> GateNetlist:
-    """Run a Yosys script on a changed module, and return the resulting netlist of simple gates."""
+    """Run a Yosys script on a module with mutants, and return the resulting netlist of simple gates."""
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:
         folder = Path(name)
         furnish(folder)

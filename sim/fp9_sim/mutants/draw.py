@@ -33,7 +33,7 @@ TO_JSON = "techmap\nopt_expr\nopt_merge\nopt_clean\nwrite_json mutants.json\n"
 
 @dataclass(frozen=True)
 class Mutant:
-    """A mutant is a circuit with one deliberate error. The value `number` at the select input selects the mutant."""
+    """A circuit with one deliberate error, active if the netlist's select input has the value `number`."""
 
     level: str
     seed: int
@@ -43,17 +43,15 @@ class Mutant:
 
 @dataclass(frozen=True)
 class MutantSet:
-    """Mutants of one level (such as "operator" or "gate") and one random seed, all in one netlist."""
+    """Netlist with several mutants from one random seed, all with the same type of error, such as a changed gate."""
 
     mutants: tuple[Mutant, ...]
     netlist: GateNetlist
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Yield `count` random mutants of the circuit in the Verilog `text` for each seed, as one set for each seed.
-
-    `level` selects what a mutant changes: an "operator" of the Verilog, or a "gate" of the synthesised circuit.
-    """
+    """Yield, for each seed, one set of `count` random mutants of the circuit in the Verilog source `text`."""
+    # A mutant changes an "operator" of the Verilog, or a "gate" of the synthesised circuit.
     prepare = READ.format(name=unit.name) + (_TO_GATES if level == "gate" else "")
     lists = (f"mutate -list {count} -seed {seed} -o {_list(place)}\n" for place, seed in enumerate(seeds))
     with tempfile.TemporaryDirectory(prefix="fp9-mutants-") as name:

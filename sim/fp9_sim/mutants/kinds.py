@@ -1,4 +1,4 @@
-"""The kinds of mutants: netlist, held-out and mapped mutants."""
+"""The kinds of mutants: netlist mutants, held-out netlist mutants, and mutants of the mapped netlist."""
 
 from __future__ import annotations
 
@@ -16,8 +16,9 @@ from fp9_sim.records import MUTATION
 class Kind:
     """A kind of mutants.
 
-    `claim` names the kind of record that holds the mutation scores. `draw` yields one set of mutants for each seed. A
-    seed gives the same mutants only with the same tool versions, which `tools` returns.
+    `claim` names the kind of record that holds the mutation scores. The function `draw` yields one set of random
+    mutants for each seed. `tools` returns the tool versions; a seed reproduces the same mutants only with the same tool
+    versions.
     """
 
     name: str

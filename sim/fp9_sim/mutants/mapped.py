@@ -54,18 +54,16 @@ Change = tuple[str, tuple[tuple[Bit, Bit], ...]]
 
 
 def cells() -> Library:
-    """Return the cell library to which circuits are mapped. Raises MissingTool if it is not installed."""
+    """Return the cell library for the technology mapping of circuits. Raises MissingTool if it is not installed."""
     return library(next(iter(LIBRARIES)))
 
 
 def draw(unit: Unit, text: str, level: str, count: int, seeds: tuple[int, ...]) -> Iterator[MutantSet]:
-    """Yield one set of up to `count` random mutants of the mapped circuit for each seed.
-
-    The Verilog `text` contains the circuit. `level` is "stuck" for stuck nets, or "swapped" for exchanged nets.
-    """
+    """Yield, for each seed, one set of up to `count` random mutants of the circuit after technology mapping."""
     mapped = _mapped(unit, text)
     for seed in seeds:
         module = json.loads(mapped)["modules"][unit.name]
+        # The level is "stuck" for stuck nets, or "swapped" for exchanged nets.
         changes = _DRAWN[level](_Nets(module), count, np.random.default_rng(seed))
         mutants = tuple(Mutant(level, seed, i, name) for i, (name, _) in enumerate(changes, start=1))
         _insert(module, changes)
@@ -90,7 +88,7 @@ def _in_gates(unit: Unit, module: dict[str, Any]) -> GateNetlist:
 
 
 class _Nets:
-    """The nets that combinational cells drive, each with its logic depth in cells."""
+    """The nets that combinational cells drive, and each net's logic depth, counted in cells."""
 
     def __init__(self, module: Mapping[str, Any]) -> None:
         drivers: dict[Bit, str] = {}
@@ -117,7 +115,7 @@ def _stuck(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
 
 
 def _swapped(nets: _Nets, count: int, rng: np.random.Generator) -> list[Change]:
-    """Return exchanges of two random nets with equal logic depth. Such an exchange never creates a loop."""
+    # Exchanging two nets of equal logic depth never creates a loop.
     level: dict[int, list[Bit]] = defaultdict(list)
     for bit, depth in nets.depth.items():
         level[depth].append(bit)

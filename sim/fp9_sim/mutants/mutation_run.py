@@ -1,4 +1,4 @@
-"""Mutation testing measures the fraction of single errors in a circuit that a suite detects.
+"""Mutation testing inserts single errors into a circuit, and measures the fraction of errors that a suite detects.
 
 SAT solvers and ABC find equivalent mutants, which the mutation score does not count.
 """
@@ -39,7 +39,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class SuiteScore:
-    """The mutation score of a suite. `survivors` are the surviving mutants that are not proven equivalent."""
+    """The mutation score of a suite.
+
+    `survivors` are the mutants that the suite does not kill and that are not proven equivalent.
+    """
 
     suite: str
     sha256: str
@@ -57,9 +60,9 @@ class SuiteScore:
 class MutationScore:
     """The result of a mutation run for one unit and one kind of mutants.
 
-    `drawn` is the total number of different mutants from all seeds. `unnoticed` lists the mutants that no suite killed,
-    each with inputs that show the wrong output. The equivalence check of the `undecided` mutants did not finish.
-    `reused` is the number of mutants whose equivalence an earlier run proved.
+    `drawn` is the total number of distinct mutants from all seeds. `survived` lists the mutants that no suite killed,
+    each with input values for which its output is wrong. `undecided` lists the mutants whose equivalence check did not
+    finish in time. `reused` is the number of mutants that an earlier run proved equivalent.
     """
 
     unit: str
@@ -71,7 +74,7 @@ class MutationScore:
     seeds: tuple[int, ...]
     equivalent: tuple[Mutant, ...]
     undecided: tuple[Mutant, ...]
-    unnoticed: tuple[tuple[Mutant, dict[str, int]], ...]
+    survived: tuple[tuple[Mutant, dict[str, int]], ...]
     suites: tuple[SuiteScore, ...]
     reused: int
     seconds: float
@@ -99,14 +102,15 @@ def score(
     proven: frozenset[Mutant] = frozenset(),
     progress: Progress | None = None,
 ) -> MutationScore:
-    """Return the mutation scores of a unit's suites, measured with `drawn` mutants for each seed.
+    """Return the mutation score of each suite of a unit, measured with `drawn` mutants for each seed.
 
-    The mutants of a seed are divided equally among the levels, such as operators and gates. A mutant that occurs for
-    several seeds counts once. `timeout` is the time limit in seconds for the equivalence check of one mutant. A proof
-    by case split may take up to `timeout` more seconds. Mutants in `proven` count as equivalent without a check.
+    The mutants of a seed are divided equally among the levels, such as operators and gates. A mutant that several seeds
+    produce is counted once. `timeout` is the time limit in seconds for the equivalence check of one mutant. A check
+    that continues with a case split may take up to `timeout` additional seconds. Mutants in `proven` count as
+    equivalent without a check.
 
-    Raises ValueError if the unmutated circuit fails a vector, or if `drawn` divided by the number of levels is not in 1
-    to 255.
+    Raises ValueError if the original circuit gives a wrong result for a vector. Raises ValueError if a level, such as
+    operators or gates, would get fewer than 1 or more than 255 mutants of a seed.
     """
     seeds, levels = seeds or kind.seeds, len(kind.levels)
     if not levels <= drawn <= levels * MOST:
@@ -147,7 +151,7 @@ class _Scored:
     timeout: float
     proven: frozenset[Mutant]
     mutants: set[Mutant]
-    noticed: dict[str, set[Mutant]]
+    killed_by: dict[str, set[Mutant]]
     compared: dict[Mutant, Verdict]
 
     def add(self, unit: Unit, drawn: MutantSet, made: dict[str, VectorSet]) -> None:
@@ -156,14 +160,14 @@ class _Scored:
         self.mutants |= {*new}
         fresh = MutantSet(new, drawn.netlist)
         for suite, vectors in made.items():
-            self.noticed[suite] |= {*killed(fresh, vectors)}
+            self.killed_by[suite] |= {*killed(fresh, vectors)}
         if is_complete(unit) and "corner" in made:
-            self.compared |= {m: Verdict(State.PROVEN, 0.0) for m in new if m not in self.noticed["corner"]}
+            self.compared |= {m: Verdict(State.PROVEN, 0.0) for m in new if m not in self.killed_by["corner"]}
             return
-        missed = [mutant for mutant in new if not any(mutant in noticed for noticed in self.noticed.values())]
-        self.compared |= {mutant: Verdict(State.PROVEN, 0.0) for mutant in missed if mutant in self.proven}
+        survivors = [mutant for mutant in new if not any(mutant in dead for dead in self.killed_by.values())]
+        self.compared |= {mutant: Verdict(State.PROVEN, 0.0) for mutant in survivors if mutant in self.proven}
         comparison = Comparison(unit, drawn.netlist, SELECT, next(reversed(made.values())).inputs)
-        for mutant in missed:
+        for mutant in survivors:
             if mutant not in self.proven:
                 self.compared[mutant] = comparison.equal(mutant.number, self.timeout)
 
@@ -171,17 +175,16 @@ class _Scored:
         return tuple(mutant for mutant, verdict in self.compared.items() if verdict.state is state)
 
     def suite(self, name: str, vectors: VectorSet) -> SuiteScore:
-        noticed = self.noticed[name]
-        missed = self.mutants - noticed - {*self.ended(State.PROVEN)}
-        order = sorted(missed, key=lambda m: (m.seed, self.kind.levels.index(m.level), m.number))
-        return SuiteScore(name, library.digest(vectors), len(vectors), len(noticed), tuple(order))
+        dead = self.killed_by[name]
+        survivors = self.mutants - dead - {*self.ended(State.PROVEN)}
+        order = sorted(survivors, key=lambda m: (m.seed, self.kind.levels.index(m.level), m.number))
+        return SuiteScore(name, library.digest(vectors), len(vectors), len(dead), tuple(order))
 
 
 # --- running --------------------------------------------------------------------------------------------------------
 
 
 def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Return the mutants that give a wrong output for at least one vector of a suite."""
     if not level.mutants:
         return []
     differs = _in_sequence if keeps_registers(made.unit) else _side_by_side
@@ -189,10 +192,10 @@ def killed(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Return the killed mutants of a circuit with registers. All mutants run in parallel."""
     numbers = np.zeros(-(-(level.mutants[-1].number + 1) // WORD) * WORD, dtype=np.int64)
     for mutant in level.mutants:
         numbers[mutant.number] = mutant.number
+    # All mutants of a sequential circuit run in parallel.
     wrong = level.netlist.circuits_that_differ(
         {SELECT: bit_planes(numbers, SELECT_BITS)}, made.inputs, made.expected, made.care, made.unit.latency
     )
@@ -202,11 +205,11 @@ def _in_sequence(level: MutantSet, made: VectorSet) -> list[Mutant]:
 
 
 def _side_by_side(level: MutantSet, made: VectorSet) -> list[Mutant]:
-    """Return the killed mutants of a circuit without registers. Mutants run one after the other."""
     inputs = {port.name: bit_planes(made.inputs[port.name], port.width) for port in made.unit.inputs}
     expected = {port.name: bit_planes(made.expected[port.name], port.width) for port in made.unit.outputs}
     care = {port.name: _care_planes(made, port.name, port.width) for port in made.unit.outputs}
 
+    # The mutants of a combinational circuit run one after the other.
     def first_difference(number: int) -> int:
         words = next(iter(inputs.values())).shape[1]
         select = np.repeat(bit_planes(np.full(WORD, number), SELECT_BITS), words, axis=1)

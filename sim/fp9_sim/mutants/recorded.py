@@ -29,7 +29,7 @@ SOURCE = Path(fp9.__file__).resolve().parents[2] / records.HOME
 def keep(scored: MutationScore, folder: Path) -> Path:
     """Write a unit's mutation record and return the path of the file.
 
-    In the source repository, the table of mutation scores in the package `fp9` is also updated.
+    If `folder` belongs to the source repository, the table of mutation scores in the package `fp9` is also updated.
     """
     path = records.write(folder, KINDS[scored.kind].claim, scored.to_dict())
     if folder.resolve() == SOURCE:
@@ -38,14 +38,15 @@ def keep(scored: MutationScore, folder: Path) -> Path:
 
 
 def read(folder: Path, unit: str, kind: Kind = NETLIST) -> dict[str, Any] | None:
-    """Return a unit's mutation record, or None without a record. Raises ValueError for another kind of file."""
+    """Return a unit's mutation record, or None if there is no record. Raises ValueError for another kind of file."""
     return records.read(folder, kind.claim, unit)
 
 
 def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> frozenset[Mutant]:
-    """Return the mutants that a record proves equivalent for the unit's current Verilog and tool versions.
+    """Return the mutants that the unit's record lists as proven equivalent to the original circuit.
 
-    A proof that a mutant is equivalent to the unit stays valid when a vector suite changes.
+    Return an empty set if the record is missing, or if the unit's Verilog or the tool versions have changed since. A
+    proof of equivalence stays valid when a vector suite changes.
     """
     try:
         record = read(folder or SOURCE, unit.name, kind)
@@ -60,9 +61,9 @@ def proven(unit: Unit, kind: Kind = NETLIST, folder: Path | None = None) -> froz
 
 
 def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple[dict[str, Any] | None, str | None]:
-    """Return a unit's mutation record, and the reason why the record is stale, or None for a valid record.
+    """Return a unit's mutation record, and the reason why the record is missing or stale.
 
-    Raises ValueError if the file is not a mutation record.
+    The reason is None for a valid record. Raises ValueError if the file is not a mutation record.
     """
     record = read(folder, unit.name, kind)
     if record is None:
@@ -73,7 +74,7 @@ def standing(unit: Unit, kind: Kind, folder: Path, circuit_digest: str) -> tuple
 
 
 def of_todays_suites(unit: Unit, record: dict[str, Any]) -> bool:
-    """Return whether a mutation record was measured with the current vectors of the unit's suites."""
+    """Return whether the suites in a mutation record had the same vectors as the unit's current suites."""
     kept = {suite["suite"]: suite.get("sha256") for suite in record["suites"]}
     return all(kept.get(suite) == suite_digest(unit, suite) for suite in REQUIRED)
 

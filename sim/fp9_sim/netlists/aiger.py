@@ -30,7 +30,6 @@ write_aiger -symbols {file}
 
 
 def of_unit(unit: Unit) -> bytes:
-    """Return a unit's circuit as a binary AIGER file with port names."""
     with tempfile.TemporaryDirectory(prefix="fp9-aiger-") as name:
         folder = Path(name)
         (folder / "unit.il").write_text(to_rtlil(build(unit), unit.name))
@@ -42,21 +41,20 @@ def of_unit(unit: Unit) -> bytes:
 class Aiger:
     """An AIGER circuit.
 
-    An AIGER literal is twice the number of a variable, plus 1 for the inverted variable. Variable 0 is the constant 0.
-    Variables are numbered in this order: inputs, registers, AND gates. `names` holds AIGER symbol lines such as `i0
-    a[0]`.
+    An AIGER literal is twice the number of a variable, plus 1 for the inverted variable.
     """
 
+    # Variable 0 is the constant 0. Variables are numbered in this order: inputs, registers, AND gates.
     inputs: int
     following: tuple[int, ...]
     initial: tuple[int, ...]
     outputs: tuple[int, ...]
     ands: tuple[tuple[int, int], ...]
+    # AIGER symbol lines such as `i0 a[0]`.
     names: tuple[str, ...]
 
     @classmethod
     def read(cls, data: bytes) -> Aiger:
-        """Return the circuit in a binary AIGER file. Raises ValueError for data in another format."""
         head, _, rest = data.partition(b"\n")
         words = head.split()
         if len(words) < 6 or words[0] != b"aig":

@@ -1,4 +1,4 @@
-"""Numba kernels that simulate netlists of standard cells, in one file with one Numba cache."""
+"""Numba kernels that simulate netlists of standard cells, in one file so that they share one Numba cache."""
 
 from __future__ import annotations
 

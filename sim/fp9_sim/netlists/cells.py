@@ -61,20 +61,18 @@ class Placed:
 
 @dataclass(frozen=True)
 class CellNetlist:
-    """A netlist of standard cells in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
-
-    `inputs` and `outputs` map each port to its nets, least significant bit first.
-    """
+    """A netlist of standard cells in the order of evaluation."""
 
     cells: tuple[Placed, ...]
+    # The nets of each port, least significant bit first.
     inputs: Mapping[str, tuple[int, ...]]
     outputs: Mapping[str, tuple[int, ...]]
+    # Net 0 is the constant 0, and net 1 is the constant 1.
     nets: int
     bits_from: int
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any], find: Callable[[str], Cell]) -> CellNetlist:
-        """Return the netlist of a Yosys JSON module. Raises ValueError for a combinational loop."""
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 
         def net(bit: int | str) -> int:
@@ -96,7 +94,8 @@ class CellNetlist:
     def run(self, operations: Mapping[str, NDArray[Any]]) -> History:
         """Return the values of all nets in every clock cycle, starting from reset.
 
-        `operations` maps each data port to an array of shape (clocks, sequences), with a multiple of 64 sequences.
+        `operations` maps each data port to an array of shape (clocks, sequences). The number of sequences must be a
+        multiple of 64.
         """
         clocks, sequences = next(iter(operations.values())).shape
         history = np.zeros((clocks, self.nets, sequences // WORD), dtype=np.uint64)
@@ -114,10 +113,8 @@ class CellNetlist:
         return history
 
     def rows(self) -> tuple[NDArray[np.uint64], NDArray[np.uint64]]:
-        """Return arrays of cell outputs and of registers for the simulation kernels.
-
-        A row holds the cell's truth table, number of inputs, output net and input nets.
-        """
+        """Return arrays for the simulation kernels: one with a row per cell output, one with a row per register."""
+        # A row holds the cell's truth table, number of inputs, output net and input nets.
         logic: list[tuple[int, ...]] = []
         registers: list[tuple[int, ...]] = []
         for p in self.cells:
@@ -131,7 +128,7 @@ class CellNetlist:
 
 
 def toggles(history: History, first: int) -> NDArray[np.int64]:
-    """Return how often each net changes between consecutive clock cycles, from clock `first` on."""
+    """Return how often each net changes between consecutive clock cycles, from clock cycle `first` on."""
     changed: NDArray[np.int64] = np.bitwise_count(history[first:] ^ history[first - 1 : -1]).sum(
         axis=(0, 2), dtype=np.int64
     )

@@ -1,8 +1,8 @@
-"""Netlists of two-input gates and registers, evaluated in 64-bit words.
+"""Netlists of two-input gates and registers, evaluated for 64 operations or 64 circuit variants at once.
 
 In a netlist without registers, a 64-bit word holds a net's values in 64 independent operations. In a netlist with
 registers, each bit of a word holds the net's value in a different variant of the circuit. An input of the netlist
-selects the variant.
+selects the circuit variant.
 """
 
 from __future__ import annotations
@@ -43,21 +43,19 @@ Planes = NDArray[np.uint64]
 
 @dataclass(frozen=True)
 class GateNetlist:
-    """A netlist of gates in the order of evaluation. Net 0 is the constant 0, and net 1 is the constant 1.
+    """A netlist of gates in the order of evaluation."""
 
-    `gates` has rows (opcode, A, B, S, Y), and `registers` has rows (D, Q). `inputs` and `outputs` map each port to its
-    nets, least significant bit first.
-    """
-
+    # `gates` has rows (opcode, A, B, S, Y), and `registers` has rows (D, Q).
     gates: NDArray[np.int64]
     registers: NDArray[np.int64]
+    # Net 0 is the constant 0, and net 1 is the constant 1.
     nets: int
+    # The nets of each port, least significant bit first.
     inputs: Mapping[str, tuple[int, ...]]
     outputs: Mapping[str, tuple[int, ...]]
 
     @classmethod
     def from_json(cls, module: Mapping[str, Any]) -> GateNetlist:
-        """Return the netlist of a Yosys JSON module of simple gates and registers."""
         numbers: dict[int | str, int] = {"0": 0, "1": 1}
 
         def net(bit: int | str) -> int:
@@ -87,7 +85,8 @@ class GateNetlist:
     ) -> int:
         """Return the index of the first operation with a wrong output, or -1.
 
-        Bits that are 0 in `care` are not compared. All arrays hold bit planes. The netlist must have no registers.
+        All arrays hold bit planes. Output bits whose bit in `care` is 0 are not compared. The netlist must have no
+        registers.
         """
         words = (count + WORD - 1) // WORD
         for start in range(0, words, _BLOCK):
@@ -116,8 +115,8 @@ class GateNetlist:
     ) -> NDArray[np.bool_]:
         """Return a mask (n,) of the circuit variants that have a wrong output after reset.
 
-        One operation enters in each clock cycle. `circuits` maps each select input to bit planes, in which bit position
-        i holds the input's value in circuit variant i.
+        One operation enters in each clock cycle. `circuits` maps the name of each select input to bit planes: bit i of
+        plane j is bit j of the select input in circuit variant i.
         """
         words = next(iter(circuits.values())).shape[1]
         values = np.zeros((self.nets, words), dtype=np.uint64)
@@ -140,7 +139,6 @@ class GateNetlist:
 
 
 def in_order(rows: list[Row]) -> list[Row]:
-    """Return the gates in the order of evaluation. Raises ValueError for a combinational loop."""
     driver = {row[4]: i for i, row in enumerate(rows)}
     done: set[int] = set()
     order: list[int] = []
@@ -169,7 +167,7 @@ def _sources(row: Row, driver: Mapping[int, int]) -> Iterator[int]:
 
 @kernel
 def evaluate(gates, values):
-    """Compute the values of all nets in place, shape (nets, words), from the values of the inputs."""
+    """Compute all net values from the input values, in place in the array `values`, shape (nets, words)."""
     for i in range(gates.shape[0]):
         opcode, a, b, s, y = gates[i]
         flip = np.uint64(0xFFFFFFFFFFFFFFFF) if opcode & INVERTED else np.uint64(0)

@@ -17,7 +17,7 @@ def changes(
 ) -> NDArray[np.int64]:
     """Return how often every net changes in the given clock cycles, including glitches.
 
-    `delays` holds the delay of each net in time steps, at least 1. Raises ValueError if the netlist does not settle.
+    `delays` holds the delay of each net in time steps, at least 1.
     """
     rows, _ = netlist.rows()
     counts = np.zeros(netlist.nets, dtype=np.int64)

@@ -53,10 +53,11 @@ write_json gates.json
 
 @dataclass(frozen=True)
 class Toggles:
-    """The mean number of toggles per operation in each submodule. `zeros` is the fraction of products with a zero."""
+    """The mean number of toggles per operation in each submodule."""
 
     unit: str
     gated: bool
+    # The fraction of products that have a zero operand.
     zeros: float
     operations: int
     by_submodule: Mapping[str, float]
@@ -135,9 +136,6 @@ def _netlist(unit: Dot) -> CellNetlist:
 
 
 def submodule(cell: str) -> str:
-    """Return the path of the submodule that contains a cell of a flattened netlist, with at most two levels.
-
-    A cell outside all submodules counts as "handshake".
-    """
+    """Return the submodule that contains a cell of a flattened netlist, as a path of at most two levels."""
     path = cell.removeprefix("$flatten").replace("\\", "").split(".$")[0]
     return ".".join(path.split(".")[:2]) if not path.startswith("$") else "handshake"

@@ -7,7 +7,7 @@ from fp9_sim.templates import filled, width
 
 
 def assertions(unit: Unit) -> str:
-    """Return the assertion module `NAME_sva` and its bind statement.
+    """Return the SystemVerilog assertion module `NAME_sva`, and the statement that binds the module to the unit.
 
     The assertions check that waiting results stay stable, and that no result is lost, repeated or reordered.
     """
@@ -16,6 +16,8 @@ def assertions(unit: Unit) -> str:
     reset = unit.reset.port if unit.reset.active else f"!{unit.reset.port}"
     results = "".join(f",\n  input logic {width(p)}{p.name}" for p in unit.outputs) if waits else ""
     sampled = "/* verilator lint_off SYNCASYNCNET */  // assertions sample the reset at a clock's edge\n"
+    clears = f"{reset} || flush" if unit.flush else reset
+    clock = "@(posedge clk iff enable)" if unit.enable else "@(posedge clk)"
     words = {
         "name": unit.name,
         "ports": ", ".join(port.name for port in unit.control_ports) + results,
@@ -23,13 +25,15 @@ def assertions(unit: Unit) -> str:
         "lint": sampled if unit.reset.is_async else "",
         "stable": " && ".join(f"$stable({p.name})" for p in unit.outputs),
         "handshake": "in_ready, out_valid" if waits else "out_valid",
-        "reset": f"{reset} || flush" if unit.flush else reset,
+        "reset": clears,
         # The result of a block comes after the block's last operation, when the next block may already have entered.
         "sizes": f"LATENCY = {unit.latency}, BLOCK = {unit.group}, MOST = LATENCY + 2 * BLOCK + 64",
-        "clock": "@(posedge clk iff enable)" if unit.enable else "@(posedge clk)",
+        "clock": clock,
         "counts": " if (enable)" if unit.enable else "",
         "takes": "in_valid && in_ready" if waits else "in_valid",
         "gives": "out_valid && out_ready" if waits else "out_valid",
+        "longest": f"LATENCY + {unit.extra_clocks}" if unit.extra_clocks else "LATENCY",
+        "drained": "" if unit.extra_clocks else filled(_DRAINED, {"clock": clock, "reset": clears}),
         "in_time": ">=" if waits else "==",
     }
     return filled(_COUNTED, words) + filled(_STANDS if waits else "", words) + filled(_BOUND, words)
@@ -70,7 +74,7 @@ _COUNTED = """\
   // Every result belongs to an operation without a result.
   no_repeat: assert property (@{clock} disable iff (@{reset}) out_valid |-> under_way != 0);
   // The oldest operation advances whenever no result waits.
-  no_loss: assert property (@{clock} disable iff (@{reset}) complete && !out_valid |-> idle < LATENCY);
+  no_loss: assert property (@{clock} disable iff (@{reset}) complete && !out_valid |-> idle < @{longest});
   // A result comes no earlier than the latency of the oldest operation: no younger operation overtakes it.
   in_order: assert property (@{clock} disable iff (@{reset})
     out_valid |-> now - taken_at[given % MOST] @{in_time} LATENCY);
@@ -81,10 +85,13 @@ _COUNTED = """\
 _STANDS = """\
   stable_while_stalled: assert property (@{clock} disable iff (@{reset})
     out_valid && !out_ready |=> out_valid && @{stable});
+@{drained}  operation_waits: cover property (@{clock} disable iff (@{reset}) in_valid && !in_ready);
+  result_waits: cover property (@{clock} disable iff (@{reset}) out_valid && !out_ready);
+"""
+
+_DRAINED = """\
   ready_when_drained: assert property (@{clock} disable iff (@{reset})
     !out_valid && out_ready |-> in_ready);
-  operation_waits: cover property (@{clock} disable iff (@{reset}) in_valid && !in_ready);
-  result_waits: cover property (@{clock} disable iff (@{reset}) out_valid && !out_ready);
 """
 
 _BOUND = """\

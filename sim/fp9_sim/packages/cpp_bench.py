@@ -7,7 +7,7 @@ from fp9.vectors import VectorSet
 from fp9.vectors.encodings import hex_digits
 from fp9_sim.bench.exchange import prefix_of
 from fp9_sim.packages.numbers import cpp_functions, cpp_shown
-from fp9_sim.packages.verilog_bench import LONGEST_RESET, MAX_SHOWN, PATIENCE, STALLED, uncompared
+from fp9_sim.packages.verilog_bench import LONGEST_RESET, MAX_SHOWN, PATIENCE, STALLED, late, uncompared
 from fp9_sim.templates import filled
 
 
@@ -207,12 +207,19 @@ def _clocked_words(vectors: VectorSet) -> dict[str, object]:
         "is_ready": "top.in_ready" if waits else "true",
         "ready": "top.out_ready" if waits else "ready",
         "held": ", ".join(f"top.{p.name}" for p in unit.outputs),
-        "late": "late < LATENCY || (late > LATENCY && !stalls)" if waits else "late != LATENCY",
+        "late": late(unit),
+        "full": 1 + unit.extra_clocks,
+        "waits": "" if unit.extra_clocks else _AT_ONCE,
         "takes": "ends != BLOCKED && !(stalls && received < STALLED && pauses(clock / 128))" if waits else "true",
         "blocked": "  stream(top, vectors, PREFIX, 1, false, BLOCKED);\n" if waits else "",
         "longest": LONGEST_RESET,
     }
 
+
+_AT_ONCE = """\
+    if (top.in_valid && !taken && !stalls && ends != BLOCKED)
+      fail("operation %zu was not taken at once; the unit takes one a clock", sent);
+"""
 
 _CLOCKED = """\
 @{drive}
@@ -251,7 +258,7 @@ static void stream(Top& top, const std::vector<Vector>& vectors, size_t count, i
   }
   @{reset} = @{idle};
   for (size_t clock = 0;; ++clock) {
-    if (ends == BLOCKED ? idle > LATENCY + 1 : ends == TAKEN && taken_at.size() == count) return;
+    if (ends == BLOCKED ? idle > LATENCY + @{full} : ends == TAKEN && taken_at.size() == count) return;
     if (ends == DRAINED && received == count && after++ > 2 * LATENCY + 2) return;
     if (idle > PATIENCE && ends != BLOCKED && !after)
       fail("stuck: %zu operations taken, %zu results given", taken_at.size(), received);
@@ -266,9 +273,7 @@ static void stream(Top& top, const std::vector<Vector>& vectors, size_t count, i
     const bool taken = top.in_valid && @{is_ready};
     if (waiting && (!top.out_valid || held != std::vector<uint64_t>{@{held}}))
       fail("result %zu was withdrawn or changed before it was taken", received);
-    if (top.in_valid && !taken && !stalls && ends != BLOCKED)
-      fail("operation %zu was not taken at once; the unit takes one a clock", sent);
-    if (taken) {
+@{waits}    if (taken) {
       taken_at.push_back(clock);
       idle = 0;
     }

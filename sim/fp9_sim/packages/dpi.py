@@ -12,7 +12,7 @@ EXAMPLE_COUNT = 2_000
 def bench(unit: Unit) -> str:
     """Return the SystemVerilog test bench `NAME_dpi_tb`, which drives random operations.
 
-    The clock is an input, so that Verilator can run the test bench without coroutines.
+    The test bench has an input for the clock, so that Verilator does not need coroutines.
     """
     outputs = [port.name for port in unit.outputs]
     lines = [

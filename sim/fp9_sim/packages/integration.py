@@ -36,7 +36,7 @@ def integration_guide(unit: Unit) -> str:
 
 
 def template(unit: Unit) -> str:
-    """Return a Verilog instance of the unit with a signal of the same name at every port."""
+    """Return a Verilog instantiation of the unit that connects every port to a signal of the same name."""
     names = [port.name for port in (*unit.control_ports, *unit.inputs, *unit.outputs)]
     width = max(map(len, names))
     connected = ",\n".join(f"  .{name:<{width}} ({name})" for name in names)
@@ -44,10 +44,7 @@ def template(unit: Unit) -> str:
 
 
 def timing_diagram(unit: Unit) -> str:
-    """Return a text timing diagram of a pipelined unit, one line per signal.
-
-    In the diagram, `-` is 1, `_` is 0, and `x` is data without meaning.
-    """
+    # In the timing diagram, `-` is 1, `_` is 0, and `x` is a don't-care value.
     run = handshakes(unit.stages, unit.handshake is Handshake.READY)
     shown = {port.name for port in unit.control_ports} | {"inputs", "outputs"}
     waves = {name: wave for name, wave in run.items() if name in shown}
@@ -79,7 +76,8 @@ def _timing(unit: Unit) -> list[str]:
     lines = [
         f"The unit accepts an operation at the rising edge of `clk` while {accepted}. "
         f"Without stalls, the result is at the outputs {unit.latency} clock cycles later. "
-        "The unit accepts one operation per clock cycle.",
+        "The unit accepts one operation per clock cycle."
+        f"{' ' if unit.slow_operations else ''}{unit.slow_operations}",
         "While `out_valid` is 1 and `out_ready` is 0, the unit holds the result. The port `in_ready` then becomes 0 as "
         "soon as every stage holds an operation."
         if waits

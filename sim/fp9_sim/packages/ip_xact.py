@@ -19,7 +19,6 @@ _PortRow = tuple[str, str, int, str]
 
 
 def unit_description(unit: Unit, rtl: str) -> str:
-    """Return the IP-XACT component of a unit as XML. `rtl` is the path of the unit's Verilog file."""
     given = (*unit.control_outputs, *unit.outputs)
     ports = (*unit.control_ports, *unit.inputs, *unit.outputs)
     rows = [(port.name, "out" if port in given else "in", port.width, port.doc) for port in ports]
@@ -35,8 +34,8 @@ def stream_description(unit: Unit, rtl: str) -> str:
 
 
 def _component(name: str, rtl: str, ports: list[_PortRow], description: str, streams: Iterable[tuple[str, str]]) -> str:
-    """Return an IP-XACT component as XML. The IP-XACT schema fixes the order of the elements."""
     ET.register_namespace("ipxact", _SPACE)
+    # The XML elements have the order that the IP-XACT schema requires.
     top = ET.Element(_tag("component"))
     _texts(top, vendor="fp9", library="units", name=name, version=__version__)
     interfaces = [_stream(side, role, ports) for side, role in streams]

@@ -69,7 +69,6 @@ _INFINITY, _NAN = "63'h7ff0000000000000", "64'h7ff8000000000000"
 
 
 def verilog_functions(unit: Unit) -> str:
-    """Return Verilog functions that convert a unit's codes to binary64 numbers."""
     parts = [_VERILOG_NUMBER]
     for fmt, name in functions(unit).items():
         lines = _verilog_fields(name, fmt) if isinstance(fmt, FixedFormat) else _verilog_table(name, fmt)
@@ -108,7 +107,7 @@ def _verilog_table(name: str, fmt: Format) -> Iterator[str]:
 
 
 def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
-    """Return a `$display` format string and its arguments, which print the value of a port."""
+    """Return a format string and arguments for `$display`, which then prints the value of a port."""
 
     def signed(bias: Port) -> str:
         return f"$signed(operand_{bias.name})"
@@ -127,7 +126,6 @@ def verilog_shown(unit: Unit, port: Port, value: str) -> tuple[str, str]:
 
 
 def cpp_functions(unit: Unit) -> str:
-    """Return C++ functions that convert a unit's codes to doubles."""
     parts = []
     for fmt, name in functions(unit).items():
         lines = _cpp_fields(fmt) if isinstance(fmt, FixedFormat) else _cpp_table(fmt)
@@ -164,7 +162,7 @@ def _literal(value: float) -> str:
 
 
 def cpp_shown(unit: Unit, port: Port, value: str, operand: Callable[[str], str]) -> tuple[str, str]:
-    """Return a `printf` format string and its arguments, which print the value of a port."""
+    """Return a format string and arguments for `printf`, which then prints the value of a port."""
 
     def signed(bias: Port) -> str:
         return f"signed_value({operand(bias.name)}, {bias.width})"

@@ -50,9 +50,9 @@ def write_package(unit: Unit, folder: Path, suite: str = "corner", seed: int = 0
 
 
 def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
-    """Return the content of each file in a unit's package, by path, README.md first.
+    """Return the files of a unit's package as a dictionary from path to content, with README.md first.
 
-    Raises ValueError for a unit without hardware, and MissingTool if Yosys is not installed.
+    Raises ValueError if fp9 cannot generate Verilog for the unit, and MissingTool if Yosys is not installed.
     """
     name, clocked = unit.name, unit.stages > 0
     rtl, wrapper = f"rtl/{name}.v", f"rtl/{name}_axis.v"
@@ -113,7 +113,6 @@ def files(unit: Unit, vectors: VectorSet) -> dict[str, str | bytes]:
 
 
 def _encoded(vectors: VectorSet) -> dict[str, bytes]:
-    """Return golden vectors as a hex file and as a memory file, each with a manifest, by file name."""
     with tempfile.TemporaryDirectory(prefix="fp9-package-") as name:
         paths = [export(vectors, Path(name), file_format=form) for form in ("vec", "memh")]
         return {path.name: path.read_bytes() for file in paths for path in (file, manifest_path(file))}

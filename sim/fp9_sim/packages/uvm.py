@@ -30,24 +30,17 @@ _EVEN = 12
 
 
 def uvm_package(unit: Unit) -> str:
-    """Return the SystemVerilog package `NAME_uvm_pkg` with the UVM classes of a unit.
-
-    Raises ValueError for a unit that computes several operations in one call of its golden model.
-    """
     text = filled(ITEM, _words(unit)) + filled(SEQUENCES, _words(unit))
     return text + filled(AGENT, _words(unit)) + filled(ENVIRONMENT, _words(unit))
 
 
 def uvm_bench(unit: Unit) -> str:
-    """Return the interface `NAME_uvm_if` and the module `NAME_uvm_tb`, which runs the UVM test."""
+    """Return the interface `NAME_uvm_if`, and the module `NAME_uvm_tb` that runs the UVM test."""
     return filled(BENCH, _words(unit))
 
 
 def uvm_rules(unit: Unit, rtl: str, types: str) -> list[str]:
-    """Return Makefile lines with the target `uvm`, which runs the UVM test with Verilator.
-
-    `rtl` and `types` are the paths of the unit and of its package of types.
-    """
+    """Return Makefile lines with the target `uvm`, which runs the UVM test with Verilator."""
     asserted = ["tb/$(TOP)_sva.sv"] if unit.stages else []
     covered = ["tb/$(TOP)_coverage.sv"] if has_coverage(unit) else []
     classes = [types, "model/$(TOP)_dpi.sv", *covered, "uvm/$(TOP)_uvm_pkg.sv", "uvm/$(TOP)_uvm_tb.sv", rtl, *asserted]
@@ -144,13 +137,10 @@ def _lines(indent: int, lines: Iterator[str]) -> str:
 
 
 def _constraints(unit: Unit) -> Iterator[str]:
-    """Yield SystemVerilog constraints on random inputs.
-
-    A select port gets only valid values. Special codes of a format, such as NaN, get extra weight.
-    """
     for port in unit.inputs:
         if port.choices and len(port.choices) < 1 << port.width:
             yield f"constraint offered_{port.name} {{ {port.name} < {len(port.choices)}; }}"
+        # Special codes of a format, such as NaN, occur more often than with uniform random codes.
         codes = dict(code for fmt in port.formats for code in special_codes(fmt))
         if codes:
             yield f"constraint special_{port.name} {{"
@@ -162,9 +152,9 @@ def _constraints(unit: Unit) -> Iterator[str]:
 
 
 def _sequences(unit: Unit, timing: list[str]) -> Iterator[str]:
-    """Yield the SystemVerilog classes of sequences with random operations.
+    """Yield the SystemVerilog classes of UVM sequences that send random operations.
 
-    `timing` names the timing fields of a transaction.
+    `timing` lists the names of a transaction's timing fields, such as "pause" or "reset".
     """
     for kind, (doc, chosen) in _KINDS.items():
         if kind in timing or kind not in _TIMING:
@@ -181,6 +171,5 @@ def _sampled(ports: tuple[Port, ...]) -> str:
 
 
 def _connections(unit: Unit) -> str:
-    """Return the connections of the unit to the interface `bus` and to the clock."""
     named = connections(unit).replace("(", "(bus.").replace("(bus.!", "(!bus.").replace("(bus.1'b", "(1'b")
     return named.replace(".clk(bus.clk)", ".clk(clk)")

@@ -1,4 +1,4 @@
-"""Templates of the UVM classes of a unit and of the module that runs the UVM test."""
+"""Templates for the UVM classes of a unit, and for the module that runs the UVM test."""
 
 from __future__ import annotations
 

@@ -27,7 +27,7 @@ LONGEST_RESET = 3
 
 
 def uncompared(vectors: VectorSet) -> dict[str, int]:
-    """Return the number of don't-care results at each output port that has don't-care results."""
+    """Return the number of don't-care results for each output port with at least one don't-care result."""
     counts = {name: int(np.count_nonzero(~care)) for name, care in vectors.care.items()}
     return {name: count for name, count in counts.items() if count}
 
@@ -234,11 +234,25 @@ def _clocked_words(vectors: VectorSet) -> dict[str, object]:
         "width": sum(p.width for p in unit.outputs),
         "in_ready": "wire in_ready;" if waits else "wire in_ready = 1'b1;",
         "takes_results": "ends != BLOCKED && !(stalls && received < STALLED && pauses(clock / 128))" if waits else "1",
-        "late": "late < LATENCY || (late > LATENCY && !stalls)" if waits else "late != LATENCY",
+        "late": late(unit),
+        "full": 1 + unit.extra_clocks,
+        "waits": "" if unit.extra_clocks else _AT_ONCE,
         "longest": LONGEST_RESET,
         "blocked": "    stream(PREFIX, 1, 0, BLOCKED);\n" if waits else "",
     }
 
+
+def late(unit: Unit) -> str:
+    """Return an expression, valid in Verilog and C++, that is true if a result comes in a wrong clock cycle."""
+    if unit.handshake is Handshake.VALID:
+        return "late != LATENCY"
+    return "late < LATENCY" if unit.extra_clocks else "late < LATENCY || (late > LATENCY && !stalls)"
+
+
+_AT_ONCE = """\
+      if (in_valid && !taken && !stalls && ends != BLOCKED)
+        $fatal(1, "FAIL: operation %0d was not taken at once; the unit takes one a clock", sent);
+"""
 
 _CLOCKED = """\
   // --- streams: inputs change and outputs are read while the clock is low
@@ -280,9 +294,7 @@ _CLOCKED = """\
         sent = sent + 1;
         idle = 0;
       end
-      if (in_valid && !taken && !stalls && ends != BLOCKED)
-        $fatal(1, "FAIL: operation %0d was not taken at once; the unit takes one a clock", sent);
-      waiting = out_valid && !out_ready;
+@{waits}      waiting = out_valid && !out_ready;
       held = {@{outputs}};
       if (out_valid && out_ready) begin
         if (received >= sent) $fatal(1, "FAIL: result %0d belongs to no operation", received);
@@ -316,7 +328,7 @@ _CLOCKED = """\
       received = 0;
       clock = 0;
       idle = 0;
-      while (ends == BLOCKED ? idle <= LATENCY + 1 : (ends == TAKEN ? sent : received) < count) begin
+      while (ends == BLOCKED ? idle <= LATENCY + @{full} : (ends == TAKEN ? sent : received) < count) begin
         if (!in_valid && sent < count && !(stalls && sent < STALLED && pauses(clock / 32))) begin
           in_valid = 1;
           take(sent);

@@ -65,9 +65,9 @@ class Claim:
     oblige: Oblige
 
     def decide(self, verilog: str, case: Case, specification: str, timeout: float) -> Verdict:
-        """Decide with a solver whether the Verilog satisfies `specification`.
+        """Decide with a solver whether the unit's Verilog satisfies `specification`.
 
-        `specification` is the specification of `case`, or a copy of this specification with one deliberate error.
+        `specification` is either `case.specification`, or `case.control`, which contains one deliberate error.
         """
         return self.oblige(verilog, case, specification).decide(timeout)
 
@@ -188,8 +188,8 @@ def _fpu_claims(unit: Fpu) -> list[Claim]:
 
 def _multi_fpu_claims(unit: MultiFpu) -> list[Claim]:
     specs = [spec for spec in (noncomp_spec, conv_spec) if spec.is_offered(unit)]
-    if not specs:
-        return _only_handshake(unit, "rounded sums")
+    if not specs or unit.extra_clocks:
+        return _only_handshake(unit, "rounded sums" if not unit.extra_clocks else "iterative division")
     claims = [_values(unit, spec.PROVES, list(spec.ASSUMES), tuple(spec.cases(unit)), perhaps_hard) for spec in specs]
     named = zip(specs, claims, strict=True)
     return [*(replace(claim, name=f"values of {spec.GROUP.value}") for spec, claim in named), *_handshake(unit)]
@@ -224,7 +224,7 @@ def _parts(unit: Dot) -> tuple[str, tuple[str, ...], Sequence[Lemma], Oblige]:
 
 
 def _only_handshake(unit: Unit, without: str) -> list[Claim]:
-    """Return the claims about handshake and result order, for a unit whose result values cannot be proven."""
+    # The result values of such a unit cannot be proven.
     if not unit.stages:
         raise ValueError(f"{unit.name}: no values are proven of units with {without}; use a sweep, or set stages=1")
     return _handshake(unit)
@@ -234,11 +234,12 @@ def _handshake(unit: Unit) -> list[Claim]:
     if not unit.stages:
         return []
 
-    proves, oblige = handshake.PROVES[unit.handshake], functools.partial(oblige_handshake, unit)
+    proves, oblige = handshake.proves(unit), functools.partial(oblige_handshake, unit)
     claims = [Claim(HANDSHAKE, proves, handshake.ASSUMES, handshake_cases(unit), oblige)]
-    # A gated unit holds factors of earlier operations, and several stages read a Kulisch register.
+    # A gated unit holds factors of earlier operations, several stages read a Kulisch register, and an iterative
+    # divider's register reads itself.
     summed = sum_of(unit)
-    if not (holds(unit) or (summed is not None and summed.engine.step.exact)):
+    if not (holds(unit) or unit.extra_clocks or (summed is not None and summed.engine.step.exact)):
         claims.append(Claim(ORDER, order.PROVES, order.ASSUMES, order_cases(), functools.partial(oblige_order, unit)))
     return claims
 
@@ -251,9 +252,8 @@ def _values(
     by: Callable[[str, str], Obligation] = combinational,
     beside: str = "",
 ) -> Claim:
-    """Return the claim that a unit meets its specification, for the circuit without pipeline registers."""
-
     def oblige(verilog: str, case: Case, specification: str) -> Obligation:
+        # `function` replaces pipeline registers by wires.
         return by(function(unit, verilog) + beside, miter(unit, case, specification))
 
     return Claim("values", proves, (*assumes, *([_REGISTERS] if unit.stages else [])), cases, oblige)

@@ -1,7 +1,8 @@
 """Proofs by cones of logic: lemmas about the logic between cut points of a netlist.
 
-A cut point is a net inside the circuit, such as `place.product0_placed`. A lemma may read a net or assume a condition
-only if an earlier lemma proves the net's value or the condition. Together, the lemmas determine the outputs.
+A cut point is a net inside the circuit, such as `place.product0_placed`. A lemma may read only nets whose values
+earlier lemmas determine. A lemma may assume only conditions that earlier lemmas prove. Together, the lemmas determine
+the outputs.
 """
 
 from __future__ import annotations
@@ -57,11 +58,10 @@ _GATES = "gates"
 
 @dataclass(frozen=True)
 class ConeLemma(Lemma):
-    """A lemma about a cone of logic.
+    """A lemma about a cone of logic."""
 
-    If `at` is not empty, decision diagrams decide the lemma, and `at` gives each net's position in the variable order.
-    """
-
+    # If `at` is not empty, binary decision diagrams (BDDs) decide the lemma. `at` maps a net to the position of the
+    # net's lowest bit in the variable order.
     at: Mapping[str, int] = field(default_factory=dict)
 
 
@@ -71,14 +71,10 @@ def cone(lemma: Lemma, **changed: Any) -> ConeLemma:
 
 
 def oblige_cone(unit: Unit, lemmas: Sequence[ConeLemma], verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation that a lemma holds for a circuit.
-
-    Raises ValueError if no lemma in `lemmas` determines an output, or if a lemma uses a statement that no earlier lemma
-    proves.
-    """
     assert isinstance(case, PartCase)
     assert isinstance(case.lemma, ConeLemma)
     circuit = flattened(unit, verilog)
+    # The lemmas must determine every output, and earlier lemmas must prove every assumption of a lemma.
     circuit.check(lemmas)
     text = present(specification, circuit.nets, {})
     by = by_diagrams if case.lemma.at else perhaps_hard
@@ -99,7 +95,7 @@ class Circuit:
         return {bit: key for key, cell in self.cells.items() for bit in nets_of(cell, "output")}
 
     def check(self, lemmas: Sequence[ConeLemma]) -> None:
-        """Raise ValueError if an output is undetermined, or if a lemma uses anything but earlier conclusions."""
+        """Raise ValueError for an output that no lemma determines, and for a lemma with an unproven assumption."""
         said = {name for name in self.nets if name.endswith(_HELD)}
         given: set[str] = set()
         for lemma in lemmas:
@@ -117,7 +113,7 @@ class Circuit:
     def obligation(
         self, says: Sequence[str], text: str, at: Mapping[str, int], fixed: Mapping[str, int] = MappingProxyType({})
     ) -> tuple[str, str]:
-        """Return two Verilog texts: the gates that drive the lemma's nets, and a proof module with `text`."""
+        """Return two Verilog modules: gates that drive the lemma's nets, and a proof module that contains `text`."""
         words = set(re.findall(r"(?<!')\b[a-z][\w.]*", text))
         shown = {name: bits for name, bits in {**self.nets, **self.outputs}.items() if name in says}
         ports = {port.name: self.nets[port.name] for port in self.unit.inputs}
@@ -210,14 +206,12 @@ def _verilog(gates: str) -> str:
 
 @functools.lru_cache(maxsize=4)
 def flattened(unit: Unit, verilog: str) -> Circuit:
-    """Return the gates of a unit's Verilog, and the nets of each computation step.
-
-    Wires replace pipeline registers. The current value of a state register becomes an input.
-    """
+    """Return the gates of a unit's Verilog, and the nets of each computation step."""
     with tempfile.TemporaryDirectory(prefix="fp9-cones-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
         files, top = "unit.v", unit.name
+        # Wires replace pipeline registers. The current value of a state register becomes an input.
         if unit.stages:
             (folder / "tied.v").write_text(tied(unit, clocked=True))
             files, top = "unit.v tied.v", TIED

@@ -24,16 +24,18 @@ PROVES = {
     Handshake.VALID: "no operation is lost or repeated: as many results leave as operations enter, each `stages` "
     "clocks after its operation, and none at any other time",
 }
+_SLOW = (
+    "no operation is lost or repeated: as many results leave as operations enter, at most `stages` are inside, and an "
+    "offered result stays until it is taken"
+)
+
 ASSUMES = ("the first clock is a reset", "the order and the values of the results are other claims")
 
 _FLATTEN = "read_verilog unit.v\nhierarchy -check -top {name}\nproc\nflatten\nopt_clean\nwrite_json unit.json\n"
 
 
 def handshake_cases(unit: Unit) -> tuple[Case, ...]:
-    """Return the proof case of the handshake.
-
-    As a control, the solver must refute the false claim that the pipeline is never full.
-    """
+    # The control claims that the pipeline is never full, which the solver must refute.
     return (Case("handshake", {}, _properties(unit, unit.stages), _properties(unit, unit.stages - 1)),)
 
 
@@ -53,9 +55,17 @@ def top(unit: Unit, inputs: Iterable[str], outputs: Iterable[str]) -> tuple[list
     return lines, pins | {unit.reset.port: "rst" if unit.reset.active else "!rst"}
 
 
+def proves(unit: Unit) -> str:
+    return _SLOW if unit.extra_clocks else PROVES[unit.handshake]
+
+
 def _properties(unit: Unit, most: int) -> str:
     outputs = ", ".join(port.name for port in unit.outputs)
     width = sum(port.width for port in unit.outputs)
+    full = f"(inside != {unit.stages} || out_ready)"
+    # A slow operation can keep a unit from accepting an operation or offering a result.
+    ready = f"(!in_ready || {full})" if unit.extra_clocks else f"in_ready == {full}"
+    offers = () if unit.extra_clocks else (f"    && (inside != {unit.stages} || out_valid)",)
     in_time = f" && out_valid == entered[{unit.stages - 1}]" if unit.handshake is Handshake.VALID else ""
     return "\n".join(
         [
@@ -71,16 +81,15 @@ def _properties(unit: Unit, most: int) -> str:
             f"    held <= {{{outputs}}};",
             "  end",
             f"  assign ok = rst || (inside <= {most} && inside == $countones(occupied)",
-            f"    && in_ready == (inside != {unit.stages} || out_ready)",
+            f"    && {ready}",
             "    && (!out_valid || inside != 0)",
-            f"    && (inside != {unit.stages} || out_valid)",
+            *offers,
             f"    && (!stalled || (out_valid && held == {{{outputs}}})){in_time});",
         ]
     )
 
 
 def oblige_handshake(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation that the handshake holds for every input sequence."""
     shown = [f"[{port.width - 1}:0] {port.name}" for port in (*unit.control_outputs, *unit.outputs)]
     lines, connected = top(unit, (), shown)
     connected |= {port.name: port.name for port in unit.outputs} | {"occupied": "occupied"}

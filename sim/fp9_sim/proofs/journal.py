@@ -29,38 +29,32 @@ class Part:
 
 @dataclass(frozen=True)
 class Kept:
-    """A verdict in the journal.
-
-    `verdict.seconds` is the total time of all attempts in seconds. `limit` is the longest time limit in seconds.
-    """
+    """A verdict of a solver, as stored in the journal of proofs."""
 
     part: Part
+    # `verdict.seconds` is the sum over all attempts. `limit` is the longest time limit of an attempt, in seconds.
     verdict: Verdict
     limit: float
 
     def settles(self, limit: float) -> bool:
-        """Return whether the solver decided the case, or timed out with a limit of at least `limit` seconds."""
+        """Return whether a new proof attempt with a time limit of `limit` seconds is unnecessary."""
         return self.verdict.state is not State.UNFINISHED or self.limit >= limit
 
 
 class Journal:
-    """The stored verdicts about one Verilog text.
-
-    Several processes and threads may write to a journal at the same time. Within `cache.recomputing`, the journal is
-    not read.
-    """
+    """The stored verdicts about one Verilog text."""
 
     def __init__(self, path: Path) -> None:
         self.path = path
         self.complaints: list[str] = []
         self.tools: dict[str, str] = {}
         self.kept: dict[str, Kept] = {}
+        # Several processes and threads may write to a journal at the same time.
         self._writing = threading.Lock()
-        if not cache.is_anew():
+        if not cache.is_forced():
             self._read()
 
     def decide(self, obligation: Obligation, part: Part, limit: float) -> Verdict:
-        """Return the stored verdict on a proof obligation, or decide the obligation within `limit` seconds."""
         key = _key(obligation)
         self.tools |= obligation.tools()
         kept = self.kept.get(key)
@@ -135,7 +129,7 @@ def _understood(line: bytes) -> tuple[str, Kept]:
 
 
 def _cut_off(file: int) -> None:
-    """Remove an incomplete last line, left by a killed process, from a journal file."""
+    # A killed process leaves an incomplete last line in the journal.
     size = os.fstat(file).st_size
     if size and os.pread(file, 1, size - 1) != b"\n":
         os.ftruncate(file, os.pread(file, size, 0).rfind(b"\n") + 1)

@@ -18,11 +18,17 @@ _NAMES = re.compile(r"\w*\d\w*(\([^)]*\))?")
 
 
 def seconds_left(unit: Unit, records: Iterable[tuple[str, Mapping[str, Any]]]) -> float | None:
-    """Return an estimate of the time in seconds to decide the undecided proof cases of a unit, or None.
+    """Return the estimated solver time for a unit's undecided proof cases in seconds, or None.
 
-    The estimate for a case is the mean solver time of similar cases of the same claim, whose names differ only in
-    formats and lanes. `records` holds pairs: a kind of unit, and a proof record. Raises ValueError for a unit without
-    claims.
+    The estimate for a proof case is the mean solver time of other cases of the same claim. The estimate uses the first
+    of the following groups that is not empty:
+
+    - cases of the same kind of unit, with names that differ only in formats and lanes
+    - all cases of the same kind of unit
+    - cases of other kinds of units, with names that differ only in formats and lanes
+
+    If an undecided case has no comparable case with a known solver time, the function returns None. `records` holds
+    pairs: a kind of unit, and a proof record. Raises ValueError for a unit without claims.
     """
     ended = _ended(unit)
     known: dict[tuple[str, ...], list[float]] = defaultdict(list)

@@ -13,16 +13,14 @@ from fp9_sim.netlists.solvers.solver import TOP
 
 @dataclass(frozen=True)
 class Case:
-    """A proof case: a specification that must hold for all values of the free input ports.
-
-    `specification` is Verilog code that sets the wire `ok` to 1 if the outputs are correct for the inputs. `fixed` maps
-    input ports to constant values. `control` is a copy of the specification with one deliberate error, or None. The
-    solver must refute the erroneous copy.
-    """
+    """A proof case: a specification that must hold for all values of the free input ports."""
 
     name: str
+    # The free input ports are those without a constant value in `fixed`.
     fixed: Mapping[str, int]
+    # Verilog code that sets the wire `ok` to 1 if the outputs are correct for the inputs.
     specification: str
+    # A copy of the specification with one deliberate error, which the solver must refute.
     control: str | None
 
 
@@ -61,12 +59,10 @@ def _range(port: Port) -> str:
 
 
 def selected(port: str, count: int, index: int, width: int) -> tuple[dict[str, int], str]:
-    """Return fixed port values and a Verilog condition, which make a select port choose the value `index`.
-
-    On a select port with `count` choices, a value of `count` or more selects the last choice.
-    """
+    """Return the constant inputs and the Verilog condition under which a select port selects choice number `index`."""
     if not width:
         return {}, "1'b1"
     if index < count - 1:
         return {port: index}, "1'b1"
+    # Every value of `count - 1` or more selects the last choice.
     return {}, f"({port} >= {index})"

@@ -22,7 +22,7 @@ ASSUMES = ("the first clock is a reset", "registers read the stage before theirs
 
 
 def order_cases() -> tuple[Case, ...]:
-    """Return the case that proves the order of results. The deliberately wrong control expects inverted tags."""
+    # The deliberately wrong control expects inverted tags.
     return (Case("order", {}, "tag", "~tag"),)
 
 
@@ -56,7 +56,6 @@ def _occupied(stages: Iterable[int]) -> str:
 
 
 def oblige_order(unit: Unit, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation that results leave in order for every input sequence."""
     return oblige_tagged(unit, tagged_design(unit, verilog), specification)
 
 

@@ -1,7 +1,8 @@
 """Proofs in parts: each lemma specifies some computation steps of a unit's Verilog.
 
-A lemma names nets between steps, such as `align.product0`, and ports of the unit. A lemma covers a group of steps, and
-nets that enter the group become free inputs, which can have any value. `Netlist.check` verifies that
+A lemma refers to ports of the unit, and to nets between computation steps, such as `align.product0`. A lemma covers a
+group of steps, and nets that enter the group become free inputs, which can have any value. `Netlist.check` verifies
+that
 
 - each step belongs to one group,
 - an earlier lemma determines each net that a group reads from another group,
@@ -39,34 +40,34 @@ _HIERARCHY = "read_verilog -sv unit.v\nhierarchy -check -top {name}\nproc\nwrite
 
 @dataclass(frozen=True)
 class Lemma:
-    """A statement about some computation steps that must hold for all inputs that satisfy `assumes`.
+    """Statement about some computation steps.
 
-    The keys of `says` are the nets that the lemma determines, and the values are Verilog conditions on these nets.
-    `gives` holds further conditions that later lemmas may assume. `control` is a pair of texts. With the first text
-    replaced by the second text, the specification has a deliberate error, and the solver must refute it. For decision
-    diagrams, `adds` maps each term of a long sum to the net of the term's sign.
+    The statement must hold for all inputs that satisfy the conditions `assumes`.
     """
 
     name: str
     steps: tuple[str, ...]
     lines: tuple[str, ...]
+    # The keys are the nets that the lemma determines, and the values are Verilog conditions on these nets.
     says: Mapping[str, str]
+    # Replacing the first text by the second adds a deliberate error to the specification, which the solver must refute.
     control: tuple[str, str]
     assumes: tuple[str, ...] = ()
+    # Further conditions that later lemmas may assume.
     gives: tuple[str, ...] = ()
+    # For proofs by binary decision diagrams: the net of each term in a long sum, and the net of the term's sign.
     adds: Mapping[str, str] = field(default_factory=dict)
     alike: bool = False
 
     @property
     def text(self) -> str:
-        """Return the lemma's specification in Verilog, which assigns the wire `ok`."""
         right = " && ".join(f"({condition})" for condition in (*self.says.values(), *self.gives))
         wrong = "".join(f"!({condition}) || " for condition in self.assumes)
+        # The wire `ok` is 1 if the lemma holds.
         return "\n".join([*self.lines, f"  assign ok = {wrong}({right});"])
 
     @property
     def broken(self) -> str:
-        """Return the lemma's specification with one deliberate error, which a solver must refute."""
         found, error = self.control
         if self.text.count(found) == 0:
             raise ValueError(f"lemma {self.name}: its control changes {found}, which the lemma does not state")
@@ -85,9 +86,9 @@ def part_cases(lemmas: Iterable[Lemma], fixed: Mapping[str, int] = MappingProxyT
 def oblige_part(
     unit: Unit, lemmas: Sequence[Lemma], instead: Mapping[str, str], verilog: str, case: Case, specification: str
 ) -> Obligation:
-    """Return the proof obligation that a lemma holds for a unit's Verilog. Pipeline registers are read as wires."""
     assert isinstance(case, PartCase)
     steps = dict.fromkeys(step for lemma in lemmas for step in lemma.steps if step not in (ENTER, LEAVE))
+    # Pipeline registers are read as wires.
     verilog = function(unit, verilog, tuple(steps))
     netlist = dismantled(unit, verilog)
     netlist.check(lemmas)
@@ -192,7 +193,6 @@ def concatenated(bits: Bits, spelled: Mapping[int | str, str]) -> str:
 
 @functools.lru_cache(maxsize=4)
 def dismantled(unit: Unit, verilog: str) -> Netlist:
-    """Return the steps of a unit's Verilog. Raises ValueError for gates outside the computation steps."""
     with tempfile.TemporaryDirectory(prefix="fp9-parts-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)

@@ -1,7 +1,7 @@
 """Run all proofs about a unit's Verilog and return their record.
 
-A control is a proof case whose specification contains one deliberate error. If the solver fails to refute a control,
-the proof of the claim about the unit is void.
+A control is a proof case whose specification contains one deliberate error. The proof of a claim is valid only if the
+solver refutes every control of the claim, and otherwise void.
 """
 
 from __future__ import annotations
@@ -35,10 +35,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class CaseRecord:
-    """The outcome of a proof case, with the seconds of all attempts.
+    """The outcome of a proof case. `seconds` is the solver time in seconds, summed over all attempts.
 
-    `control_refuted` states whether the solver refuted the control, a deliberately wrong specification.
-    `control_refuted` is None for a case without control.
+    `control_refuted` states whether the solver refuted the control, a deliberately wrong specification. If the proof
+    case has no control, `control_refuted` is None.
     """
 
     name: str
@@ -52,8 +52,8 @@ class CaseRecord:
 class ClaimRecord:
     """A claim about a unit, with the outcomes of its proof cases.
 
-    `state` is the worst state of all proof cases. `state` is "void" if the solver failed to refute a deliberately wrong
-    specification (a control).
+    `state` is the worst state among the proof cases: "refuted" is worse than "not finished", and "proven" is the best
+    state. `state` is "void" if the solver failed to refute a deliberately wrong specification (a control).
     """
 
     name: str
@@ -94,11 +94,13 @@ def prove(
     jobs: int = 2,
     progress: Progress | None = None,
 ) -> ProofRecord:
-    """Decide every claim about a unit by proof, for the given Verilog or for fp9's own Verilog.
+    """Prove or refute every claim about a unit's Verilog.
 
-    `timeout` is the time limit of a proof case in seconds. Proof cases that have not begun after `budget` seconds are
+    `verilog` replaces the Verilog that fp9 generates for the unit. `timeout` is the time limit of a proof case in
+    seconds. After `budget` seconds, no further proof case starts, and the remaining proof cases are recorded as
     unfinished. If `values_only` is true, claims about sequences of clock cycles are omitted. `jobs` is the number of
-    solvers that run in parallel. Cached verdicts are reused, except within the context `fp9.system.cache.recomputing`.
+    solvers that run in parallel. Cached verdicts are reused, except inside the context manager
+    `fp9.system.cache.recomputing`.
 
     Raises ValueError for a unit without claims and for unreadable Verilog. Raises MissingTool if Yosys is not
     installed.
@@ -145,9 +147,10 @@ def _in_time(
 def decided(
     unit: Unit, claim: Claim, case: Case, verilog: str, timeout: float, kept: Journal | None = None
 ) -> CaseRecord:
-    """Try to prove one case of a claim and to refute the case's control, each within `timeout` seconds.
+    """Try to prove one case of a claim, and try to refute a deliberately wrong specification of the case.
 
-    `case.control` is a copy of the specification `case.specification` with one deliberate error.
+    `case.control` is a copy of the specification `case.specification` with one deliberate error. The time limit of the
+    proof and the time limit of the refutation are `timeout` seconds each.
     """
 
     def ended(specification: str, *, control: bool) -> Verdict:

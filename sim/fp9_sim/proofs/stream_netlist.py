@@ -30,7 +30,7 @@ _BACK = "read_json behind.json\nopt_clean\nrename {name} {behind}\nwrite_verilog
 
 @dataclass(frozen=True)
 class BehindBlock(Unit):
-    """The stages of a streaming quantiser after the block register."""
+    """The pipeline stages that follow the block register of a streaming quantiser, as a separate unit."""
 
     kind: ClassVar[str] = "elements"
     name: str
@@ -55,7 +55,10 @@ def behind_block(unit: Quantiser) -> BehindBlock:
 
 @functools.lru_cache(maxsize=4)
 def exposed(unit: Quantiser, verilog: str) -> tuple[str, dict[str, int]]:
-    """Return a quantiser as flat Yosys JSON with the block register's nets as outputs, and the outputs' widths."""
+    """Return a flat netlist in Yosys JSON with additional output ports, and the width of each additional port.
+
+    The additional output ports show the nets of the quantiser's block register.
+    """
     module = _flattened(unit, verilog, "")
     nets = _nets(unit, module)
     for name, bits in nets.items():

@@ -38,15 +38,17 @@ Cell = dict[str, Any]
 
 @dataclass(frozen=True)
 class Tagged:
-    """A unit whose data registers hold tags. `design` is the unit as Yosys JSON.
+    """A unit whose data registers hold tags.
 
-    `stages` holds the names of the data registers by stage, and `state` the registers that depend on their own value.
     For each data register NAME, the design outputs its tag (`tag_NAME`) and its enable (`takes_NAME`). The input `tag`
-    is the tag of a new operation. The input `cut` (`cut_bits` bits) replaces the data registers' outputs.
+    is the tag of a new operation. The input `cut` replaces the data registers' outputs.
     """
 
+    # The unit as Yosys JSON.
     design: str
+    # The names of the data registers of each stage.
     stages: tuple[tuple[str, ...], ...]
+    # The data registers whose next value depends on their current value.
     state: frozenset[str]
     handshaken: dict[str, int]
     cut_bits: int
@@ -54,10 +56,6 @@ class Tagged:
 
 @functools.lru_cache(maxsize=4)
 def tagged_design(unit: Unit, verilog: str) -> Tagged:
-    """Return a unit's design in which tag registers replace the data registers.
-
-    Raises ValueError if the registers of the Verilog do not form a pipeline of `stages` stages.
-    """
     with tempfile.TemporaryDirectory(prefix="fp9-order-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
@@ -160,7 +158,6 @@ class Netlist:
         return found
 
     def stages(self) -> tuple[tuple[str, ...], ...]:
-        """Return the names of the data registers by stage."""
         depths = self._control_depths()
         self._order_control(depths)
         for _ in self.data:
@@ -184,10 +181,10 @@ class Netlist:
         return depths
 
     def _order_control(self, depths: dict[str, int]) -> None:
-        """Sort the valid registers by stage. Raises ValueError unless each stage has exactly one valid bit."""
         bits = [name for name in self.control if len(self.registers[name]["connections"]["Q"]) == 1]
         self.occupied = sorted(bits, key=lambda name: depths.get(name, self.unit.stages))
         found = [depths.get(name) for name in self.occupied]
+        # Each stage must have exactly one valid bit.
         if len(bits) != len(self.control) or found != list(range(self.unit.stages)):
             raise ValueError(
                 f"{self.unit.name}: no register for each of {self.unit.stages} stages says that it is occupied"
@@ -204,14 +201,12 @@ class Netlist:
         return found.pop() if found else 0
 
     def check_outputs(self, stages: tuple[tuple[str, ...], ...]) -> None:
-        """Raise ValueError if a unit's output reads anything except data registers of the last stage."""
         bits = [bit for port in self.unit.outputs for bit in self.module["ports"][port.name]["bits"]]
         others = self._sources(bits) - set(stages[-1])
         if others:
             raise ValueError(f"{self.unit.name}: outputs read {', '.join(sorted(others))} beside the last stage")
 
     def cut(self, design: dict[str, Any], stages: tuple[tuple[str, ...], ...]) -> str:
-        """Return the design, in which tag registers replace the data registers, as Yosys JSON."""
         ports, cells = self.module["ports"], self.module["cells"]
         held = {name: self.registers[name]["connections"]["Q"] for name in self.registers}
         tags = self._new_bits(("tag", *self.data))

@@ -1,4 +1,4 @@
-"""Proof that generated Verilog is equivalent to its circuit for all input sequences.
+"""Proof that generated Verilog is equivalent to its source circuit for all input sequences.
 
 Yosys reads the generated Verilog as text, and also converts the Amaranth circuit directly. ABC compares combinational
 circuits with a SAT solver, and circuits with registers by induction over clock cycles.
@@ -37,9 +37,9 @@ _CONTROLS = 8
 
 @dataclass(frozen=True)
 class TextRecord:
-    """The outcome of an equivalence check between a circuit and its Verilog, with the digests of both.
+    """The outcome of an equivalence check between a circuit and its Verilog, with their digests.
 
-    `control` is the outcome for deliberately changed Verilog.
+    `control` is the outcome of an equivalence check between the circuit and deliberately changed Verilog.
     """
 
     unit: str
@@ -53,7 +53,10 @@ class TextRecord:
 
     @property
     def proven(self) -> bool:
-        """Return whether ABC proved the Verilog equivalent, and found a difference after a deliberate error."""
+        """Return whether ABC proved that the Verilog is equivalent to the circuit.
+
+        As a check of the proof, ABC must also have shown that a deliberately changed Verilog text is not equivalent.
+        """
         return self.state == State.PROVEN.value and self.control == State.REFUTED.value
 
     def to_dict(self) -> dict[str, Any]:

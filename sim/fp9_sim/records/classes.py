@@ -1,9 +1,10 @@
 """Store the list of a unit's circuits that are equivalent to the certified circuit.
 
 The file `records/functions/UNIT.json` lists two digests of every circuit that is equivalent to the unit's certified
-circuit. The form is a digest of the circuit's cells. The canonical digest ignores operand order. A circuit with a
-listed digest counts as equivalent. When a solver proves a changed circuit equivalent, `join` adds the circuit's digests
-to `UNIT.json`.
+circuit. The digest `form` covers the circuit's cells. The digest `canonical` does not depend on the operand order of
+commutative cells. A circuit counts as equivalent to the certified circuit if `UNIT.json` lists one of the circuit's
+digests. When a solver proves that a changed circuit is equivalent, the function `join` adds the circuit's digests to
+`UNIT.json`.
 """
 
 from __future__ import annotations
@@ -47,9 +48,9 @@ class Circuit:
 
 
 def circuit_of(unit: Unit, folder: Path) -> Circuit:
-    """Return a unit's present circuit, and the recorded circuits in `folder` that are equivalent to it.
+    """Return the digests of a unit's present circuit, and of all circuits that `folder` records as equivalent.
 
-    Raises ValueError for a unit without hardware, and for a file that does not match the schema.
+    Raises ValueError if fp9 cannot generate Verilog for the unit, and for a file that does not match the schema.
     """
     form, canonical = fp9_rtl.circuit_digest(unit), fp9_rtl.canonical_digest(unit)
     known = _read(folder, unit.name)
@@ -66,9 +67,9 @@ def circuit_of(unit: Unit, folder: Path) -> Circuit:
 
 
 def certify(unit: Unit, folder: Path) -> Path | None:
-    """Store a unit's present circuit as the first of a new equivalence class, and return the path of its file.
+    """Store a unit's present circuit as the certified circuit of a new equivalence class, and return the file path.
 
-    Return None if the recorded equivalence class already contains the circuit.
+    Return None if the recorded equivalence class already contains the present circuit.
     """
     circuit = circuit_of(unit, folder)
     if circuit.joined is not Join.NONE:
@@ -94,8 +95,8 @@ def certify(unit: Unit, folder: Path) -> Path | None:
 def join(unit: Unit, folder: Path, timeout: float) -> Comparison | None:
     """Check a unit's present circuit for equivalence with the certified circuit, and record a proven equivalence.
 
-    Return None without a stored circuit to compare with, or if the present circuit is already listed as equivalent.
-    Raises ValueError for files that are not valid records.
+    Return None if no certified circuit is recorded, or if the present circuit is already recorded as equivalent. Raises
+    ValueError for files that are not valid records.
     """
     circuit, known = circuit_of(unit, folder), _read(folder, unit.name)
     if known is None or known["spec"] != unit.describe() or circuit.joined in (Join.MEMBER, Join.PROOF):

@@ -31,7 +31,7 @@ _COMMON = ("unit", "spec", "circuit_sha256", "seconds", "provenance")
 
 
 def home() -> Path:
-    """Return the records' folder: `HOME` if it exists in the current folder, else `ELSEWHERE`."""
+    """Return the folder of all records: `records` if it exists in the current folder, otherwise `build/records`."""
     return HOME if HOME.is_dir() else ELSEWHERE
 
 
@@ -73,7 +73,7 @@ def read(folder: Path, claim: str, unit: str) -> Fields | None:
 def load(path: Path, schema: str, advice: str) -> Fields | None:
     """Return the content of a JSON file, or None if the file does not exist.
 
-    Raises ValueError with `advice` in the message if the file does not match the schema.
+    Raises ValueError if the file does not match the schema; `advice` is part of the error message.
     """
     if not path.exists():
         return None

@@ -1,4 +1,4 @@
-"""Simulate the same vectors on both simulators, and find operations with different results.
+"""Simulate the same vectors on Icarus and on Verilator, and find operations with different results.
 
 A difference points to a bug in a simulator or in the Verilog.
 """
@@ -24,7 +24,7 @@ from fp9_sim.simulators.find import SIMULATORS
 
 @dataclass(frozen=True)
 class Comparison:
-    """The outcomes of both simulations, and the indices of the operations with different results."""
+    """Simulation outcomes of Icarus and Verilator, and the indices of the operations with different results."""
 
     runs: tuple[Regression, ...]
     differing: NDArray[np.intp]
@@ -45,8 +45,8 @@ def compare(
 ) -> Comparison:
     """Simulate the same vectors on Icarus and on Verilator in parallel, and compare the results.
 
-    Arguments and errors are the same as for `regress`. Don't-care outputs may differ, because Verilator has no x
-    values.
+    The arguments and the raised errors are the same as those of the function `regress`. Differences at don't-care
+    outputs are allowed, because Verilator has no x values.
     """
     checked = vectors if isinstance(vectors, VectorSet) else read_for(unit, vectors)
 

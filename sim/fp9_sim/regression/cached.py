@@ -29,11 +29,11 @@ def regress_once(
     build_dir: Path | str = DEFAULT_FOLDER,
     folder: Path | None = None,
 ) -> dict[str, Any]:
-    """Simulate a unit's Verilog with golden vectors, or return the cached outcome of the same simulation.
+    """Simulate a unit's Verilog with golden vectors, or return the cached outcome of an earlier identical simulation.
 
-    The dictionary has the keys `checked`, `mismatches`, `violations`, `seconds` and `kept`. The value of `kept` is the
-    digest of a cached simulation, or an empty text. Failed simulations are never cached. Raises the errors of
-    `regress`.
+    The returned dictionary has the keys `checked`, `mismatches`, `violations`, `seconds` and `kept`. The value of
+    `kept` is the cache key of a cached outcome, or an empty string after a new simulation. Failed simulations are never
+    cached. Raises the same errors as the function `regress`.
     """
     request = _request(unit, made, simulator, seed)
     place = folder or cache.folder("regressions")

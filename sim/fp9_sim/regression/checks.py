@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from enum import StrEnum
 
 from fp9.system.missing import MissingTool
@@ -26,7 +26,7 @@ class State(StrEnum):
 
 @dataclass(frozen=True)
 class Check:
-    """A check of a design by one tool. `exercised` says what the check ran, or why it did not run."""
+    """A check of a design by one tool. `exercised` says what the check ran, or why the check did not run."""
 
     name: str
     tool: str
@@ -52,7 +52,7 @@ _PROTOCOL: tuple[tuple[str, Callable[[Plan], bool]], ...] = (
 
 
 def checks_of(unit: Unit, run: Regression) -> list[Check]:
-    """Return the checks of a regression: values, unknown bits, and the properties of the handshake."""
+    """Return the checks of a simulation: result values, unknown bits (x) in results, and handshake properties."""
     state = State.PASSED if not run.total_mismatches else State.FAILED
     found = tuple(str(mismatch) for mismatch in run.mismatches)
     values = Check("values", run.simulator, f"{run.checked:,} operations", state, run.seconds, found)
@@ -71,10 +71,12 @@ def _unknown_bits(run: Regression, values: Check) -> Check:
 
 
 def protocol_checks(unit: Unit, run: Regression) -> list[Check]:
-    """Return the handshake checks of a unit with stages. A combinational unit has no handshake checks."""
+    """Return the handshake checks of a unit with pipeline stages. A combinational unit has no handshake checks."""
     if not unit.stages:
         return []
     checks = [_property(name, of, run) for name, of in _PROTOCOL]
+    if unit.extra_clocks:
+        checks[0] = replace(checks[0], name="order, and operations that take several clocks")
     if unit.handshake is Handshake.VALID:
         checks[1] = Check(_PROTOCOL[1][0], run.simulator, "the unit has no ready", State.NOT_ASKED)
     if unit.enable:
@@ -97,9 +99,10 @@ def _property(name: str, of: Callable[[Plan], bool], run: Regression) -> Check:
 def proof_checks(
     unit: Unit, verilog: str | None, seconds: float | None, sound: bool, *, values_only: bool = False
 ) -> tuple[list[Check], ProofRecord | None]:
-    """Prove a design within `seconds`, and return a check for each claim, and the proof record.
+    """Try to prove a design within `seconds`. Return one check for each claim, and the proof record.
 
-    `sound` says whether the simulation of the design passed. A design that failed in simulation is not proven.
+    `sound` says whether the simulation of the design passed. No proof is attempted for a design that failed in
+    simulation.
     """
     if seconds is None:
         return [Check("proof for all inputs", "proof", "not asked: --prove SECONDS", State.NOT_ASKED)], None

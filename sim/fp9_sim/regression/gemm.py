@@ -27,8 +27,6 @@ MOST_STEPS = 24
 
 @dataclass(frozen=True)
 class TileCheck:
-    """The outcome of a simulation of matrix products on a tile."""
-
     tile: str
     simulator: str
     version: str
@@ -40,7 +38,6 @@ class TileCheck:
 
     @property
     def passed(self) -> bool:
-        """Return whether every row of the results was correct, and no row was missing or extra."""
         return not self.mismatches
 
     def to_dict(self) -> dict[str, Any]:
@@ -61,15 +58,13 @@ class Product:
 
 
 def random_products(tile: GemmTile, count: int, seed: int) -> list[Product]:
-    """Return matrix products with uniform random codes in random formats.
-
-    Many random codes are NaN or infinite, so every second matrix product uses only small codes, whose sums stay finite.
-    """
     rng = np.random.default_rng(seed)
     made = []
     for number in range(count):
         depth = tile.products * (1 if number == 0 else int(rng.integers(1, MOST_STEPS + 1)))
         formats = [int(rng.integers(len(offered))) for offered in (tile.a, tile.b)]
+        # Many random codes are NaN or infinite. Every second matrix product uses only codes of small numbers, so that
+        # the sums stay finite.
         codes = [
             rng.integers(0, 256 if number % 2 else 0x50, shape).astype(np.uint8) | rng.choice([0, 0x80], shape)
             for shape in ((tile.rows, depth), (depth, tile.columns))
@@ -94,7 +89,7 @@ def check_tile(
     simulator: str = "verilator",
     build_dir: Path | str = DEFAULT_FOLDER,
 ) -> TileCheck:
-    """Simulate random matrix products on a tile and compare every row with the golden model.
+    """Simulate random matrix products on a tile, and compare every row of the results with the golden model.
 
     Raises MissingTool if the simulator is not installed, and SimulatorError if the simulator rejects the tile or gives
     no result.

@@ -10,14 +10,15 @@ NEIGHBOURS = 8
 
 
 def neighbourhood(vectors: VectorSet, index: int, count: int | None = None) -> VectorSet:
-    """Return operation `index` of a vector set with its neighbours, or `count` operations from `index` on.
+    """Return the operations around operation `index` of a vector set.
 
-    Preceding operations that the results depend on are included. Blocks are never divided.
+    If `count` is given, the function returns `count` operations from operation `index` on. Earlier operations that
+    influence the results of the returned operations are also included. Blocks are never divided.
     """
     unit, size = vectors.unit, len(vectors)
     if index >= size:
         raise ValueError(f"operation {index} given; there are {size:,}, give 0 to {size - 1}")
-    begins = np.flatnonzero(unit.starts_anew(vectors.inputs))
+    begins = np.flatnonzero(unit.restarts(vectors.inputs))
     first = max(0, index - NEIGHBOURS) if count is None else index
     before = begins[begins <= first]
     low = int(before[-1]) if len(before) else 0

@@ -42,7 +42,8 @@ class Regression:
     """The outcome of a simulation of a unit's vectors on one simulator.
 
     `violations` holds sentences about handshake violations: a result that is lost, repeated, late, changed under
-    back-pressure, or left over after a reset. `passes` lists the test bench's passes without a violation.
+    back-pressure, or left over after a reset. The test bench drives the operations in several passes, and `passes`
+    lists the passes without a violation.
     """
 
     unit: str
@@ -67,7 +68,10 @@ class Regression:
 
     @property
     def compared(self) -> bool:
-        """Return whether results were compared. An interface violation ends the simulation before the comparison."""
+        """Return whether results were compared.
+
+        A handshake violation ends the simulation before results are compared.
+        """
         return bool(self.checked)
 
     def to_dict(self) -> dict[str, Any]:
@@ -105,14 +109,16 @@ def regress(
 ) -> Regression:
     """Simulate a unit's Verilog with golden vectors in cocotb, and compare the results.
 
-    `vectors` is a vector set or the path of a vector file. `seed` selects the random stalls and resets of a unit with
-    stages. With `stalls=False`, the unit runs at full rate. `waves` is the path of a waveform file, which ends in .vcd
-    or .fst. Builds in the folder `build_dir` are reused. `verilog` replaces the generated Verilog by a module with the
-    same name and ports. `latency` is the latency of `verilog` in clock cycles, by default the number of the unit's
-    stages. If `elastic` is true, the module may take any number of clock cycles for an operation. `coverage` is the
-    path of an XML file for functional coverage.
+    `vectors` is a vector set or the path of a vector file. `seed` is the random seed for the stalls and resets of a
+    unit with pipeline stages. With `stalls=False`, the test bench inserts no stalls, and the unit runs at full rate.
+    `waves` is the path of the waveform file to write, with the suffix .vcd or .fst. Builds in the folder `build_dir`
+    are reused. `verilog` replaces the generated Verilog by a module with the same name and ports. `latency` is the
+    latency of the simulated module in clock cycles, by default the unit's own latency. If `elastic` is true, the module
+    may take any number of clock cycles for an operation. If `latency` is None and the unit has operations of several
+    clock cycles, such as iterative division, `elastic` is set to true. `coverage` is the path of the XML file to which
+    functional coverage is written.
 
-    Raises ValueError if there are no vectors, if the vectors belong to another unit, or for an unknown simulator or
+    Raises ValueError if there are no vectors, if the vectors belong to another unit, and for an unknown simulator or
     waveform format. Raises MissingTool if the simulator is not installed. Raises SimulatorError if the simulator
     rejects the design or gives no result.
     """
@@ -126,7 +132,9 @@ def regress(
         from fp9_sim.coverage import model_of  # slow to load
 
         model_of(unit)
-    order = Order(checked, seed, stalls, unit.latency if latency is None else latency, coverage is not None, elastic)
+    if latency is None:
+        latency, elastic = unit.latency + unit.extra_clocks, elastic or unit.extra_clocks > 0
+    order = Order(checked, seed, stalls, latency, coverage is not None, elastic)
     report = Path(coverage) if coverage is not None else None
     outcome, covered = _run(built, order, Path(waves) if waves is not None else None, report)
     first, total = ([], 0) if outcome.checked < len(checked) else mismatches(checked, outcome.answers, KEPT)
@@ -149,9 +157,9 @@ def regress(
 
 
 def waves_kind(waves: Path | str | None) -> str | None:
-    """Return the waveform format of a file name, or None without a file.
+    """Return the waveform format for the suffix of a file name, or None if `waves` is None.
 
-    Raises ValueError for another suffix than .vcd and .fst.
+    Raises ValueError for a suffix other than .vcd or .fst.
     """
     if waves is None:
         return None
@@ -209,7 +217,6 @@ def _run(
 
 
 def _outcome(built: Build, order: Order, folder: Path, status: int) -> Outcome:
-    """Return the outcome that the test bench wrote to `folder`."""
     where = f"the log is {folder / 'run.log'}"
     try:
         outcome = Outcome.read(folder)

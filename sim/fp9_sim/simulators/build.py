@@ -41,7 +41,7 @@ _FEATURES = ("COVERAGE", "SC", "TIMING", "TRACE", "TRACE_FST", "TRACE_VCD", "TRA
 
 @dataclass(frozen=True)
 class Build:
-    """A built design, which can be simulated any number of times. `waves` is the waveform format, or None."""
+    """A built design, which can be simulated any number of times."""
 
     simulator: Simulator
     top: str
@@ -59,8 +59,8 @@ def build_design(
 ) -> Build:
     """Build the Verilog module `name` for a simulator, or reuse an earlier build of the same design.
 
-    `ports` lists the ports that a test bench accesses. `waves` is "vcd", "fst" or None. Raises SimulatorError if the
-    simulator rejects the design, and OSError if the folder cannot be written.
+    `ports` lists the names of the ports that a test bench reads or drives. `waves` is "vcd", "fst" or None. Raises
+    SimulatorError if the simulator rejects the design.
     """
     arguments = ICARUS_ARGUMENTS if simulator.name == "icarus" else _VERILATOR_ARGUMENTS
     # The compiled program contains the path of cocotb's libraries.
@@ -119,10 +119,8 @@ def _compile(
 
 
 def _offer_headers(working: Path) -> None:
-    """Write plain source files in place of the two headers that Verilator would precompile for large designs.
-
-    The compiler accepts only one precompiled header: the header of Verilator's runtime.
-    """
+    # Plain source files replace the headers that Verilator would precompile for large designs. The C++ compiler accepts
+    # only one precompiled header, which is already the header of Verilator's runtime.
     for variant in ("fast", "slow"):
         (working / f"{_TOP}__pch.h.{variant}").write_text(f'#include "{_TOP}__pch.h"\n')
 
@@ -133,13 +131,11 @@ extern "C" int LZ4_compress_default(const char* source, char* target, int size, 
 
 
 def _offer_lz4(working: Path) -> list[str]:
-    """Let Verilator's FST writer use the system's lz4 library, and return the arguments of the build.
-
-    Many systems have the lz4 library, but neither its header file nor the file name that the linker needs.
-    """
+    """Let Verilator's FST writer use the system's lz4 library, and return the arguments of the build."""
     library = ctypes.util.find_library("lz4")
     if library is None:
         raise MissingTool("Verilator's FST writer needs lz4; install it with: apt-get install liblz4-1 zlib1g-dev")
+    # Many systems have the lz4 library without the header file and without the file name that the linker needs.
     (working / "lz4.h").write_text(_LZ4)
     (working / "liblz4.so").write_text(f"INPUT(-l:{library})\n")
     return ["-CFLAGS", f"-I{working}", "-LDFLAGS", f"-L{working}"]

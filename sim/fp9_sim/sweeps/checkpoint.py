@@ -16,14 +16,12 @@ from fp9_sim.sweeps.shard import ShardResult
 
 
 class Checkpoint:
-    """The finished shards of a sweep in an append-only file, which only one process can open at a time.
-
-    A killed sweep continues from this file. Opening the file removes an incomplete last line.
-    """
+    """Append-only file with the results of a sweep's finished shards; only one process at a time can open the file."""
 
     def __init__(self, path: Path, file: int) -> None:
         self.path = path
         self._file = file
+        # A killed sweep continues from this file and may have left an incomplete last line.
         lines = self._complete_lines()
         if not lines:
             lines = [{"run": uuid.uuid4().hex[:12]}]
@@ -62,7 +60,6 @@ def _result(line: dict[str, Any]) -> ShardResult:
 
 @contextlib.contextmanager
 def opened(path: Path) -> Iterator[Checkpoint]:
-    """Open or create a checkpoint file. Raises ValueError while another process has the file open."""
     path.parent.mkdir(parents=True, exist_ok=True)
     file = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND, 0o666)
     try:

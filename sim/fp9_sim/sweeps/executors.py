@@ -30,7 +30,8 @@ def run(
     """Call a function with each task in parallel, and yield the results in the order of completion.
 
     The tasks run on the Dask scheduler at the address `scheduler`, or in `workers` local processes. At most `ahead`
-    tasks wait in the queue. Raises ValueError if the scheduler does not answer or a worker process is killed.
+    tasks wait in the queue while all workers are busy. Raises ValueError if the scheduler does not answer or a worker
+    process is killed.
     """
     if scheduler:
         return on_dask(function, tasks, scheduler, ahead)
@@ -54,13 +55,12 @@ def on_processes(function: Callable[[T], R], tasks: Iterable[T], count: int, ahe
 
 
 def processes(count: int) -> ProcessPoolExecutor:
-    """Return a pool of local worker processes, which stop at Ctrl-C unless the parent ignores Ctrl-C."""
     # Forking a process with running threads is not safe. A spawned process finds the compiled unit in the cache.
     return ProcessPoolExecutor(count, multiprocessing.get_context("spawn"), initializer=_stop_at_once)
 
 
 def _stop_at_once() -> None:
-    """Make a worker process end without a message at Ctrl-C, and when its parent process ends."""
+    """Make a worker process exit without a traceback at Ctrl-C, and also when the parent process exits."""
     if signal.getsignal(signal.SIGINT) is not signal.SIG_IGN:
         signal.signal(signal.SIGINT, signal.SIG_DFL)
     threading.Thread(target=_end_with_parent, daemon=True).start()

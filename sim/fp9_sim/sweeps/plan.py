@@ -41,12 +41,12 @@ STRATIFIED_COUNT = 1 << 26
 class Plan:
     """The shards of an exhaustive or stratified sweep.
 
-    An exhaustive sweep enumerates every input. A select port takes its named choices, a bias port takes the values that
-    the format accepts, and any other port takes all bit patterns.
+    An exhaustive sweep enumerates every input. In an exhaustive sweep, a select port takes its named choices, a bias
+    port takes every valid bias of its format, and any other port takes all bit patterns.
 
     A sweep is stratified if the input space exceeds `EXHAUSTIVE_LIMIT` or if the unit has state. Shard 0 of a
-    stratified sweep is the unit's corner suite. Every shard after shard 0 holds random operations, with the shard's
-    index as the seed.
+    stratified sweep is the unit's corner suite. Each shard from shard 1 on contains random operations, with the shard's
+    index as the random seed.
     """
 
     unit: Unit
@@ -59,7 +59,7 @@ class Plan:
 
     @cached_property
     def axes(self) -> tuple[tuple[Port, NDArray[Any]], ...]:
-        """Return the input ports with their values, in counting order: selects change slowest, operands fastest."""
+        """Return the input ports and their values in enumeration order: selects change slowest, operands fastest."""
         ordered = sorted(self.unit.inputs, key=lambda port: (not port.choices, not port.name.endswith("_bias")))
         return tuple((port, _axis(port)) for port in ordered)
 
@@ -82,7 +82,10 @@ class Plan:
 
     @property
     def shard_size(self) -> int:
-        """Return the number of operations in a shard. The last shard and the corner suite can have a different size."""
+        """Return the number of operations in a shard.
+
+        The last shard and the shard with the corner suite can have a different number of operations.
+        """
         return self.shard if self.exhaustive else min(self.shard, DRAWN_SHARD)
 
     @property
@@ -90,7 +93,7 @@ class Plan:
         return -(-self.space // self.shard) if self.exhaustive else 1 + -(-self.count // self.shard_size)
 
     def streams(self, index: int) -> int | None:
-        """Return the number of operation sequences that a shard runs in parallel, or None for one sequence."""
+        """Return how many operation sequences a shard runs in parallel, or None if the shard is a single sequence."""
         return STREAMS if self.unit.stages and self.operations >= _STREAMED and index else None
 
     def blocks(self, index: int) -> Iterator[Columns]:

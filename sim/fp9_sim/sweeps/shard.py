@@ -25,21 +25,17 @@ class Task:
 
 @dataclass(frozen=True)
 class ShardResult:
-    """The result of one shard. A failing operation is stored as its index in the shard and its inputs."""
-
     shard: int
     count: int
     mismatches: int
+    # The index in the shard and the inputs of each failing operation.
     failing: tuple[tuple[int, dict[str, int]], ...]
     model_seconds: float
     verilog_seconds: float
 
 
 def run_shard(task: Task) -> ShardResult:
-    """Compare the results of the Verilog and of the C model for a shard with the golden model.
-
-    Raises ValueError if the C model differs from the golden model, and the same errors as `verilated`.
-    """
+    """For each operation of a shard, compare the results of the Verilog and of the C model with the golden results."""
     dut = _compiled(task.plan, task.verilog, task.plan.streams(task.index))
     count = wrong = 0
     model_seconds = verilog_seconds = 0.0
@@ -75,7 +71,6 @@ def _check_c_model(vectors: VectorSet) -> None:
 
 @functools.lru_cache(maxsize=8)
 def c_model(unit: Unit) -> CModel | None:
-    """Return the compiled C model of a unit, or None for a unit without one."""
     try:
         return CModel(unit)
     except ValueError:

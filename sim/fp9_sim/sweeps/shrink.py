@@ -15,7 +15,7 @@ Operation = dict[str, int]
 
 
 def failing(dut: Verilated, operations: Sequence[Operation]) -> bool:
-    """Run operations from reset, and return whether the last result differs from the golden model."""
+    """Run operations after a reset, and return whether the last operation's result differs from the golden model."""
     found, _ = check(dut.unit, columns(dut.unit, operations), dut=dut, limit=len(operations))
     return bool(found) and found[-1].index == len(operations) - 1
 
@@ -25,7 +25,7 @@ def columns(unit: Unit, operations: Sequence[Operation]) -> dict[str, np.ndarray
 
 
 def shrink(dut: Verilated, operations: Sequence[Operation]) -> list[Operation]:
-    """Return a simpler sequence of operations from reset whose last operation still fails."""
+    """Return a simpler sequence of operations that still fails in its last operation when simulated from reset."""
 
     def fails(candidate: Sequence[Operation]) -> bool:
         return failing(dut, candidate)

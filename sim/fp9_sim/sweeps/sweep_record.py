@@ -20,7 +20,7 @@ _PROVENANCE = ("date", "command", "revision", "fp9", "yosys", "python", "verilat
 
 
 def add(folder: Path, unit: str, run: Run) -> Path:
-    """Add a sweep run to a unit's record, in place of an earlier run with the same identifier."""
+    """Add a sweep run to a unit's record. The new run replaces an earlier run with the same identifier."""
     with _locked(folder / SWEEP):
         kept = read(folder, SWEEP, unit)
         others = [one for one in kept["runs"] if one["run"] != run["run"]] if kept else []
@@ -28,7 +28,7 @@ def add(folder: Path, unit: str, run: Run) -> Path:
 
 
 def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
-    """Return the record of a unit's sweep runs. The circuit digest and the provenance come from the last run."""
+    # The circuit digest and the provenance of the record are copied from the last run.
     last = runs[-1]
     return {
         "unit": unit,
@@ -42,7 +42,10 @@ def of_runs(unit: str, runs: list[Run]) -> Mapping[str, Any]:
 
 @dataclass(frozen=True)
 class Swept:
-    """The recorded sweep runs of a unit. `earlier` is True if the record also has runs for other circuits."""
+    """The recorded sweep runs of a unit.
+
+    `earlier` is true if the record also contains sweep runs of earlier circuits or specifications.
+    """
 
     plan: Plan
     runs: tuple[Run, ...]
@@ -54,7 +57,7 @@ class Swept:
 
     @property
     def enumerated(self) -> int:
-        """Return the number of different inputs that the recorded exhaustive runs simulated."""
+        """Return the number of distinct inputs that were simulated in all recorded exhaustive sweeps together."""
         return sum(_union([run for run in self.runs if run["kind"] == "exhaustive"], self.plan))
 
     @property
@@ -63,15 +66,15 @@ class Swept:
 
     @property
     def share(self) -> float:
-        """Return the fraction of the input space that the runs cover, or 0 for a stratified sweep."""
+        """Return the fraction of the input space that the sweep runs cover, or 0 for a stratified sweep."""
         return self.enumerated / self.plan.space if self.plan.exhaustive else 0.0
 
 
 def swept(unit: Unit, folder: Path, forms: Collection[str] | None) -> Swept:
     """Return the recorded sweep runs of a unit.
 
-    Only runs of the unit's present specification, with a circuit digest in `forms`, are returned. If `forms` is None,
-    all recorded runs are returned.
+    The function returns only sweep runs with the unit's current specification, and with a circuit digest that `forms`
+    contains. If `forms` is None, all recorded sweep runs are returned.
 
     Raises ValueError if the record file is invalid.
     """

@@ -27,10 +27,10 @@ Progress = Callable[[str, int, int], None]
 
 @dataclass(frozen=True)
 class Sweep:
-    """The result of a sweep. `record` is the run that was added to the record file `path`.
+    """The result of a sweep. `record` contains the fields of the sweep run that was added to the record file `path`.
 
-    `simplest` is a sequence of operations from reset whose last operation fails, or empty. `rate` is in operations per
-    second.
+    `simplest` is a short sequence of operations that fails in its last operation when simulated from reset. `simplest`
+    is empty if no operation fails. `rate` is in operations per second.
     """
 
     unit: Unit
@@ -54,11 +54,11 @@ def sweep(
     scheduler: str | None = None,
     progress: Progress | None = None,
 ) -> Sweep:
-    """Run the chosen shards of a plan, by default all shards, and add the result to the unit's record.
+    """Run the chosen shards of a sweep (by default all shards), and add the result to the unit's record.
 
-    The unit's record is in `folder`, by default `home()`. If a sweep was killed, the same call continues the sweep.
-    `verilog` replaces the generated Verilog. The shards run in `workers` local processes, by default one for each core,
-    or on the workers of the Dask scheduler at the address `scheduler`.
+    `folder` is the folder of all records, by default the result of `home()`. A repeated call with the same arguments
+    continues a sweep that was killed. `verilog` replaces the generated Verilog. The shards run in `workers` local
+    processes, by default one for each core, or on the workers of the Dask scheduler at the address `scheduler`.
 
     Raises ValueError if the same sweep is already running, if the scheduler does not answer, if a worker was killed, or
     if the C model differs from the golden model. Raises MissingTool if a tool is missing, and SimulatorError if
@@ -98,7 +98,7 @@ def _run(
 
 
 def _key(plan: Plan, shards: range, verilog: str) -> str:
-    """Return a digest of everything that stored shards depend on: plan, circuit and model."""
+    # The digest covers everything that the results of finished shards depend on.
     parts = [*plan.unit.describe(), plan.kind, plan.shards, plan.shard_size, shards.start, shards.stop]
     return hashlib.sha256(json.dumps([*parts, verilog, model_digest()]).encode()).hexdigest()[:16]
 

@@ -1,7 +1,7 @@
 """Measure area and delay of third-party RTL and of fp9's unit with the same synthesis flow.
 
-For the measurement, fp9's unit gets the ports of the DUT. Inputs that the DUT lacks are constants. Outputs that the DUT
-lacks are unconnected, so that synthesis removes the logic behind them.
+For the measurement, a wrapper adapts fp9's unit to the ports of the DUT. In fp9's unit, inputs that the DUT lacks are
+constants. Outputs that the DUT lacks are unconnected, so that synthesis removes the logic that drives them.
 """
 
 from __future__ import annotations
@@ -26,21 +26,21 @@ RECORD = "areas.json"
 
 @dataclass(frozen=True)
 class Area:
-    """Areas in NAND2 equivalents and delays in ns of a DUT and of fp9's unit, for one library and script.
+    """Areas (NAND2 equivalents) and delays (ns) of a DUT and of fp9's unit."""
 
-    `peer` is the name of the mapping file without its suffix. `circuit_sha256` is the digest of fp9's unit, and
-    `verilog_sha256` is the digest of the DUT's Verilog. `share` says whether Yosys tried to merge arithmetic operators.
-    """
-
-    peer: str
+    # Name of the mapping file without its suffix.
+    design: str
     library: str
     mapping: str
     theirs: float
     theirs_ns: float
     ours: float
     ours_ns: float
+    # Digest of fp9's unit.
     circuit_sha256: str
+    # Digest of the DUT's Verilog.
     verilog_sha256: str
+    # Yosys tried to merge arithmetic operators.
     share: bool
 
     @property
@@ -49,14 +49,11 @@ class Area:
 
 
 def areas(design: Design, libraries: Sequence[str | Library] = SIDE_BY_SIDE) -> list[Area]:
-    """Measure the DUT and fp9's unit in each cell library with both synthesis scripts.
-
-    Raises ValueError if the mapping has a [result] table, because no fp9 unit rounds a sum to a narrower format. Raises
-    ValueError for a clocked DUT without `out_ready`, because the wrapper's result queue would add to the area. Raises
-    MissingTool if Yosys or a library is missing.
-    """
+    """Measure the DUT and fp9's unit with each cell library and each synthesis script."""
+    # No fp9 unit rounds a sum to a narrower format, so a mapping with a [result] table has no fp9 unit to compare.
     if design.operands is not design.spec:
         raise ValueError(f"{design.path}: an area comparison needs the unit itself; leave out [result]")
+    # Without `out_ready`, the wrapper's result queue would add to the area.
     if design.spec.stages and "out_ready" not in design.handshake:
         raise ValueError(
             f"{design.path}: a clocked design without out_ready given; give one without a clock, or with "
@@ -73,7 +70,7 @@ def _measured(design: Design, theirs: str, ours: str, library: str | Library) ->
     for mapping in MAPPED:
         x, y = their.estimate(mapping), our.estimate(mapping)
         yield Area(
-            peer=design.path.stem,
+            design=design.path.stem,
             library=their.library,
             mapping=mapping,
             theirs=round(x.nand2, 1),
@@ -121,16 +118,17 @@ def _pin(design: Design, name: str, width: int) -> str:
 def keep(found: Sequence[Area], record: Path) -> None:
     """Add measured areas to a record file.
 
-    If the Verilog of a DUT or of fp9's unit has changed, all older areas of the DUT are removed.
+    If the Verilog of a DUT or of fp9's unit has changed, the function removes the DUT's older area measurements from
+    the file.
     """
-    places, texts = {_place(area) for area in found}, {area.peer: _text(area) for area in found}
+    places, texts = {_place(area) for area in found}, {area.design: _text(area) for area in found}
     before = read(record) if record.exists() else []
-    kept = [a for a in before if _place(a) not in places and _text(a) == texts.get(a.peer, _text(a))]
+    kept = [a for a in before if _place(a) not in places and _text(a) == texts.get(a.design, _text(a))]
     write_whole(record, json.dumps([asdict(area) for area in sorted([*kept, *found], key=_place)], indent=1) + "\n")
 
 
 def _place(area: Area) -> tuple[str, str, str]:
-    return area.peer, area.library, area.mapping
+    return area.design, area.library, area.mapping
 
 
 def _text(area: Area) -> tuple[str, str, bool]:

@@ -14,13 +14,13 @@ _OFFSETS = (-0.15, 0.15)
 def chart(areas: Sequence[Area]) -> str:
     from matplotlib.figure import Figure  # slow to load
 
-    designs = sorted({area.peer for area in areas}, key=lambda peer: min(a.ratio for a in areas if a.peer == peer))
+    designs = sorted({area.design for area in areas}, key=lambda name: min(a.ratio for a in areas if a.design == name))
     figure = Figure(figsize=(7, 1.2 + 0.32 * len(designs)), layout="constrained")
     axes = figure.subplots()
     axes.axvline(1, color="gray", linewidth=0.8)
     for number, (mapping, offset) in enumerate(zip(MAPPED, _OFFSETS, strict=True)):
         found = [area for area in areas if area.mapping == mapping]
-        heights = [designs.index(area.peer) + offset for area in found]
+        heights = [designs.index(area.design) + offset for area in found]
         axes.scatter([area.ratio for area in found], heights, s=14, color=f"C{number}", label=mapping)
     axes.set_yticks(range(len(designs)), designs)
     axes.invert_yaxis()

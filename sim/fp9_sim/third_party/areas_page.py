@@ -34,34 +34,29 @@ Areas in multiples of a two-input NAND gate ([NAND2](../reference/glossary.md#na
 
 
 def page(areas: Sequence[Area]) -> str:
-    """Return the page of recorded areas as Markdown: ratios in all libraries, and areas in fp9's own libraries."""
     scripts = (f"{_AREAS.format(name.capitalize())}{_table(areas, name)}" for name in MAPPED)
     return "".join([_HEADING, _summary(areas), *scripts])
 
 
 def _table(areas: Sequence[Area], mapping: str) -> str:
-    """Return a Markdown table of areas for one synthesis script: one row per DUT, one column per library."""
     lines = ["| mapping | " + " | ".join(f"{name}: third party | fp9 | ratio" for name in SIDE_BY_SIDE) + " |"]
     lines.append("|---|" + "---:|---:|---:|" * len(SIDE_BY_SIDE))
-    found = {(area.peer, area.library): area for area in areas if area.mapping == mapping}
-    for peer in sorted({area.peer for area in areas}):
-        cells = [found.get((peer, library)) for library in SIDE_BY_SIDE]
+    found = {(area.design, area.library): area for area in areas if area.mapping == mapping}
+    for design in sorted({area.design for area in areas}):
+        cells = [found.get((design, library)) for library in SIDE_BY_SIDE]
         texts = [f"{a.theirs:,.0f} | {a.ours:,.0f} | {a.ratio:.2f}" if a else "- | - | -" for a in cells]
-        lines.append(f"| `{peer}` | " + " | ".join(texts) + " |")
+        lines.append(f"| `{design}` | " + " | ".join(texts) + " |")
     return "\n".join(lines) + "\n"
 
 
 def _summary(areas: Sequence[Area]) -> str:
-    """Return a Markdown table of area ratios (fp9 / DUT): one row per DUT, one column per library.
-
-    Each table cell holds two ratios: for area-optimised and for delay-balanced synthesis.
-    """
     libraries = sorted({area.library for area in areas}, key=_rank)
-    ratios = {(area.peer, area.library, area.mapping): f"{area.ratio:.2f}" for area in areas}
+    ratios = {(area.design, area.library, area.mapping): f"{area.ratio:.2f}" for area in areas}
     lines = ["| mapping | " + " | ".join(libraries) + " |", "|---|" + "---:|" * len(libraries)]
-    for peer in sorted({area.peer for area in areas}):
-        cells = (" / ".join(ratios.get((peer, library, m), "-") for m in MAPPED) for library in libraries)
-        lines.append(f"| `{peer}` | " + " | ".join(cells) + " |")
+    for design in sorted({area.design for area in areas}):
+        # Each table cell holds two area ratios (fp9 / DUT): for area-optimised and for delay-balanced synthesis.
+        cells = (" / ".join(ratios.get((design, library, m), "-") for m in MAPPED) for library in libraries)
+        lines.append(f"| `{design}` | " + " | ".join(cells) + " |")
     return "\n".join(lines) + "\n"
 
 

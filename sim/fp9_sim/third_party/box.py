@@ -19,12 +19,7 @@ from fp9_sim.third_party.wrapper import wrapped
 
 
 def box(path: Path) -> Box:
-    """Compile the DUT of a mapping file with Verilator, as a black box that computes sums.
-
-    All scale operands are 1. Operands use the first format of their port, unless the mapping's [held] table selects
-    another. A multiply-accumulate unit receives only LOAD operations, so that no sum depends on an earlier operation.
-    Raises ValueError for a unit that computes no sum of products, and for a DUT without a result.
-    """
+    """Compile the DUT of a mapping file with Verilator, as a black box that computes sums."""
     design = load(path)
     spec = sum_of(design.spec)
     if spec is None:
@@ -40,6 +35,7 @@ def box(path: Path) -> Box:
         raise ValueError(f"{path}: the design has no {lacking[0]}; give a unit with all operands and the result")
     if design.latency is None:
         raise ValueError(f"{path}: no latency given; set `latency`: without expected results it cannot be measured")
+    # Operands use the first format of their port, unless the table [held] selects another format.
     a, b = (getattr(spec, name)[design.held.get(f"{name}_format", 0)] for name in ("a", "b"))
     interface = Interface(a, b, spec.engine.output, spec.products, design.any_nan)
     return Box(design.top, interface, _ask(design, design.latency, spec))
@@ -48,6 +44,8 @@ def box(path: Path) -> Box:
 def _ask(design: Design, latency: int, spec: Dot) -> Any:
     # Identifying an accumulator takes a few thousand sums.
     unit = verilated(spec, verilog=wrapped(design, latency), operations=FEW)
+    # A multiply-accumulate unit receives only LOAD operations, so that no sum depends on an earlier operation. All
+    # scale operands are 1.
     apart = {"op": int(MacOp.LOAD)} if spec.has_state else {}
     if spec.scale is not None:
         names = (*spec.scale_names("a"), *spec.scale_names("b"))

@@ -39,9 +39,9 @@ NOTHING = Explained((), 0, 0)
 class Verdict:
     """Result of a check of third-party RTL: the number of operations, the mismatches, and their explanations.
 
-    `mismatches` holds the first mismatches, if possible unexplained ones. `latency` is the number of clock cycles from
-    operands to result, or None if only the handshake tells when a result comes. `protocol` is the result of a second
-    simulation with stalls and resets, or None.
+    `mismatches` holds the first unexplained mismatches, or the first mismatches if all mismatches are explained.
+    `latency` is the number of clock cycles from operands to result, or None if only the handshake tells when a result
+    comes. `protocol` is the result of a second simulation with stalls and resets, or None.
     """
 
     top: str
@@ -73,11 +73,11 @@ def check_rtl(
     seed: int = 0,
     build_dir: Path | str = DEFAULT_FOLDER,
 ) -> Verdict:
-    """Simulate the operations of a third-party DUT and return the verdict.
+    """Simulate test operations with a third-party DUT and return the verdict.
 
     For a stateless unit with few possible operations, the simulator runs every operation. A unit with state or with
-    many possible operations runs `count` random operations and a test suite. The suite is the corner suite in
-    Verilator, and the smaller smoke suite in the slower Icarus. A clocked DUT is also simulated with stalls and resets.
+    many possible operations runs `count` random operations and a test suite. Verilator runs the corner suite, and
+    Icarus, which is slower, runs the smaller smoke suite. A clocked DUT is also simulated with stalls and resets.
     Messages that the DUT prints go to standard error. Raises SimulatorError if the simulator rejects the DUT, and
     MissingTool if the simulator is not installed. Raises ValueError for an unknown simulator, and for ports that differ
     from the mapping.
@@ -174,13 +174,13 @@ def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
     return Answers(values, answers.unknown)
 
 
-_FEW = 1 << 8
+_FEW = 1 << 16
 """Number of operations up to which every simulator runs all operations of a unit without state."""
 _PROBED = 2_000
 
 
 def _found_latency(design: Design, made: VectorSet) -> int:
-    """Return the latency in clock cycles at which most results of the DUT are right."""
+    """Return the latency in clock cycles at which most results are right."""
     rng = np.random.default_rng(0)
     chosen = rng.choice(len(made), min(_PROBED, len(made)), replace=False)
     inputs = {name: column[chosen] for name, column in made.inputs.items()}

@@ -13,12 +13,7 @@ HELD = ("start", "done")
 
 
 def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
-    """Return the latency of the DUT in clock cycles, or None if the latency is unknown.
-
-    The result is 0 for a DUT without clock. The result is `MOST_CLOCKS` if the mapping has no key `latency` and a
-    handshake output such as `out_valid` signals each result. Raises ValueError for a latency outside 0..64, and for a
-    latency, handshake or enable without a clock.
-    """
+    """Return the latency of the DUT in clock cycles, or None if the latency is unknown."""
     latency = said.get("latency")
     handshake = said.get("handshake", {})
     if latency is not None and not 0 <= latency <= MOST_CLOCKS:
@@ -29,13 +24,14 @@ def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
         if handshake or "enable" in said:
             raise ValueError(f"{path}: handshake and enable need a [clock]; add one with its port")
         return 0
+    # `MOST_CLOCKS` stands for results that a handshake output such as `out_valid` signals.
     if latency is None and ("out_valid" in handshake or "done" in handshake):
         return MOST_CLOCKS
     return None if latency is None else int(latency)
 
 
 def check_handshake(path: Path, handshake: Mapping[str, Any], latency: int | None, enabled: bool) -> None:
-    """Raise ValueError if handshake keys of a mapping contradict each other, or the keys `latency` or `enable`."""
+    """Raise ValueError if handshake keys are incomplete, or contradict each other, the latency or the key `enable`."""
     if handshake and latency == 0:
         raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
     if held := [name for name in HELD if name in handshake]:

@@ -16,7 +16,7 @@ _HEADERS = (".vh", ".svh")
 
 @dataclass
 class Collected:
-    """The source files of a design in compilation order, the include folders, and the macros."""
+    """A design's source files in compilation order, the folders of included files, and the macro definitions."""
 
     files: list[Path] = field(default_factory=list)
     include: list[Path] = field(default_factory=list)
@@ -29,11 +29,9 @@ class Collected:
 
 
 def collect(given: Sequence[Path | str]) -> Collected:
-    """Return the source files that the given paths name, as absolute paths.
-
-    A folder stands for all source files in the folder and its subfolders. Packages come before the files that use the
-    packages.
-    """
+    """Return the absolute paths of the sources in the given files, folders, file lists and cores."""
+    # A folder stands for all source files in the folder and its subfolders. SystemVerilog packages come before the
+    # files that use the packages.
     found = Collected()
     for one in given:
         path = Path(one).resolve()
@@ -113,7 +111,6 @@ def _after(path: Path, word: str, words: Iterator[str]) -> str:
 
 
 def defined(text: str) -> tuple[str, int | str | bool]:
-    """Return the name and the value of a macro. For a macro without a value (`NAME`), the value is True."""
     name, equals, value = text.partition("=")
     if not equals:
         return name, True
@@ -127,10 +124,11 @@ _FILESET = re.compile(r"^  (\w+)\s*:", re.MULTILINE)
 
 
 def _core(path: Path) -> Collected:
-    """Return the source files of the default target of a FuseSoC core, or else of all filesets."""
+    """Return a FuseSoC core's source files."""
     sections = _sections(read(path))
     filesets = _blocks(sections.get("filesets", ""))
     default = _blocks(sections.get("targets", "")).get("default", "")
+    # Files come from the default target, or else from all filesets.
     named = [name for name in filesets if re.search(rf"filesets.*\b{name}\b", default, re.DOTALL)] or [*filesets]
     if depends := [name for name in named if re.search(r"^\s+depend\s*:", filesets[name], re.MULTILINE)]:
         raise ValueError(f"{path}: fileset {depends[0]} depends on other cores; give their files, too, in place of it")

@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from fp9.units import CATALOGUE
 from fp9_sim.third_party.collect import collect, defined
 from fp9_sim.third_party.ports import TheirPort, elaborate, tops
 from fp9_sim.third_party.sources import read, text_of
@@ -44,8 +45,8 @@ def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = 
     A source is a Verilog or VHDL file, a folder, a file list (.f) or a FuseSoC core. If `top` is None, the draft
     describes the only Verilog module that no other module instantiates, or the last VHDL entity. Clock, reset and
     handshake ports are recognised by their names. File paths are absolute, so the user can save the mapping in any
-    folder. Raises ValueError if there is no top module or more than one candidate. Raises SimulatorError if Verilator
-    rejects the source files.
+    folder. Raises ValueError if there is no candidate for the top module, or more than one candidate. Raises
+    SimulatorError if Verilator rejects the source files.
     """
     found = collect(sources)
     found.include += [folder.resolve() for folder in given.include]
@@ -79,6 +80,7 @@ def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = 
         '# without = ["flags"]  # outputs of the specification that the design does not have',
         "",
         "[ports]  # spec = its port or a part of it; ports with the same names in both need no line",
+        *(f"# of {unit}: {_offered(unit)}" for unit in found_units[:1]),
         *(f'# ? = "{port.name}"  # {_words(port)}' for port in unmapped),
         "",
         "[constants]  # inputs that are tied to a value",
@@ -101,6 +103,12 @@ def draft(sources: Sequence[Path | str], top: str | None = None, given: Given = 
             *(f'{key} = "{port}"' for key, port in handshake.items()),
         ]
     return "\n".join(lines) + "\n"
+
+
+def _offered(unit: str) -> str:
+    spec = CATALOGUE[unit]
+    ports = (*spec.inputs, *spec.outputs)
+    return ", ".join(f"{port.name} [{port.width - 1}:0]" if port.width > 1 else port.name for port in ports)
 
 
 def _table(name: str, values: Mapping[str, int | str | bool]) -> list[str]:

@@ -36,22 +36,18 @@ def text(path: Path, field: str, value: object) -> str:
 
 
 def pieces(path: Path, field: str, value: object) -> tuple[str, ...]:
-    """Return the port names or bit ranges in a mapping entry, most significant first."""
+    """Return port names or bit ranges, most significant first."""
     items = value if isinstance(value, list) else [value]
     return tuple(text(path, field, item) for item in items)
 
 
 def inverted(path: Path, field: str, value: object) -> tuple[str, bool]:
-    """Return the port name in a mapping entry, and whether `!` precedes the name."""
     said = text(path, field, value)
     return identifier(path, field, said.removeprefix("!")), said.startswith("!")
 
 
 def values(path: Path, field: str, said: Mapping[str, Any]) -> dict[str, Value]:
-    """Return a mapping table in which each value is converted to Verilog text.
-
-    A value is a number, a boolean, a text, or a table such as `{verilog = "pkg::FP8"}` for types and package names.
-    """
+    """Return a mapping table in which each value is converted to Verilog text."""
     return {name: _value(path, f"{field}.{name}", value) for name, value in said.get(field, {}).items()}
 
 
@@ -61,6 +57,7 @@ def _value(path: Path, field: str, value: object) -> Value:
             return int(value)
         case str():
             return '"' + value.replace('"', '\\"') + '"'
+        # A Verilog type or a name in a package, such as `pkg::FP8`.
         case {"verilog": str(text)}:
             return text
         case _:
@@ -76,10 +73,7 @@ def one_of(path: Path, field: str, value: object, known: tuple[str, ...]) -> str
 def pin(
     path: Path, field: str, said: Mapping[str, Any] | None, word: str, known: tuple[str, str]
 ) -> tuple[str, bool] | None:
-    """Return a port name and a flag from a mapping table such as `[reset]`, or None without the table.
-
-    The flag is True for an active-low port or a falling clock edge.
-    """
+    """Return a port name, and whether the port is active-low or uses the falling clock edge."""
     if said is None:
         return None
     check_known(path, field, said, ("port", word))

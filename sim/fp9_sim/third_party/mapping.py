@@ -56,14 +56,13 @@ _FLAGS = tuple(flag.name.lower() for flag in Flags if flag.name and flag is not 
 
 @dataclass(frozen=True)
 class Exact:
-    """An unrounded result that the DUT outputs in separate fields: (-1)^sign * significand * 2^(exponent + offset).
-
-    `nan` and `inf` name the ports that mark a NaN or an infinite result. The exponent is a two's complement number.
-    """
+    """An unrounded result in separate fields: (-1)^sign * significand * 2^(exponent + offset)."""
 
     significand: str
+    # The exponent is a two's complement number.
     exponent: str
     sign: str | None = None
+    # Ports that mark a NaN or an infinite result.
     nan: str | None = None
     inf: str | None = None
     offset: int = 0
@@ -80,9 +79,9 @@ class Design:
 
     `latency` is the number of clock cycles from operands to result, or None if the latency is unknown. `ports` maps
     each port of the specification to parts of DUT ports, most significant part first. `flags` maps each exception flag
-    to the DUT port that outputs the flag. `held` maps each input that the DUT lacks to a fixed code. `clock`, `reset`,
-    `enable` and the values of `handshake` are pairs: a port name, and True for an active-low port or a falling clock
-    edge.
+    to the DUT port that outputs the flag. `held` assigns a constant code to each input that the specification has and
+    the DUT lacks. `clock`, `reset`, `enable` and the values of `handshake` are pairs: a port name, and True for an
+    active-low port or a falling clock edge.
     """
 
     path: Path
@@ -106,9 +105,9 @@ class Design:
 
     @property
     def operands(self) -> Unit:
-        """Return the specification that provides the test suites.
+        """Return the unit specification whose test suites are used for the DUT.
 
-        If the mapping specifies a second rounding (`[result]`), this is the unit without the second rounding.
+        If the mapping specifies a second rounding (`[result]`), the returned specification omits the second rounding.
         """
         return _operands(self.spec)
 
@@ -262,10 +261,7 @@ def _exact(path: Path, spec: Unit, said: Mapping[str, Any]) -> Exact:
 
 
 def _code(path: Path, spec: Unit, name: str, value: object) -> int:
-    """Return the constant code that the table `[held]` of a mapping file gives to an input port.
-
-    A float is encoded in the format of the port.
-    """
+    """Return the constant code that the table `[held]` gives to an input port."""
     ports = {port.name: port for port in spec.inputs}
     keys.check_known(path, "held", [name], ports)
     port = ports[name]

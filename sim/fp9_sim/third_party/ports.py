@@ -57,7 +57,7 @@ class Unpacked:
 
     @property
     def width(self) -> int:
-        """Return the number of bits of one element of an array port."""
+        # The width is the number of bits of one element of an array port.
         return self.element.width
 
 
@@ -66,15 +66,16 @@ Type = Bits | Packed | Struct | Unpacked
 
 @dataclass(frozen=True)
 class TheirPort:
-    """A port of the DUT. `direction` is INPUT, OUTPUT or INOUT, as Verilator writes it."""
+    """A port of the DUT."""
 
     name: str
+    # INPUT, OUTPUT or INOUT, as in Verilator's output.
     direction: str
     type: Type
 
     @property
     def dimensions(self) -> tuple[tuple[int, int], ...]:
-        """Return the index bounds of each unpacked array dimension, outermost dimension first."""
+        """Return the index bounds of each unpacked array dimension, outermost first."""
         found, kind = [], self.type
         while isinstance(kind, Unpacked):
             found.append((kind.left, kind.right))
@@ -83,10 +84,8 @@ class TheirPort:
 
     @property
     def elements(self) -> tuple[str, ...]:
-        """Return the Verilog index of each element of an unpacked array port, such as `[0][1]`.
-
-        If a port is not an unpacked array, return one empty string.
-        """
+        """Return the Verilog index, such as `[0][1]`, of each element of an unpacked array port."""
+        # A port that is not an unpacked array has one element with an empty index.
         texts = [""]
         for left, right in self.dimensions:
             texts = [f"{t}[{i}]" for t in texts for i in range(min(left, right), max(left, right) + 1)]
@@ -95,9 +94,9 @@ class TheirPort:
 
 @dataclass(frozen=True)
 class Place:
-    """A range of `width` bits of a DUT port that starts at bit `low`. Bit 0 is the least significant bit.
+    """The bits from `low` to `low + width - 1` in a DUT port. Bit 0 is the least significant bit.
 
-    `element` is the Verilog index of the array element that contains the bits.
+    For a port that is an unpacked array, `element` is the Verilog index of one array element, such as `[0][1]`.
     """
 
     port: TheirPort
@@ -111,7 +110,7 @@ _STEP = re.compile(r"\.(\w+)|\[(\d+)(?::(\d+))?\]")
 
 
 def place(ports: Mapping[str, TheirPort], path: str, where: str) -> Place:
-    """Return the bits of a DUT port that a path such as `bus.op[1][7:0]` names."""
+    """Return the bits that a path such as `bus.op[1][7:0]` names."""
     found = _PATH.fullmatch(path)
     if found is None:
         raise ValueError(f"{where} = {path!r} given; give a port, with [i], [high:low] or .member for a part of it")
@@ -174,10 +173,7 @@ def elaborate(top: str, verilog: str, parameters: str, where: str) -> dict[str, 
 
 
 def tops(verilog: str, where: str) -> list[str]:
-    """Return the names of the modules that no other module instantiates.
-
-    Raises ValueError if the source instantiates a module that the source does not define.
-    """
+    """Return the names of the modules that no other module instantiates."""
     try:
         tree = _tree(verilog, where)
     except SimulatorError as error:

@@ -36,7 +36,7 @@ class Protocol:
 def protocol(
     design: Design, text: str, latency: int, made: VectorSet, answers: Answers, seed: int, build_dir: Path
 ) -> Protocol:
-    """Simulate some operations with stalls and resets, and compare the results with a simulation at full rate."""
+    """Simulate with stalls and resets, and compare the results with a simulation at full rate."""
     some = _some(made, answers)
     simulator = _simulator(design, text, build_dir)
     run = regress(
@@ -63,7 +63,7 @@ def _same(run: Regression, differing: tuple[str, ...]) -> Check:
 
 
 def hinted(design: Design, violation: str) -> str:
-    """Return the text of a handshake violation, with a hint if a change in the mapping file may fix the violation."""
+    """Add a hint to the error message `violation` if a change in the mapping file may remove the error."""
     named = design.handshake
     if "results for" in violation and "in_valid" in named and "in_ready" not in named and " 0 results" not in violation:
         return (

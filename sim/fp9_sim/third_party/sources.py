@@ -17,11 +17,9 @@ VHDL = (".vhd", ".vhdl")
 
 
 def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], defines: Mapping[str, object]) -> str:
-    """Return the text of all source files of a mapping. GHDL converts VHDL files to Verilog.
-
-    File paths are relative to the folder of the mapping file `path`. A file name with * or ? stands for all matching
-    files, in alphabetical order.
-    """
+    """Return the text of all source files of a mapping, with VHDL converted to Verilog by GHDL."""
+    # File paths are relative to the folder of the mapping file `path`. A file name with * or ? stands for all matching
+    # files, in alphabetical order.
     found = [file for name in files for file in _matching(path, name)]
     vhdl = [file for file in found if file.suffix.lower() in VHDL]
     texts = [_defined(path, name, value) for name, value in defines.items() if value is not False]
@@ -32,7 +30,7 @@ def text_of(path: Path, top: str, files: Sequence[str], include: Sequence[str], 
 
 
 def source_text(files: Sequence[Path], top: str) -> str:
-    """Return the text of source files that are given relative to the current folder."""
+    """Return the text of source files whose paths are relative to the current folder."""
     return text_of(Path("files"), top, [str(file.absolute()) for file in files], [], {})
 
 
@@ -53,10 +51,7 @@ def _matching(path: Path, name: str) -> Iterator[Path]:
 
 
 def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, ...] = ()) -> str:
-    """Return the text of a source file with its include files inserted.
-
-    An include line stays in the text if the include file is not found, because a macro may disable the line.
-    """
+    """Return the text of a source file with its include files inserted."""
     if file in within:
         raise ValueError(f"{file} includes itself; remove the cyclic include")
     text = read(file)
@@ -64,6 +59,7 @@ def _source(path: Path, file: Path, include: Sequence[str], within: tuple[Path, 
     def included(found: re.Match[str]) -> str:
         folders = [file.parent, *(path.parent / folder for folder in include)]
         header = next((folder / found[1] for folder in folders if (folder / found[1]).is_file()), None)
+        # The include line stays in the text, because a macro may disable the line.
         if header is None:
             return found[0]
         after = text.count("\n", 0, found.end()) + 2

@@ -38,7 +38,7 @@ class Signature:
 
 
 def suggest(module: str, ports: Iterable[TheirPort]) -> list[str]:
-    """Return the names of catalogue units whose operands and results fit a module's data ports, nearest first."""
+    """Return the names of catalogue units that fit a module's data ports, best match first."""
     ports = list(ports)
     inputs, outputs = (
         Counter(width for port in ports if port.direction == way for width in _widths(port))
@@ -55,7 +55,7 @@ def suggest(module: str, ports: Iterable[TheirPort]) -> list[str]:
 
 
 def signatures(unit: Unit) -> Iterator[Signature]:
-    """Yield the widths of a unit's ports: with a port for each lane, and with all lanes in one port."""
+    """Yield the unit's port widths twice: with one port for each lane, and with one port for all lanes."""
     operands, selects = _split(unit.inputs)
     results, flags = _split(unit.outputs)
     for joined in (_apart, _packed):
@@ -83,7 +83,7 @@ def _widths(port: TheirPort) -> list[int]:
 
 
 def _cost(signature: Signature, inputs: Counter[int], outputs: Counter[int]) -> int | None:
-    """Return how badly the ports match (0 is best), or None if an operand or a result has no matching port."""
+    """Return how badly the ports match (0 is best), or None for a missing operand or result."""
     cost = 0
     for needed, optional, theirs in (
         (signature.operands, signature.selects, inputs),
@@ -106,7 +106,7 @@ def _unnamed(unit: Unit, module: str, names: str) -> int:
 
 
 def unlike(unit: str, ports: Iterable[TheirPort]) -> list[TheirPort]:
-    """Return the ports for which a catalogue unit has no port of the same name, direction and width."""
+    """Return the module's ports that match no catalogue port in name, direction and width."""
     specified = CATALOGUE[unit]
     own = {("INPUT", port.name, port.width) for port in specified.inputs}
     own |= {("OUTPUT", port.name, port.width) for port in specified.outputs}
@@ -114,7 +114,7 @@ def unlike(unit: str, ports: Iterable[TheirPort]) -> list[TheirPort]:
 
 
 def unit_line(found: Sequence[str]) -> str:
-    """Return the line `unit = ...` of a draft mapping, with a comment that names the nearest units."""
+    """Return the line `unit = ...` of a draft mapping."""
     own = 'give a unit file such as "mine.toml", or a table [unit]'
     if not found:
         return f'unit = "?"  # no unit of `fp9 units` has these ports; {own}'

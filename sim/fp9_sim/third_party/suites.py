@@ -20,7 +20,7 @@ def operations(design: Design, suite: str, count: int, seed: int, few: int) -> V
     """Return the test operations for a DUT, with the expected results.
 
     If the unit has no state and its inputs have at most `few` combinations, return all combinations. For a unit with
-    state, or with more than `few` input combinations, return the suite `suite` and `count` random operations.
+    state, or with more than `few` input combinations, return the test suite `suite` and `count` random operations.
     """
     free = _free(design)
     bits = sum(port.width for port in design.spec.inputs if port.name in free)

@@ -1,9 +1,9 @@
 """Add back-pressure to a third-party unit.
 
 A pipeline of fixed latency without an enable cannot stall, so the wrapper stores results in a queue. A DUT with an
-enable input is stopped while a result waits. If the DUT itself has a ready input for results, the wrapper connects this
-input to `out_ready` without further logic. If the DUT runs one operation at a time, the wrapper holds the operands
-until the result comes.
+enable input is stopped while its result waits for `out_ready`. If the DUT itself has a ready input for results, the
+wrapper connects this input to `out_ready` without further logic. If the DUT runs one operation at a time, the wrapper
+holds the operands until the result comes.
 """
 
 from __future__ import annotations
@@ -47,10 +47,7 @@ def operand(design: Design, port: Port) -> str:
 
 
 def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
-    """Return handshake logic for a DUT that runs one operation at a time.
-
-    `done` is ignored in the clock cycle of `start`, so `done` may stay high until the next operation.
-    """
+    # `done` is ignored in the clock cycle of `start`, so `done` may stay high until the next operation.
     inputs = [port for port in design.spec.inputs if port.name not in design.held]
     takes = " && takes" if "in_ready" in design.handshake else ""
     return [
@@ -78,7 +75,7 @@ def _one_at_a_time(design: Design, kept: list[Port]) -> list[str]:
 
 
 def _under_way(latency: int, take: str, advance: str) -> list[str]:
-    """Return Verilog lines of a shift register whose last bit marks the clock cycle of a result."""
+    """Return Verilog of a shift register whose last bit marks the clock cycle of a result."""
     return [
         f"  reg [{latency - 1}:0] under_way;",
         f"  wire comes = under_way[{latency - 1}];",
@@ -88,9 +85,10 @@ def _under_way(latency: int, take: str, advance: str) -> list[str]:
 
 
 def _enabled(latency: int, kept: list[Port], own: bool) -> list[str]:
-    """Return handshake logic that stops a pipeline while its result waits. The pipeline runs during reset."""
+    """Return handshake logic that stops a pipeline while its result waits."""
     return [
         *([] if own else _under_way(latency, "in_valid", "go")),
+        # The pipeline runs during reset.
         "  wire go = out_ready || !comes || rst;",
         "  wire give_valid = in_valid;",
         "  assign in_ready = go;",

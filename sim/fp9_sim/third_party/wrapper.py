@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from fp9.formats.rounding import FLAG_BITS, Flags
-from fp9.units import FLAGS_PORT, Port
+from fp9.units import FLAGS_PORT, Port, Unit
 from fp9.units.views import sum_of
 from fp9_sim.third_party.keys import Value, parameter_text
 from fp9_sim.third_party.mapping import Design, Exact
@@ -17,16 +17,19 @@ def wrapped(design: Design, latency: int, function: bool = False) -> str:
     """Return one Verilog text with the user's source and a wrapper that has the specification's name.
 
     If `function` is true, the wrapper has no handshake logic and accepts an operation in every clock cycle, as proofs
-    require. Raises ValueError for ports that are missing, have the wrong width, or are driven twice or not at all.
-    Raises SimulatorError if Verilator rejects the user's source.
+    require. If `function` is true, an instance of the module `own_name(spec)` drives the outputs and flags that the DUT
+    lacks.
+
+    Raises ValueError for ports that are missing, have the wrong width, or are driven twice or not at all. Raises
+    SimulatorError if Verilator rejects the user's source.
     """
     parameters = parameter_text(design.parameters)
     ports = elaborate(design.top, design.verilog, parameters, str(design.path))
-    connections = _Connections(design, ports)
+    connections = _Connections(design, ports, own=function)
     spec = design.spec
     kept = [port for port in spec.outputs if port.name not in design.without]
     declared = [_declared("input", port) for port in spec.inputs] + [_declared("output", port) for port in spec.outputs]
-    body = [f"  assign {name} = 0;" for name in design.without]
+    body = [*_own(design)] if function else [f"  assign {name} = 0;" for name in design.without]
     raw = {port.name: f"raw_{port.name}" for port in kept}
     if spec.stages:
         declared += ["input wire clk, rst, in_valid, out_ready", "output wire in_ready, out_valid"]
@@ -54,6 +57,28 @@ def wrapped(design: Design, latency: int, function: bool = False) -> str:
     )
 
 
+def own_name(spec: Unit) -> str:
+    # The wrapper contains fp9's own circuit next to the DUT.
+    return f"own_{spec.name}"
+
+
+def _own(design: Design) -> Iterator[str]:
+    lacking = absent(design)
+    pins = [f".{port.name}({port.name})" for port in design.spec.inputs]
+    for port in (port for port in design.spec.outputs if port.name in lacking):
+        yield f"  wire [{port.width - 1}:0] own_{port.name};"
+        pins.append(f".{port.name}(own_{port.name})")
+    if lacking:
+        yield f"  {own_name(design.spec)} own({', '.join(pins)});"
+    yield from (f"  assign {name} = own_{name};" for name in design.without)
+
+
+def absent(design: Design) -> tuple[str, ...]:
+    """Return the missing outputs of the DUT, including the flags port if the DUT has only some of the flags."""
+    partial = FLAGS_PORT.name if design.flags and design.flag_bits != (1 << FLAG_BITS) - 1 else ""
+    return (*design.without, *filter(None, [partial]))
+
+
 def _declared(direction: str, port: Port) -> str:
     return f"{direction} wire [{port.width - 1}:0] {port.name}"
 
@@ -62,10 +87,10 @@ def _declared(direction: str, port: Port) -> str:
 
 
 class _Connections:
-    """The signals that drive each input of the DUT, and the parts of DUT outputs that form each result."""
+    """The drivers of DUT inputs, and the parts of DUT outputs that form results."""
 
-    def __init__(self, design: Design, ports: Mapping[str, TheirPort]) -> None:
-        self.design, self.ports = design, ports
+    def __init__(self, design: Design, ports: Mapping[str, TheirPort], own: bool) -> None:
+        self.design, self.ports, self._no_flag = design, ports, "own_flags[{bit}]" if own else "1'b0"
         self.drivers: dict[tuple[str, str], list[tuple[int, int, str, str]]] = {}
         spec, control = design.spec, bool(design.spec.stages)
         for port in spec.inputs:
@@ -169,10 +194,8 @@ class _Connections:
         return "{" + ", ".join(_bits(at) for at in places) + "}"
 
     def _exact(self, parts: Exact) -> Iterator[str]:
-        """Yield Verilog that packs an exact result of the DUT into a code of the specification's format.
-
-        Subnormal results, and results above the largest number, become NaN.
-        """
+        """Yield Verilog that packs an exact result into a code of the result format."""
+        # Subnormal results, and results above the largest number, become NaN.
         spec = sum_of(self.design.spec)
         assert spec is not None, "the mapping has checked it"
         fmt = spec.engine.output
@@ -215,7 +238,7 @@ class _Connections:
     def _flag(self, bit: int) -> str:
         name = (Flags(1 << bit).name or "").lower()
         if name not in self.design.flags:
-            return "1'b0"
+            return self._no_flag.format(bit=bit)
         at = self._place(self.design.flags[name], f"flags.{name}")
         if at.width != 1:
             raise ValueError(f"{self.design.path}: flags.{name} has {at.width} bits; name one")

@@ -20,7 +20,12 @@ _DECLARED = re.compile(r"^  (output|wire|reg|output reg) (?:\[\d+:\d+\] )?(\w+)"
 
 @dataclass(frozen=True)
 class Field:
-    """A signal, with its bits in the generated circuit (`model`) and in the user's circuit (`given`, may be None)."""
+    """A signal of a trace, with two values of the signal as bit strings.
+
+    For an internal signal, `model` is the signal's value in the generated circuit. `given` is the signal's value in the
+    user's circuit, or None if the user's circuit has no such signal. For an output of the unit, `model` is the value
+    from the golden model, and `given` is the value from the simulated circuit.
+    """
 
     stage: str
     name: str
@@ -35,7 +40,7 @@ class Field:
 
 @dataclass(frozen=True)
 class Trace:
-    """The trace of an operation: its exact terms, its fields in datapath order, and its outputs."""
+    """The trace of an operation: its exact terms, its intermediate signals in datapath order, and its outputs."""
 
     terms: tuple[Term, ...]
     fields: tuple[Field, ...]
@@ -51,12 +56,18 @@ def traced(
 ) -> Trace:
     """Trace the last operation of a sequence that follows a reset.
 
-    `verilog` is another circuit of the same unit, to compare with the generated circuit. `waves` is a file for the
-    waveforms. Raises ValueError for a unit that computes blocks of several operations.
+    `verilog` is the user's circuit for the same unit, which is compared with the generated circuit. `waves` is a file
+    for the waveforms. Raises ValueError for a unit that computes blocks of several operations, and for a unit with
+    iterative division.
     """
     if unit.group > 1:
         raise ValueError(
             f"{unit.name}: its results belong to blocks of {unit.group} operations; trace a unit without lanes"
+        )
+    if unit.extra_clocks:
+        raise ValueError(
+            f"{unit.name}: division=iterative computes one result in several clock cycles, and a trace shows one of "
+            "them; set division=array"
         )
     text = fp9_rtl.verilog(unit)
     vectors = results_of(unit, operations)

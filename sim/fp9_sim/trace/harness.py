@@ -1,7 +1,7 @@
 """Run one operation on Icarus and read every signal of the circuit.
 
-The inputs keep the traced operands until the result comes. When the operation reaches the last pipeline stage, earlier
-stages still show its values, because the inputs do not change.
+The inputs hold the operands of the traced operation until the result comes. Because the inputs do not change, earlier
+pipeline stages still show the operation's values when the operation reaches the last stage.
 """
 
 from __future__ import annotations
@@ -22,22 +22,15 @@ PATIENCE = 500
 
 @dataclass(frozen=True)
 class Signals:
-    """Values of a circuit's signals as bit strings.
+    """Values of a circuit's signals as bit strings."""
 
-    `inside` maps the path of a signal, such as `u_add.sum`, to its bits. `outputs` maps each output port to the bits of
-    the result.
-    """
-
+    # The keys are paths of internal signals, such as `u_add.sum`.
     inside: Mapping[str, str]
     outputs: Mapping[str, str]
 
 
 def signals(unit: Unit, verilog: str, operations: Sequence[Mapping[str, int]], waves: Path | None = None) -> Signals:
-    """Run the operations on Icarus and return the signals of the last operation.
-
-    Raises MissingTool if Icarus is not installed. Raises SimulatorError if Icarus rejects the design or if no result
-    comes.
-    """
+    """Run the operations on Icarus and return the signals of the last operation."""
     with tempfile.TemporaryDirectory(prefix="fp9-trace-") as name:
         folder = Path(name)
         (folder / "unit.v").write_text(verilog)
@@ -140,7 +133,7 @@ _VAR = re.compile(r"\$var \w+ (\d+) (\S+) (\S+)")
 
 
 def _dumped(vcd: str) -> dict[str, str]:
-    """Return the bit string of every variable in a VCD dump, by the variable's path inside the unit (`u_add.sum`)."""
+    """Return the bit string of every variable in a VCD dump; keys are variable paths inside the unit (`u_add.sum`)."""
     head, _, values = vcd.partition("$dumpall")
     scopes: list[str] = []
     names: dict[str, list[tuple[str, int]]] = {}

@@ -17,7 +17,7 @@ _HEX, _TRANSLATED = "@22", "@2022"
 def save_file(unit: Unit, waves: Path) -> list[Path]:
     """Write a GTKWave save file and its translation files, and return their paths, the save file first.
 
-    If a port has several formats, the codes at the port are decoded with the first format.
+    If a port has several formats, GTKWave shows the port's codes as numbers of the first format.
     """
     path = waves.with_suffix(".gtkw")
     lines = [f'[dumpfile] "{waves.name}"', "[timestart] 0"]

@@ -18,7 +18,7 @@ Term = tuple[str, str]
 
 
 def exact_terms(unit: Unit, inputs: Columns, expected: Mapping[str, Any]) -> list[Term]:
-    """Return pairs of name and value for the exact terms of the last operation."""
+    """Return the exact operands, products and sum of the last operation as pairs (name, value)."""
     codes = {port.name: int(inputs[port.name][-1]) for port in unit.inputs}
     terms = []
     for port in unit.inputs:
@@ -109,7 +109,7 @@ def number_text(fmt: Format, code: int) -> str:
 
 
 def fraction_text(value: Fraction) -> str:
-    """Return a number as a decimal, and as an integer times a power of two."""
+    """Return the text of a number, both in decimal notation and as an integer times a power of two."""
     if not value:
         return "0"
     numerator, power = value.numerator, -(value.denominator.bit_length() - 1)

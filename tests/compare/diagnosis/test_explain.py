@@ -187,7 +187,7 @@ _UNBOUNDED = "it flushes results to zero that are below the normal range when ro
     ],
     ids=len,
 )
-def test_what_multipliers_of_strangers_do_has_its_own_sentence(sentences: tuple[str, ...]) -> None:
+def test_each_known_fault_of_multipliers_has_its_own_sentence(sentences: tuple[str, ...]) -> None:
     """Products of all numbers with some, and of a zero and infinity with a NaN as addend."""
     unit = UNITS["fma"] if "another operand is NaN" in sentences[0] else _PRODUCT
     some = np.array([0x00, 0x01, 0x03, 0x3B, 0x3D, 0x3F, 0x44, 0x7B, 0x7C, 0x7F, 0x80, 0xB9, 0xFC])

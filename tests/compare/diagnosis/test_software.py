@@ -60,13 +60,13 @@ def test_a_decoding_with_a_wrong_bias_is_named() -> None:
 
 
 def test_a_function_of_the_working_folder_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """As the command's help has it: my_quantiser:to_e4m3, beside the user."""
+    """The help gives the same form: my_quantiser:to_e4m3, a module in the working folder."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setattr(sys, "path", list(sys.path))
-    (tmp_path / "quantiser_of_a_stranger.py").write_text(
+    (tmp_path / "third_party_quantiser.py").write_text(
         "import fp9\n\n\ndef to_e4m3(x):\n    return fp9.encode(x, 'e4m3', 'rtz')\n"
     )
-    said = CliRunner().invoke(main, ["check-python", "quantiser_of_a_stranger:to_e4m3", "--format", "e4m3", "--json"])
+    said = CliRunner().invoke(main, ["check-python", "third_party_quantiser:to_e4m3", "--format", "e4m3", "--json"])
     assert said.exit_code == 0, said.output
     assert "toward zero" in said.stdout
 

@@ -44,7 +44,7 @@ class Compared:
     """A package's rule for one format: blocks, those whose scale differs, elements that differ, and why; `unexplained`
     counts blocks."""
 
-    peer: str
+    project: str
     block: str
     rule: str
     blocks: int
@@ -175,11 +175,11 @@ def table(rows: Sequence[Compared]) -> str:
         "| package | rule | blocks | scales differ | elements differ | unexplained | why |",
         "|---|---|---:|---:|---:|---:|---|",
     ]
-    for peer, rule in dict.fromkeys((row.peer, row.rule) for row in rows):
-        own = [row for row in rows if (row.peer, row.rule) == (peer, rule)]
+    for project, rule in dict.fromkeys((row.project, row.rule) for row in rows):
+        own = [row for row in rows if (row.project, row.rule) == (project, rule)]
         counts = [sum(getattr(row, name) for row in own) for name in ("blocks", "scales", "elements", "unexplained")]
         why = "; ".join(DIFFERENCES[name] for name in DIFFERENCES if any(name in row.reasons for row in own))
-        lines.append(f"| {peer} | `{rule}` | " + " | ".join(f"{count:,}" for count in counts) + f" | {why or '-'} |")
+        lines.append(f"| {project} | `{rule}` | " + " | ".join(f"{count:,}" for count in counts) + f" | {why or '-'} |")
     return "\n".join(lines) + "\n"
 
 

@@ -247,6 +247,7 @@ def test_import_is_light() -> None:
         ({"rounding": "sr", "random_bits": [1], "random_width": 40}, ValueError, "1 to 32"),
         ({"rounding": "sr", "random_bits": [1], "stochastic": "nvidia_rs"}, ValueError, "four elements"),
         ({"scale": 0.5}, TypeError, "integer exponent"),
+        ({"scale": 10**30}, ValueError, "scale exponent outside -4096..4096"),
         ({"scale": [1, 2]}, ValueError, "broadcast"),
         ({"threads": 0}, ValueError, "1 or more"),
         ({"out": np.empty(2, np.uint8)}, ValueError, "give a contiguous array"),

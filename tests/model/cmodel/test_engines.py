@@ -13,6 +13,7 @@ from tests.support.compilers import GCC, write
 
 import fp9
 from fp9.cmodel import library_header
+from fp9.cmodel.matrix_products import kernels
 from fp9.cmodel.text import identifier
 from fp9.engines import ENGINES, Engine, Scaling, engine
 from fp9.formats import format
@@ -164,3 +165,9 @@ def test_an_engine_that_has_no_functions_is_refused_by_its_field(name: str) -> N
 def test_an_engine_with_groups_needs_formats_of_numbers_alone() -> None:
     with pytest.raises(ValueError, match="without a format of its factors; give one, such as e2m1"):
         library_header([format("e4m3")], [engine("blackwell_nvfp4")])
+
+
+@pytest.mark.parametrize("pair", [("e4m3", "e2m1"), ("e2m1", "e4m3")])
+def test_a_kernel_for_groups_needs_two_formats_of_numbers_alone(pair: tuple[str, str]) -> None:
+    with pytest.raises(ValueError, match="=e4m3 given with engine blackwell_nvfp4; give formats of numbers alone"):
+        kernels(*pair, ENGINES["blackwell_nvfp4"])

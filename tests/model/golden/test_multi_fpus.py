@@ -49,6 +49,22 @@ def test_golden_results_are_those_of_the_reference_model(unit: MultiFpu, suite: 
     assert not differing(unit, some(inputs_of(unit, suite, None, 7), 1200))
 
 
+def test_dot_products_that_cancel_to_a_small_product() -> None:
+    """Two products cancel, and two tiny products of powers of two decide the result: the exact sum has 250 bits."""
+    unit = MultiFpu("powers", (format("binary8p1se"), format("fp32")), (FpuGroup.DOT,), MODES)
+    rng = np.random.default_rng(3)
+    columns = inputs_of(unit, "random", 2000, 5)
+    a, b = (rng.integers(1, 127, (2000, 4), np.uint32) for _ in "ab")
+    a[:, 1], b[:, 1] = a[:, 0] | 0x80, b[:, 0]
+    a[:, 2:], b[:, 2:] = a[:, 2:] // 8 + (40, 1), b[:, 2:] // 8 + (40, 1)  # the last product is far below the third
+    shuffled = rng.permuted(np.tile(np.arange(4), (2000, 1)), axis=1)
+    words = {name: np.take_along_axis(x, shuffled, 1).astype(np.uint32) for name, x in (("a", a), ("b", b))}
+    columns |= {name: sum(x[:, lane] << np.uint32(8 * lane) for lane in range(4)) for name, x in words.items()}
+    dot4 = unit.operations.index(MultiFpuOp.DOT4)
+    columns |= {"op": np.full(2000, dot4, np.uint32), "c": np.where(np.arange(2000) % 2, columns["c"], 0)}
+    assert not differing(unit, columns)
+
+
 _PAIRS = list(itertools.product(("add", "mul"), [("e4m3", "e5m2", "e4m3"), ("hif8", "hif8", "hif8")]))
 _PAIRS += [("div", ("e4m3", "e5m2", "e4m3"))]
 

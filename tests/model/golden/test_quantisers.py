@@ -1,4 +1,4 @@
-"""Quantisers: streams and whole blocks, what suites meet, what is refused; `test_recount` has their results."""
+"""Quantisers: streams, whole blocks, cover points of suites, and refusals; `test_reference` compares the results."""
 
 from __future__ import annotations
 

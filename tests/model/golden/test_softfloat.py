@@ -38,7 +38,7 @@ _FLAGS = {
 _TYPES = {"fp16": (softfloat.Float16, "f16"), "fp32": (softfloat.Float32, "f32")}
 
 
-class _Peer:
+class _SoftFloat:
     """SoftFloat's operations on codes of one format."""
 
     def __init__(self, fmt: FixedFormat, tiny_before_rounding: bool) -> None:
@@ -74,14 +74,14 @@ class _Peer:
                 return self._named(op.value)(a, c)
             case MultiFpuOp.ADD | MultiFpuOp.SUB | MultiFpuOp.EQ_SIGNALING | MultiFpuOp.LT_QUIET | MultiFpuOp.LE_QUIET:
                 return self._named(op.value)(a, c)
-        raise AssertionError(f"{op} has no peer")
+        raise AssertionError(f"SoftFloat has no {op}")
 
     def _named(self, name: str) -> Callable[..., Any]:
         found: Callable[..., Any] = getattr(softfloat, f"{self._prefix}_{name}")
         return found
 
 
-_NO_PEER = ("sgnj", "min", "max", "classify", "convert")
+_NOT_IN_SOFTFLOAT = ("sgnj", "min", "max", "classify", "convert")
 
 
 def _operations(unit: MultiFpu, seed: int, count: int) -> Inputs:
@@ -89,8 +89,8 @@ def _operations(unit: MultiFpu, seed: int, count: int) -> Inputs:
     parts = [inputs_of(unit, "corner", None, seed), inputs_of(unit, "random", count, seed)]
     columns = {name: np.concatenate([part[name] for part in parts]) for name in parts[0]}
     names = np.array([op.value for op in unit.operations])[np.minimum(columns["op"], len(unit.operations) - 1)]
-    here = ~np.char.startswith(names, _NO_PEER[0])
-    for name in _NO_PEER[1:]:
+    here = ~np.char.startswith(names, _NOT_IN_SOFTFLOAT[0])
+    for name in _NOT_IN_SOFTFLOAT[1:]:
         here &= ~np.char.startswith(names, name)
     return {name: column[here] for name, column in columns.items()}
 
@@ -98,12 +98,12 @@ def _operations(unit: MultiFpu, seed: int, count: int) -> Inputs:
 def _differences(unit: MultiFpu, columns: Inputs) -> Iterator[str]:
     fmt = unit.formats[0]
     assert isinstance(fmt, FixedFormat)
-    peer, made = _Peer(fmt, unit.tiny_before_rounding), evaluate(unit, columns)
+    model, made = _SoftFloat(fmt, unit.tiny_before_rounding), evaluate(unit, columns)
     for row, (code, flags) in enumerate(zip(made["result"].tolist(), made["flags"].tolist(), strict=True)):
         op = unit.operations[min(int(columns["op"][row]), len(unit.operations) - 1)]
         mode = unit.roundings[min(int(columns["rounding"][row]), len(unit.roundings) - 1)]
         a, b, c = (int(columns[name][row]) for name in "abc")
-        expected, raised = peer.run(op, mode, a, b, c)
+        expected, raised = model.run(op, mode, a, b, c)
         both_nan = op.value[:2] not in ("eq", "lt", "le") and {code, expected} <= _nans(fmt, code, expected)
         if flags != raised or not (code == expected or both_nan):
             yield f"{op.value} {mode.value} {a:x} {b:x} {c:x}: {code:x} {flags}, SoftFloat {expected:x} {raised}"

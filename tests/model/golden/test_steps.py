@@ -1,4 +1,4 @@
-"""Golden results of units against outside arithmetic; `test_recount` has all of them against exact fractions."""
+"""Golden results of units against outside arithmetic; `test_reference` compares all of them with exact fractions."""
 
 from __future__ import annotations
 

@@ -343,6 +343,20 @@ def test_an_empty_sum_is_the_addend() -> None:
     assert fp9.matmul(np.zeros((0, 4), int), np.zeros((4, 3), int), "e4m3", "e4m3", "hopper").shape == (0, 3)
 
 
+@pytest.mark.parametrize("name", PRESETS)
+def test_a_product_with_one_column_has_the_sums_of_its_column(name: str) -> None:
+    """Several sums with NaN or an overflow are recomputed, with one row of b."""
+    a = np.array([[0x7E, 0x7E, 0x38], [0x7F, 0x38, 0x7E], [0x38, 0x7E, 0x7F], [0x7E, 0xFE, 0x7E]], np.uint8)
+    column = np.array([[0x7E], [0x7E], [0x38]], np.uint8)
+    codes, flags = fp9.matmul(a, column, "e4m3", "e4m3", name, flags=True)
+    expected = fp9.dot(a, column.T, "e4m3", "e4m3", name, flags=True)
+    assert np.array_equal(codes[:, 0], expected[0])
+    assert np.array_equal(flags[:, 0], expected[1])
+    of_columns = fp9.matmul(a, np.repeat(column, 2, axis=1), "e4m3", "e4m3", name, flags=True)
+    assert np.array_equal(codes[:, 0], of_columns[0][:, 1])
+    assert np.array_equal(flags[:, 0], of_columns[1][:, 1])
+
+
 def test_shapes_broadcast_as_numpy_does() -> None:
     rng = np.random.default_rng(8)
     a, b = rng.integers(0, 100, (3, 1, 7)), rng.integers(0, 100, (4, 7))

@@ -73,6 +73,16 @@ def test_what_was_used_within_the_hour_stays_beyond_the_bound(monkeypatch: pytes
     assert kept.exists()
 
 
+def test_the_size_is_measured_once_a_minute(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv(cache.BOUND, "0")
+    first = put("synth", "first.json", 10, 9000)
+    assert [entry.path for entry in cache.keep_within_bound()] == [first]
+    second = put("synth", "second.json", 10, 9000)
+    assert cache.keep_within_bound() == []
+    os.utime(folder / ".measured", (time.time() - 61, time.time() - 61))
+    assert [entry.path for entry in cache.keep_within_bound()] == [second]
+
+
 def test_storing_keeps_the_cache_within_its_bound(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv(cache.BOUND, "1")
     old = put("verilated", "old", 2_000_000, 9000)

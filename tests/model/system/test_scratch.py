@@ -8,7 +8,7 @@ import pytest
 import fp9
 from fp9.engines import ENGINES
 from fp9.system import scratch as module
-from fp9.system.scratch import KEPT, LARGEST, SMALLEST, scratch, scratch_copy, scratch_full
+from fp9.system.scratch import KEPT, LARGEST, SMALLEST, scratch, scratch_copy, scratch_full, scratch_zeros
 
 SHAPE = (SMALLEST // 8 + 3,)
 
@@ -59,6 +59,8 @@ def test_arrays_are_as_those_of_numpy(size):
     values = np.linspace(-9, 9, size or 1)
     np.testing.assert_array_equal(scratch_copy(values, np.float32), values.astype(np.float32))
     np.testing.assert_array_equal(scratch_full((size,), 7, np.uint8), np.full(size, 7, np.uint8))
+    scratch_full((size,), 7, np.uint8)  # leaves memory that is not zero
+    np.testing.assert_array_equal(scratch_zeros((size,), np.uint8), np.zeros(size, np.uint8))
 
 
 @pytest.mark.every(8)

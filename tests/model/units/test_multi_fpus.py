@@ -48,6 +48,13 @@ from fp9.units.toml import load
         ),
         (["roundings=sr", "random_bits=25"], "random_bits=25 given; give 1 to 24"),
         (["roundings=sr", "groups=divsqrt"], "roundings=sr given with groups=divsqrt; give one of them"),
+        (["division=iterative"], "division=iterative given without the group divsqrt; add divsqrt to groups"),
+        (
+            ["division=iterative", "groups=divsqrt", "handshake=valid", "stages=2"],
+            "division=iterative given with handshake=valid; give handshake=ready",
+        ),
+        (["division=iterative", "groups=divsqrt"], "0 stages given beside division=iterative; give 2 to 6"),
+        (["division=iterative", "groups=divsqrt", "stages=1"], "1 stages given beside division=iterative; give 2 to 6"),
     ],
 )
 def test_fields_that_do_not_fit_are_refused(settings: list[str], sentence: str) -> None:

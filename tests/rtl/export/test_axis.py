@@ -15,14 +15,24 @@ from amaranth.sim import Simulator, SimulatorContext
 from click.testing import CliRunner
 
 from fp9.cli import main
+from fp9.formats import format
 from fp9.golden import evaluate
 from fp9.suites import inputs_of
-from fp9.units import CATALOGUE, Unit
+from fp9.units import CATALOGUE, Division, FpuGroup, MultiFpu, Unit
 from fp9_rtl import axi_stream
 from fp9_rtl.export.axis import axi_stream_verilog
 from fp9_rtl.export.interfaces import offsets
 
-UNITS = [CATALOGUE[name] for name in ("mac_dlfloat16", "cast_fp32_x4", "fma_dlfloat16_bias")]
+UNITS = [
+    *(CATALOGUE[name] for name in ("mac_dlfloat16", "cast_fp32_x4", "fma_dlfloat16_bias")),
+    MultiFpu(
+        "divider",
+        (format("e4m3"), format("bf16")),
+        (FpuGroup.NONCOMP, FpuGroup.DIVSQRT),
+        stages=3,
+        division=Division.ITERATIVE,
+    ),
+]
 
 
 def packets(unit: Unit, words: list[int], lasts: list[int], stalls: float) -> tuple[list[int], list[int]]:

@@ -8,7 +8,7 @@ import re
 from collections.abc import Callable, Sequence
 
 import pytest
-from hypothesis import given
+from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.rtl.export.texts import catalogue, text_of
 
@@ -22,6 +22,9 @@ TRIVIAL = (
     re.compile(r"[&|^] 1'b[01]\b|1'b[01] [&|^?]"),
     re.compile(r"\? (\w+) : \1\b(?!\[)"),
     re.compile(r"(?<![\w&^] )\b(\w+) ([|&]) (?:\w+ \2 )*\1\b(?![\[\w])"),
+    re.compile(r"[+-] \d+'[dhb]0\b"),
+    re.compile(r"\? 1'b(?:0 : 1'b1|1 : 1'b0)\b"),
+    re.compile(r"\((\w+) >= (\S+)\) & \(\1 <= \2\)"),
 )
 _MODULE = re.compile(r"^module (\w+)\(", re.MULTILINE)
 
@@ -37,6 +40,11 @@ def test_the_text_has_no_trivial_expression(unit: Unit) -> None:
 def test_names_of_modules_do_not_repeat_a_word(unit: Unit) -> None:
     words = [name.removeprefix(unit.name).split("_") for name in _MODULE.findall(text_of(unit))]
     assert [w for w in words if any(a == b and not a.isdigit() for a, b in itertools.pairwise(w))] == []
+
+
+@catalogue
+def test_names_of_signals_do_not_repeat_a_word(unit: Unit) -> None:
+    assert re.findall(r"\b\w*?(?:\b|_)([a-z]{3,})_\1_\w*", text_of(unit)) == []
 
 
 @catalogue
@@ -65,7 +73,7 @@ def circuits(draw: st.DrawFn) -> Circuit:
         }.get(kind, {"A": width, "B": width})
         if kind.startswith("$reduce") or kind == "$is_zero":
             widths = {"A": 3}
-        elif kind in ("$lt", "$le", "$gt", "$ge"):
+        elif kind in ("$lt", "$le", "$gt", "$ge", "$eq"):
             widths = {"A": 3, "B": 3}
         inputs = {port: tuple(draw(_bit(known)) for _ in range(count)) for port, count in widths.items()}
         first = 10 + 2 * len(cells)
@@ -106,6 +114,7 @@ VALUES: dict[str, Callable[[dict[str, list[int]]], list[int]]] = {
     "$le": lambda p: [int(_number(p["A"]) <= _number(p["B"]))],
     "$gt": lambda p: [int(_number(p["A"]) > _number(p["B"]))],
     "$ge": lambda p: [int(_number(p["A"]) >= _number(p["B"]))],
+    "$eq": lambda p: [int(p["A"] == p["B"])],
 }
 
 
@@ -125,6 +134,7 @@ def _table(circuit: Circuit) -> list[list[int]]:
     return rows
 
 
+@settings(deadline=None, suppress_health_check=[HealthCheck.too_slow])  # no limit on a loaded machine
 @given(circuits())
 def test_folding_keeps_the_function_of_a_circuit(circuit: Circuit) -> None:
     folded = copy.deepcopy(circuit)
@@ -140,6 +150,8 @@ def test_folding_keeps_the_function_of_a_circuit(circuit: Circuit) -> None:
         ("$xor", {"A": (0,), "B": (0,)}, "0"),
         ("$mux", {"A": (0,), "B": (0,), "S": (1,)}, 0),
         ("$mux", {"A": (0,), "B": (1,), "S": ("1",)}, 1),
+        ("$mux", {"A": ("0",), "B": ("1",), "S": (1,)}, 1),
+        ("$sub", {"A": (0,), "B": ("0",)}, 0),
         ("$reduce_or", {"A": ("0", 2, "0")}, 2),
         ("$ge", {"A": (0, "0", "0"), "B": ("1", "0", "0")}, 0),
         ("$ge", {"A": (0, "0", "0"), "B": ("0", "1", "0")}, "0"),
@@ -150,6 +162,31 @@ def test_a_trivial_cell_is_its_value(kind: str, inputs: dict[str, Bits], value: 
     fold(circuit)
     assert not circuit.cells
     assert circuit.ports[1].bits == (value,)
+
+
+def test_a_choice_of_0_and_1_is_an_inversion() -> None:
+    circuit = Circuit([Cell("$mux", {"A": ("1",), "B": ("0",), "S": (1,)}, (10,), ())], [], [Port("y", False, (10,))])
+    fold(circuit)
+    assert [(cell.kind, cell.inputs) for cell in circuit.cells] == [("$not", {"A": (1,)})]
+
+
+def test_a_choice_that_gives_the_default_is_left_out() -> None:
+    """`x == 1 ? 0 : x == 0 ? 1 : 0` is `x == 0`."""
+    word = INPUTS[:2]
+    labels = [Cell("$eq", {"A": word, "B": ("1", "0")}, (10,), ()), Cell("$is_zero", {"A": word}, (11,), ())]
+    choice = Cell("$pmux", {"A": ("0",), "B": ("0", "1"), "S": (10, 11)}, (12,), ())
+    circuit = Circuit([*labels, choice], [], [Port("x", True, INPUTS), Port("y", False, (12,))])
+    fold(circuit)
+    assert circuit.ports[1].bits == (11,)
+
+
+def test_a_range_of_one_number_is_an_equality() -> None:
+    number = {"A": INPUTS[:3], "B": ("1", "0", "1")}
+    bounds = [Cell("$ge", number, (10,), ()), Cell("$le", number, (11,), ())]
+    both = Cell("$and", {"A": (10,), "B": (11,)}, (12,), ())
+    circuit = Circuit([*bounds, both], [], [Port("x", True, INPUTS), Port("y", False, (12,))])
+    fold(circuit)
+    assert [(cell.kind, cell.inputs) for cell in circuit.cells if cell.output == (12,)] == [("$eq", number)]
 
 
 def test_an_operand_that_an_or_already_has_is_read_once() -> None:

@@ -105,6 +105,15 @@ def test_every_module_says_what_it_does(unit: Unit) -> None:
 
 
 @catalogue
+def test_sentences_below_a_module_s_first_name_only_what_the_module_has(unit: Unit) -> None:
+    for above, declared in modules_of(text_of(unit)):
+        about, _, listed = above.partition("// Inputs\n")
+        _, *sentences = re.split(r"(?<=[.])\s", about.replace("\n// ", " "))
+        named = {name for sentence in sentences if "|" not in sentence for name in re.findall(r"`(\w+)`", sentence)}
+        assert named <= {*re.findall(r"\w+", f"{listed} {declared}")}
+
+
+@catalogue
 def test_every_module_lists_its_ports_with_the_layout_of_their_bits(unit: Unit) -> None:
     for above, declared in modules_of(text_of(unit)):
         said: dict[str, list[str]] = {"input": [], "output": []}

@@ -29,7 +29,7 @@ def test_a_record_elsewhere_leaves_the_models_table_alone(tmp_path: Path) -> Non
     assert read(tmp_path, "other") is None
 
 
-def test_a_record_of_the_source_makes_the_table_anew(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_record_of_the_source_computes_the_table(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(recorded, "SOURCE", tmp_path)
     monkeypatch.setattr(recorded, "TABLE", tmp_path / "mutation_scores.json")
     keep(SCORED, tmp_path)

@@ -18,7 +18,7 @@ from tests.sim.support.faults import FAULTS, with_faults
 from tests.support.programs import built, shared_library
 
 from fp9.formats import format
-from fp9.units import CATALOGUE, Handshake, Reset
+from fp9.units import CATALOGUE, Division, FpuGroup, Handshake, MultiFpu, Reset
 from fp9_sim.packages import write_package
 
 UNIT = dataclasses.replace(CATALOGUE["decoder_hif8"], name="mine", stages=3)
@@ -201,6 +201,9 @@ def test_an_assertion_names_a_breach_of_the_protocol(fault: int, asserted: Path,
 
 OTHERS = {
     "never waits": dataclasses.replace(UNIT, handshake=Handshake.VALID, reset=Reset.ASYNC_LOW, enable=True),
+    "divides in several clocks": MultiFpu(
+        "divider", (format("hif8"),), (FpuGroup.NONCOMP, FpuGroup.DIVSQRT), stages=2, division=Division.ITERATIVE
+    ),
     "gives blocks": dataclasses.replace(CATALOGUE["quantiser_nvfp4"], name="blocks", stages=2, lanes=2),
 }
 

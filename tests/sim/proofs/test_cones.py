@@ -62,7 +62,7 @@ _WRONG = [
     ),
     (_KULISCH, "accumulates ? o_payload_sum[49]", "accumulates ? o_payload_sum[50]", "the register after"),
     (_KULISCH, "2'd2: next_o_payload_sum = 54'd0", "2'd3: next_o_payload_sum = 54'd0", "the register after"),
-    (_KULISCH, "o_magnitude_inf ? negative_infinity", "o_magnitude_inf ? positive_infinity", "the rounding of"),
+    (_KULISCH, "magnitude_inf ? negative_infinity", "magnitude_inf ? positive_infinity", "the rounding of"),
 ]
 
 

@@ -18,7 +18,7 @@ def test_what_a_revision_looks_at_is_in_the_repository() -> None:
         assert (ROOT / source.removeprefix(":(top,exclude)").removeprefix(":/")).exists()
 
 
-def test_the_models_digest_is_of_every_room_but_the_command_line(
+def test_the_models_digest_covers_every_package_but_the_command_line(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr(fp9, "__file__", str(tmp_path / "__init__.py"))

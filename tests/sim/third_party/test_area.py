@@ -70,8 +70,8 @@ def some_areas() -> list[Area]:
     """Areas of two units in every library and mapping."""
     fields = {"theirs": 335.0, "theirs_ns": 1.25, "ours": 88.5, "ours_ns": 0.5, "share": True}
     return [
-        Area(peer=peer, library=name, mapping=way, circuit_sha256=peer, verilog_sha256=peer, **fields)
-        for peer, name, way in itertools.product(("acme_fma", "acme_cast"), SIDE_BY_SIDE, MAPPED)
+        Area(design=design, library=name, mapping=way, circuit_sha256=design, verilog_sha256=design, **fields)
+        for design, name, way in itertools.product(("acme_fma", "acme_cast"), SIDE_BY_SIDE, MAPPED)
     ]
 
 
@@ -79,7 +79,7 @@ def test_the_chart_has_a_row_for_each_unit_and_a_mark_for_each_ratio() -> None:
     found = some_areas()
     text = chart(found)
     names = re.findall(r">(\w+)</text>", text)
-    assert {area.peer for area in found} <= set(names)
+    assert {area.design for area in found} <= set(names)
     assert text.count("<use ") >= len(found)
     assert chart(found) == text
 
@@ -97,14 +97,14 @@ def test_a_record_keeps_the_newest_of_each_unit(tmp_path: Path) -> None:
     every = some_areas()
     path = tmp_path / "areas.json"
     keep(every, path)
-    changed = [replace(area, theirs=1.0) for area in every if area.peer == every[0].peer]
+    changed = [replace(area, theirs=1.0) for area in every if area.design == every[0].design]
     keep(changed, path)
-    assert {area.theirs for area in read(path) if area.peer == every[0].peer} == {1.0}
+    assert {area.theirs for area in read(path) if area.design == every[0].design} == {1.0}
     assert len(read(path)) == len(every)
     keep([replace(every[0], library="another")], path)
     assert len(read(path)) == len(every) + 1
     keep([replace(every[0], verilog_sha256="of another text")], path)
-    assert [area for area in read(path) if area.peer == every[0].peer] == [
+    assert [area for area in read(path) if area.design == every[0].design] == [
         replace(every[0], verilog_sha256="of another text")
     ]
     path.write_text("{}")

@@ -8,9 +8,9 @@ import pytest
 from tests.sim.third_party.acme import acme_design
 
 from fp9.formats import Rounding, format
-from fp9.units import Cast
+from fp9.units import Cast, Mul
 from fp9_rtl import verilog
-from fp9_sim.third_party import check_rtl, load
+from fp9_sim.third_party import check_rtl, design_proof, load
 
 
 @pytest.mark.every(4)
@@ -23,12 +23,28 @@ from fp9_sim.third_party import check_rtl, load
         ({"zero_sign": "1'b0"}, "wrong sign of zero: it gives +0"),
     ],
 )
-def test_a_strangers_error_is_explained(tmp_path: Path, faults: dict[str, str], says: str) -> None:
+def test_an_error_of_third_party_rtl_is_explained(tmp_path: Path, faults: dict[str, str], says: str) -> None:
     verdict = check_rtl(load(acme_design(tmp_path, **faults)), count=2000)
     assert not verdict.passed
     assert says in verdict.explanations[0].says
     assert verdict.explanations[0].explains == verdict.total_mismatches
     assert not verdict.explanations[0].contradicts
+
+
+@pytest.mark.parametrize(("up", "state"), [("half && (sticky || kept[0])", "passed"), ("half", "failed")])
+def test_a_proof_covers_the_outputs_that_the_design_has(tmp_path: Path, up: str, state: str) -> None:
+    (check,) = design_proof(load(acme_design(tmp_path, up=up)), 60, True)  # no flags, and an asynchronous reset
+    assert check.state.value == state, check.findings
+
+
+@pytest.mark.slow
+def test_icarus_runs_every_operation_of_two_8_bit_operands(tmp_path: Path) -> None:
+    unit = Mul("mul", (format("e4m3"),), (format("e4m3"),), format("fp16"))
+    (tmp_path / "mul.v").write_text(verilog(unit))
+    mapping = 'files = ["mul.v"]\ntop = "mul"\nlatency = 0\n[unit]\nkind = "mul"\na = ["e4m3"]\nb = ["e4m3"]\n'
+    (tmp_path / "mul.toml").write_text(f'{mapping}result = "fp16"\n')
+    verdict = check_rtl(load(tmp_path / "mul.toml"), "icarus", count=1)
+    assert verdict.passed and verdict.checked == 1 << 16
 
 
 @pytest.mark.slow

@@ -19,7 +19,7 @@ from fp9_sim.third_party import check_rtl, load
 
 @pytest.mark.slow
 @pytest.mark.parametrize("simulator", ["verilator", "icarus"])
-def test_a_strangers_pipeline_passes(tmp_path: Path, build_dir: Path, simulator: str) -> None:
+def test_a_third_party_pipeline_passes(tmp_path: Path, build_dir: Path, simulator: str) -> None:
     verdict = check_rtl(load(acme_design(tmp_path)), simulator, count=500, build_dir=build_dir)
     assert verdict.passed, verdict
     assert verdict.checked > 500

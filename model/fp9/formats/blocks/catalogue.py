@@ -35,12 +35,12 @@ class BlockFormat:
 
     @property
     def largest(self) -> Fraction:
-        """Return the largest number of the block format at a block scale of 1."""
+        """Return the largest number that the block format can represent with a block scale of 1."""
         return self.element.max_magnitude * (1 << len(self.levels))
 
     @property
     def power(self) -> Fraction:
-        """Return the largest power of two of the block format at a block scale of 1."""
+        """Return the largest power of two that the block format can represent with a block scale of 1."""
         return pow2(floor_log2(self.largest))
 
     @property
@@ -50,7 +50,11 @@ class BlockFormat:
 
     @property
     def bits(self) -> Fraction:
-        """Return the bits per element of a full block, if the scale is padded to whole bytes."""
+        """Return the number of bits per element of a full block.
+
+        The bits of the block scale, stored in whole bytes, are divided evenly among the elements of the block. HiF4
+        also has one level bit for each group of elements; the level bits are divided evenly among the elements, too.
+        """
         shared = 8 * self.scale.dtype.itemsize + sum(self.length // group for group in self.levels)
         return self.element.bits + Fraction(shared, self.length)
 

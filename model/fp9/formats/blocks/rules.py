@@ -1,4 +1,4 @@
-"""Scale rules of blocks, named as in the literature and in other packages."""
+"""Rules that compute the scale of a block, named as in the literature and in other packages."""
 
 from __future__ import annotations
 
@@ -18,14 +18,15 @@ class Divisor(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ScaleRule:
-    """Scale rule: divides a block's largest magnitude (amax) by a divisor, and rounds the quotient.
+    """Rule for a block's scale: divide the block's largest magnitude (amax) by a divisor, and round the quotient.
 
     - `amax_first`: whether the scale rule first rounds amax to the precision of the elements. Ties round up.
-    - `tries`: divisors that the scale rule tries, instead of the largest number of the element format. The scale rule
-      selects the first divisor with the smallest sum of squared errors.
-    - `reciprocals`: whether scales and elements are computed by multiplication with a reciprocal in bfloat16.
-    - `largest_scale`: the block scale of the block with a tensor's largest magnitude, if `fp9.blocks.tensor_scale`
-      computes the tensor scale. None means the largest number of the scale format.
+    - `tries`: divisors that the scale rule tries for each block, in place of the element format's largest number. The
+      scale rule selects the divisor that gives the smallest sum of squared errors, and the first such divisor in a tie.
+    - `reciprocals`: whether divisions are replaced by multiplications with reciprocals, which are rounded to bfloat16.
+    - `largest_scale`: the block scale of the block that contains the tensor's largest magnitude. The function
+      `fp9.blocks.tensor_scale` chooses the scale of the whole tensor accordingly. If `largest_scale` is None,
+      `tensor_scale` uses the largest number of the scale format.
     """
 
     name: str

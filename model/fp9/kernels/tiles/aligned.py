@@ -40,20 +40,21 @@ from fp9.kernels.tiles.window_tiles import (
 
 
 class Aligned(NamedTuple):
-    """Parameters of an accumulator model with an alignment window. Numbers have the accumulators' type."""
+    """Parameters of an accumulator model with an alignment window."""
 
     products: int
     window: int
     lowest: int  # exponent of the result's lowest binade: smaller addends are aligned as numbers of it
     zero: int  # exponent with which a zero is aligned; NO_EXPONENT where it is below all others
     truncates: bool
+    # The numbers below have the type of the accumulators.
     smallest: Any  # magnitudes within which no sum meets an edge of result or carrier; 0 always does well
     largest: Any
     tiny: Any  # sums below it may underflow; asked where flags are
 
 
 class TileStep(NamedTuple):
-    """Arguments of the vector function that performs one accumulation step on a tile of accumulators in registers."""
+    """Arguments of one accumulation step on a tile of accumulators in registers."""
 
     a: Any
     power_a: Any
@@ -144,19 +145,17 @@ def _steps(s, t, some, others, marks):
 
 @kernel
 def aligned(s, t, sides, lowest_bits, sums, products, redo, join, lost):
-    """Add products to accumulators in steps of `s.products` products, with an alignment window.
-
-    `sides` holds `a` (m, k), the alignment exponents of `a` (bytes), `b` (k, n), and the alignment exponents of `b`.
-    All numbers must be finite. `sums` holds two arrays (m, n): the initial accumulators, and the output. `products`
-    holds three numbers: the first product index, the end of the index range, and the chunk length in products. `redo`
-    (m, panels) is set for a row of a panel (a range of result columns) that contains wrong sums or unknown flags.
-
-    `lowest_bits`, `join` and `lost` may be None. `lowest_bits[0]` and `lost[0]` hold the exponent of the lowest nonzero
-    bit of each number in `a`. `lowest_bits[1]` and `lost[1]` hold the exponent of the lowest nonzero bit of each number
-    in `b`. The array `lost[2]` (m, n) receives a nonzero integer for every inexact result. A negative integer in
-    `lost[2]` means that the total may be tiny (IEEE 754), so that the underflow flag is unknown. `join` holds the
-    constants for rounding the total of all chunks, and the largest magnitude at which this total may be tiny.
-    """
+    """Add products to accumulators in steps of `s.products` products, with an alignment window."""
+    # All numbers must be finite.
+    # `sides`: `a` (m, k), the alignment exponents of `a` (bytes), `b` (k, n), and the alignment exponents of `b`.
+    # `sums`: the initial accumulators (m, n), and the output (m, n).
+    # `products`: the first product index, the end of the index range, and the chunk length in products.
+    # `redo` (m, panels of columns): set where a row of a panel contains wrong sums or unknown flags.
+    # `lowest_bits`: exponents of the lowest nonzero bits in `a` (m, k) and in `b` (k, n), or None.
+    # `lost`: the same exponents, and an output (m, n) that is nonzero for inexact results, or None. A negative integer
+    # means that the total may be tiny (IEEE 754), so that the underflow flag is unknown.
+    # `join`: constants for rounding the total of all chunks, and the largest magnitude at which this total may be tiny,
+    # or None.
     (a, power_a, b, power_b), (acc, out), (begin, end, length) = sides, sums, products
     m, width = acc.shape[0], tile_columns(b.itemsize)
     panel, totals = np.zeros((m, width), b.dtype), np.empty((m, width), acc.dtype)

@@ -1,4 +1,4 @@
-"""Vector code for matrix products in register tiles, without an alignment window."""
+"""Generator of vector code that multiplies matrices in register tiles, without an alignment window."""
 
 from __future__ import annotations
 
@@ -93,15 +93,13 @@ def _cells(code: Code, rows: int, row: Any) -> list[Any]:
 
 
 def rounding_tile(rows: int, rounding: Any, facts: int = 0, several: bool = False, mark: Any = changed) -> Any:
-    """Return a vector function that adds products to the accumulators of a register tile, and rounds after each step.
-
-    The last arguments of the vector function are `facts` scalars, which the vector function passes on to `rounding`. An
-    optional integer array after these scalars receives a nonzero integer for each inexact sum.
-    """
+    """Return a vector function that adds products to a register tile, and rounds after each step."""
 
     def tile(
         code: Code, a: Any, depth: Any, b: Any, acc: Any, first: Any, row: Any, steps: Any, products: Any, *others: Any
     ) -> None:
+        # The others are `facts` scalars for `rounding`, and an optional integer array, which receives a nonzero integer
+        # for each inexact sum.
         lost, known = others[facts:], [code.splat(x) for x in others[:facts]]
         cells = _cells(code, rows, row)
         marks = [code.variable(code.load(x, cell, code.int)) for x in lost for cell in cells]

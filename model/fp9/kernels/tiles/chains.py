@@ -18,7 +18,7 @@ _down_rows, _down_row = (directed_tiles(rows, DOWNWARD) for rows in (_ROWS, 1))
 
 @kernel
 def plain(a, b, acc, begin, end):
-    """Repeat acc = acc + a[:, k] * b[k] for each k, in order. Each sum is rounded once, to the type of `acc`."""
+    """Set acc = acc + a[:, k] * b[k] for each k in order, and round each sum once."""
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel, values = np.zeros((m, width), acc.dtype), np.zeros((BLOCK, width), acc.dtype)
     for left in range(0, acc.shape[1], width):
@@ -82,10 +82,7 @@ def _flagged(a, values, panels, first, products, found, every):
 
 @kernel
 def plain_flagged(a, b, acc, inexact, begin, end):
-    """Compute the same sums as `plain`, and set `inexact` for accumulators that had an inexact sum.
-
-    A sum was inexact if rounding down and rounding up give different results.
-    """
+    """Compute the same sums as `plain`, and set `inexact` for accumulators that had an inexact sum."""
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panels, values = np.zeros((4, m, width), acc.dtype), np.zeros((_LOOK, width), acc.dtype)
     start, result, lower, upper = panels[0], panels[1], panels[2], panels[3]
@@ -95,6 +92,7 @@ def plain_flagged(a, b, acc, inexact, begin, end):
         for first in range(begin, end, _LOOK):
             last = min(first + _LOOK, end)
             pack(values, b[first:last], left)
+            # A sum is inexact if rounding down and rounding up give different results.
             _flagged(a, values, (start, result, lower, upper), first, last - first, found, every)
             start, result = result, start
         give_panel(start, acc, left)

@@ -1,4 +1,4 @@
-"""Numba kernel that adds products of even and of odd index separately, as AMD CDNA3 does."""
+"""Numba kernel that sums products of even index and products of odd index separately, as AMD CDNA3 does."""
 
 from __future__ import annotations
 
@@ -43,7 +43,7 @@ from fp9.kernels.tiles.window_tiles import (
 
 
 class Halves(NamedTuple):
-    """Parameters of an accumulator model that adds even and odd products separately."""
+    """Parameters of an accumulator model that separately sums products of even and of odd index."""
 
     products: int
     window: int
@@ -75,7 +75,7 @@ def _special(s, row):
 
 
 class TileStep(NamedTuple):
-    """Arguments of one step on a register tile: operands, accumulators, rows and window parameters."""
+    """Arguments of one accumulation step on a tile of accumulators in vector registers."""
 
     a: Any
     power_a: Any
@@ -94,11 +94,7 @@ class TileStep(NamedTuple):
 
 
 class _Floors:
-    """Emits the sum of two halves and an addend c, aligned by their exponents and truncated downward.
-
-    With rounding toward zero, (x + m) - m is x, rounded down to a multiple of 2^u, for m = 1.5 * 2^(52 + u). The bit
-    pattern of m is the pattern of a power of two, plus a constant.
-    """
+    """Emitter of code that aligns two partial sums and an addend, rounds them down, and adds them."""
 
     def __init__(self, code: Code, own: TileStep) -> None:
         self._code, self._fraction = code, code.index(code.fraction_bits)
@@ -107,6 +103,7 @@ class _Floors:
         builder = code.builder
         self._lowest = self._powers(builder.add(own.lowest, self._bias))
         self._reach = self._powers(builder.add(own.window, code.index(1)))
+        # The bit pattern of 1.5 * 2^(52 + u) is the bit pattern of 2^(52 + u) plus a constant.
         self._window, self._total, self._result = (
             builder.add(self._powers(builder.sub(self._fraction, bits)), code.constant(1 << (code.fraction_bits - 1)))
             for bits in (own.window, builder.add(own.interleaved, code.index(1)), own.interleaved)
@@ -116,6 +113,8 @@ class _Floors:
         return self._code.splat(self._code.builder.shl(exponent, self._fraction))
 
     def _down(self, x: Any, power: Any, places: Any) -> Any:
+        # With rounding toward zero and m = 1.5 * 2^(52 + u), the difference (x + m) - m is x rounded down to a multiple
+        # of 2^u.
         builder = self._code.builder
         magic = self._code.as_numbers(builder.add(power, places))
         return builder.fsub(builder.fadd(x, magic), magic)
@@ -128,7 +127,7 @@ class _Floors:
         return self._down(exact, self._power(exact), self._result)
 
     def joined(self, even: Any, odd: Any, top: Any, c: Any) -> tuple[Any, list[tuple[Any, Any]]]:
-        """Return the total, and the pairs of numbers that differ if bits are dropped."""
+        # Each pair holds a number after truncation and before truncation. The two differ if truncation drops a 1 bit.
         code, builder = self._code, self._code.builder
         top = builder.shl(builder.add(top, code.splat(self._bias)), code.splat(self._fraction))
         power = self._power(c)
@@ -222,11 +221,9 @@ def _step(s, t, left_side, packed, panel, products, redo, others, marks):
 
 @kernel
 def halves(s, t, sides, lowest_bits, sums, products, redo, lost):
-    """Add products of even and of odd index separately, in steps of `s.products` products, in float64.
-
-    The function has the arguments of `aligned.aligned`, but there are no chunks, and `lowest_bits` is not None. In the
-    arrays of `a`, the products of a step are in the order of the halves.
-    """
+    """Add products of even and of odd index separately, in steps of `s.products`, in float64."""
+    # The arguments are those of `aligned.aligned`, without chunks, and `lowest_bits` must not be None. For each step,
+    # the arrays of `a` hold first the numbers of even index, and then the numbers of odd index.
     (a, power_a, b, power_b), (low_a, low_b), (acc, out), (begin, end) = sides, lowest_bits, sums, products
     m, width = acc.shape[0], tile_columns(acc.itemsize)
     panel, ends = np.empty((m, width)), ends_of_steps(power_a, low_a, begin, end, end - begin, s.products)

@@ -1,6 +1,7 @@
-"""Numba kernels for matrix products in register tiles, rounded after each step.
+"""Numba kernels for matrix products in register tiles; each accumulation step rounds the sums.
 
-Upper and lower bounds of the sums detect overflow and the lowest binades, in which rounding is slower.
+Bounds of the sums show whether a sum can overflow, and whether it can have bits in the lowest binades, where rounding
+is slower.
 """
 
 from __future__ import annotations
@@ -26,7 +27,7 @@ def block_of(products):
 
 
 class Step(NamedTuple):
-    """Power of two `unit`, its exponent, and a limit `ceiling`, below which sums of multiples of `unit` are exact."""
+    """Power of two `unit` = 2^`exponent`. Sums of multiples of `unit` are exact if they stay below `ceiling`."""
 
     exponent: int
     unit: Any
@@ -34,10 +35,11 @@ class Step(NamedTuple):
 
 
 class Rounded(NamedTuple):
-    """Constants for rounding sums to nearest in a wider float type. Numbers have the wider float's type."""
+    """Constants with which a kernel rounds floating-point sums to the nearest number of a narrower result format."""
 
     products: int
     mode: int
+    # Numbers have the float type of the sums.
     scale: Any  # 2^(fraction bits that the result does not have)
     coarse: Step  # sums of its multiples meet no edge of the lowest binades
     fine: Step  # all numbers are multiples of it
@@ -250,19 +252,16 @@ def _blocks(tile, edge, s, t, sides, sums, products, redo, join, lost):
 
 @kernel
 def rounded(s, t, sides, sums, products, redo, join, lost):
-    """For each k in order, add a[:, k] * b[k] to the accumulators, and round the accumulators. All numbers are finite.
-
-    The arguments have the same meaning as in `aligned.aligned`, except for `sides` and `lost`. `sides` holds two tuples
-    of arrays. `sides[0]` holds `a` (m, k), and the exponent (a byte) of the lowest nonzero bit of each number in `a`.
-    `sides[1]` holds `b` (k, n), and the exponent of the lowest nonzero bit of each number in `b`. If every product is a
-    multiple of `s.coarse.unit`, the exponent arrays are empty: (m, 0) and (0, n). `lost` holds a single array (m, n) of
-    integers. The integer of a sum is set if rounding changes the float sum, but not if the float addition itself is
-    inexact.
-    """
+    """For each k in order, add a[:, k] * b[k] to the accumulators, and round the accumulators."""
+    # All numbers must be finite. The arguments are those of `aligned.aligned`, except for `sides` and `lost`.
+    # `sides`: a tuple of `a` (m, k) and a tuple of `b` (k, n), each with the exponents (bytes) of the lowest nonzero
+    # bits. The exponent arrays are empty, (m, 0) and (0, n), if every product is a multiple of `s.coarse.unit`.
+    # `lost`: a single array (m, n), which receives a nonzero integer if rounding changes the float sum. An inexact
+    # float addition alone does not set the integer.
     _blocks(_one_product, _one_at_edge, s, t, sides, sums, products, redo, join, lost)
 
 
 @kernel
 def rounded_steps(s, t, sides, sums, products, redo, join, lost):
-    """Do the same as `rounded`, but with `s.products` products in a step, whose exact sum is rounded once."""
+    """Add `s.products` products a[:, k] * b[k] at a time to the accumulators, and round once after each group."""
     _blocks(_several_products, _several_at_edge, s, t, sides, sums, products, redo, join, lost)

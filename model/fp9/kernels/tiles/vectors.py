@@ -52,7 +52,7 @@ def tile_columns(itemsize: int) -> int:
 
 
 class Code:
-    """Builder of LLVM instructions on vectors. Each lane is a float, or an integer of the same width."""
+    """Builder of LLVM instructions for vectors of floats, or of integers with as many bits as the floats."""
 
     def __init__(self, builder: Any, itemsize: int) -> None:
         self.builder = builder
@@ -136,7 +136,8 @@ class Code:
         stored.align = _size(scalar)
 
     def mark(self, marks: Any, place: Any, lost: list[Any]) -> None:
-        """Set the integer marks at a place where one of the truth values `lost` is true."""
+        # At the index `place`, the array `marks` holds one integer for each lane. The integer of a lane becomes nonzero
+        # if at least one of the masks `lost` is true in the lane.
         some = self.builder.zext(functools.reduce(self.builder.or_, lost), self.int)
         self.store(self.builder.or_(self.load(marks, place, self.int), some), marks, place)
 
@@ -145,7 +146,7 @@ class Code:
 
     @contextlib.contextmanager
     def loop(self, count: Any) -> Iterator[Any]:
-        """Emit a loop whose body the `with` block emits. The loop index runs from 0 to `count` - 1."""
+        """Emit a loop around the `with` block, with an index from 0 to `count` - 1."""
         with cgutils.for_range(self.builder, count) as loop:
             yield loop.index
 
@@ -173,20 +174,19 @@ Body = Callable[..., None]
 
 
 def vector_function(body: Body, carrier: int, rounding: int = TO_NEAREST, watched: bool = False) -> Any:
-    """Return a Numba function whose LLVM code is emitted by `body(code, *arguments)`. Array arguments become pointers.
-
-    `carrier` is the index of the array argument whose elements determine the width of the lanes. If `watched` is true,
-    the function returns whether any operation was inexact, or True on machines without an inexact flag.
-    """
+    """Return a Numba function whose LLVM code is emitted by `body(code, *arguments)`."""
 
     def typed(_context: Any, arguments: Any) -> Any:
         given = tuple(arguments)
+        # The elements of the array argument `carrier` determine the width of the lanes.
         itemsize = given[carrier].dtype.bitwidth // 8
 
         def emit(context: Any, builder: Any, signature: Any, packed: Any) -> Any:
             values = cgutils.unpack_tuple(builder, packed[0])
+            # Array arguments become pointers.
             plain = [_pointer_or_number(context, builder, *pair) for pair in zip(given, values, strict=True)]
             function = _defined(builder.module, f"{body.__module__}.{body.__qualname__}", body, itemsize, plain)
+            # The function returns whether any operation was inexact, or True on machines without an inexact flag.
             if watched:
                 return _watched(builder, lambda: builder.call(function, plain))
             if rounding != TO_NEAREST:

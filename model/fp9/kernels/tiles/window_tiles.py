@@ -1,9 +1,10 @@
-"""Vector code for one accumulation step with an alignment window.
+"""Generator of vector code for one accumulation step with an alignment window.
 
-A running sum of magnitudes starts at a power of two, so large that the sum's last float bit is the window's lowest bit.
-A float addition of a term to the running sum drops the term's bits below the window. With rounding toward zero, a
-single fused multiply-add multiplies, aligns, truncates and adds. At the end, the initial power of two is subtracted
-from the running sum. The result is the sum of all magnitudes, minus twice the sum of the negative terms' magnitudes.
+A running sum of magnitudes starts at a large power of two instead of 0. The last significand bit of the running sum's
+start value has the weight of the alignment window's lowest bit. With rounding toward zero, the float addition of a term
+to the running sum therefore drops the term's bits below the window. One fused multiply-add computes a product and adds
+the truncated product to the running sum. At the end, the code subtracts the start value, a power of two, from the
+running sum. The result is the sum of all magnitudes, minus twice the sum of the negative terms' magnitudes.
 """
 
 from __future__ import annotations
@@ -32,7 +33,7 @@ PLANES, _NEGATIVE_B, _POSITIVE_B = 3, 1, 2
 
 
 class Window(NamedTuple):
-    """Arguments of one step on a tile: the packed `b`, the range of products, and the window's width."""
+    """Arguments of one accumulation step on a register tile: packed operand `b`, product range and window width."""
 
     b: Any
     power_b: Any
@@ -44,21 +45,21 @@ class Window(NamedTuple):
 
 
 class Ends(NamedTuple):
-    """Exponents of the highest and lowest bits in the products of each row, or bounds of these exponents."""
+    """Exponents (or their bounds) of the highest and lowest bits in each row's products."""
 
     highest: Any
     lowest: Any
 
 
 class Losses(NamedTuple):
-    """Arrays for detecting truncation: exponents of the lowest nonzero bits in `a` and `b`, and integers `marks`.
+    """Data with which an accumulation step detects dropped bits of sums.
 
-    `marks` holds an integer for each sum, which a step sets to a nonzero value if the step drops a nonzero bit of the
-    sum.
+    `low_a` and `low_b` hold the exponent of the lowest nonzero bit of each number in the operands `a` and `b`.
     """
 
     low_a: Any
     low_b: Any
+    # A step sets a mark to a nonzero value if the step drops a nonzero bit of the sum.
     marks: Any
 
 
@@ -265,7 +266,8 @@ def binades(products):
 
 @inlined
 def ends_of_steps(power_a, low_a, begin, end, length, products):
-    """For every step, return the highest and the lowest exponent in each row of `a`, shape (steps, 2, rows)."""
+    """For every step and row of `a`, return the largest exponent, and the exponent of the lowest 1 bit."""
+    # The result has the shape (steps, 2, rows).
     steps = -(-length // products) * -(-(end - begin) // length)
     ends = np.empty((steps, 2, power_a.shape[0]), np.int64)
     step = 0
@@ -280,10 +282,8 @@ def ends_of_steps(power_a, low_a, begin, end, length, products):
 
 @inlined
 def ends_of_columns(ends, power_b, low_b):
-    """Return the highest and the lowest exponent in `b`. The lowest exponent is the exponent of the lowest 1 bit.
-
-    `ends` (2, products), int8, receives the highest and the lowest exponent of each row of `b`.
-    """
+    """Return two exponents for the numbers in `b`: the largest exponent, and the exponent of the lowest 1 bit."""
+    # `ends` (2, products), int8, receives both exponents of each row of `b`.
     highest, lowest = _ends(power_b[0], low_b[0])
     for k in range(power_b.shape[0]):
         high, low = _ends(power_b[k], low_b[k])

@@ -1,4 +1,4 @@
-"""The explorer's page: one HTML file with style, scripts, WebAssembly module and tables."""
+"""Generator of the web page of `fp9 explore`, one HTML file with styles, scripts, tables and WebAssembly code."""
 
 from __future__ import annotations
 
@@ -47,7 +47,7 @@ MODULE = Path(__file__).with_name("module.wasm")
 
 
 def page() -> str:
-    """Return the explorer's page as HTML, which works without a server."""
+    """Return the page as HTML that works without a server."""
     data = {"tables": tables(), "module": base64.b64encode(MODULE.read_bytes()).decode()}
     script = f"const FP9 = {json.dumps(data, separators=(',', ':'))};\n"
 

@@ -1,4 +1,4 @@
-"""Local web server for the explorer's page, which accepts connections from this machine only."""
+"""Local web server of `fp9 explore`, which accepts connections from this machine only."""
 
 from __future__ import annotations
 
@@ -24,7 +24,7 @@ class _Quiet(WSGIRequestHandler):
 
 
 def application() -> Bottle:
-    """Return a WSGI application that serves the page at `/`, and data about units under `/api/`."""
+    """Return a WSGI application with the page at `/`, and data about units under `/api/`."""
     app = Bottle()
     text, points = page(), entry_points(group=ANSWERS)
     app.route("/", callback=lambda: HTTPResponse(text, headers={"Content-Type": "text/html; charset=utf-8"}))
@@ -35,10 +35,7 @@ def application() -> Bottle:
 
 
 def serve(port: int) -> WSGIServer:
-    """Return an HTTP server for the page of the explorer. The method `serve_forever` of the server answers requests.
-
-    Port 0 means any free port. Raises OSError if the port is in use.
-    """
+    """Return an HTTP server for the page, on any free port if `port` is 0."""
     return make_server(HOST, port, application(), handler_class=_Quiet)
 
 

@@ -43,10 +43,9 @@ _OPPOSITE = 0.25
 
 
 def chunk_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the corner-case operations of an accumulator with chunks.
+    """Return operation sequences that test corner cases of accumulator chunks.
 
-    `step` holds operations of a single step: products and an addend. The products of an operation form a chunk, are
-    added to the products of another operation, or are added to a long partial sum.
+    Many of the sequences take their operands from the columns of `step`, which holds single operations.
     """
     table = ProductTable(unit)
     parts = [_joined(unit, step, rng), _accumulated(unit, step, rng)]
@@ -131,15 +130,13 @@ def _boundaries(unit: Mac, table: ProductTable, rng: np.random.Generator) -> Inp
 
 
 def random_chunks(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random accumulator operations, in sums that are longer than a chunk on average.
-
-    Infinities and NaN are rare, because a single infinity or NaN decides the whole sum.
-    """
+    """Return random operations, with sums that are longer than a chunk on average."""
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         chosen = chosen_formats(columns, operand, formats, count)
         special, small = ~np.isfinite(code_tables(formats)), (sign_bits(formats)[chosen] >> 1) - 1
         for lane in unit.lane_names(operand):
+            # Infinities and NaN are rare, because a single infinity or NaN decides the whole sum.
             keep = rng.random(count) < 1 / (4 * unit.engine.step.products * unit.chunk_steps)
             codes = columns[lane]
             columns[lane] = np.where(special[chosen, codes] & ~keep, codes & small, codes)

@@ -1,4 +1,4 @@
-"""Operations on chunks that sum to the largest number or to a significand of all ones."""
+"""Operation sequences that bring an accumulator chunk to its largest number, or to a significand of all ones."""
 
 from __future__ import annotations
 
@@ -17,19 +17,17 @@ _TOP = 8
 
 
 def full_chunks(unit: Mac, group: int) -> Inputs:
-    """Return operation sequences in which the first lane sums powers of two.
-
-    Some chunks first reach a significand of all ones, and then subtract the next larger power of two, so that only the
-    last bit remains. Some chunks first reach the largest number, and then add a product of factors of any class.
-    """
+    """Return operation sequences in which the first lane sums powers of two."""
     fmt = fixed(unit.engine.result.format)
     powers = power_products(unit)
     top = min(_TOP, max(powers))
+    # The chunk reaches a significand of all ones. Subtracting the next power of two leaves only the last bit.
     ones = _summands(unit, pow2(top) - pow2(top - fmt.fraction_bits - 1))
     above = powers[top]
     parts = [_sequence(unit, [*ones, negated(unit, above)], group)]
     parts.append(_sequence(unit, [*(negated(unit, one) for one in ones), above], group))
     if fmt.max_magnitude <= unit.chunk_steps * pow2(max(powers)):
+        # The chunk reaches the largest number, and then adds a product of any two operand classes.
         largest = _summands(unit, fmt.max_magnitude)
         met = itertools.product(classes(unit.a[0]), classes(unit.b[0]))
         parts += [_sequence(unit, [*largest, (x, y, 0, 0)], group) for x, y in met]

@@ -22,7 +22,7 @@ _JOINED = 5000
 
 
 def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return operation sequences that add a product to a chunk with a long significand, and the number of sequences."""
+    """Return operation sequences and their number. Each sequence adds a product to a sum with a long significand."""
     corners = {name: column[::2] for name, column in step.items()}
     high, low = _summed(table, _numbers(corners["c"], unit.engine.addend_format), 2, rng)
     third = {name: column for name, column in corners.items() if name != "c"}
@@ -37,7 +37,8 @@ def onto_long(unit: Mac, table: ProductTable, step: Inputs, rng: np.random.Gener
 
 
 def beside_specials(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return operation sequences that add zero to partial sums whose codes are one bit flip away from special codes."""
+    """Return operation sequences and their number. Each sequence adds zero to a sum that is close to a special code."""
+    # The codes of the sums are one bit flip away from special codes.
     chunk = fixed(unit.engine.result.format)
     codes = np.repeat(beside_special(chunk), 8)
     codes = (codes | rng.choice([0, chunk.sign_mask], len(codes))).astype(np.uint32)
@@ -63,12 +64,7 @@ def _numbers(codes: Codes, fmt: Format) -> NDArray[np.float64]:
 
 
 def joined_long(unit: Mac, table: ProductTable, rng: np.random.Generator) -> tuple[Sequence, int]:
-    """Return operation sequences that add a chunk of two products to a total, and the number of sequences.
-
-    A third of the totals have exponents near the exponent of the chunk's partial sum. A third of the totals nearly
-    cancel the chunk's partial sum. A third of the totals, added to the chunk's partial sum, give a sum near a rounding
-    boundary.
-    """
+    """Return operation sequences and their number. Each sequence adds a chunk of two products to a total."""
     total = fixed(unit.engine.output)
     p = total.fraction_bits
     high = table.values[rng.integers(0, len(table.values), _JOINED)] * rng.choice([-1.0, 1.0], _JOINED)

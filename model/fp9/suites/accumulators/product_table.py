@@ -1,4 +1,8 @@
-"""Sorted table of a unit's products, to find two factors for a wanted product."""
+"""Sorted table of the products of two operand codes.
+
+For a given magnitude, the table finds two factors whose product is as large as possible, but not larger than the
+magnitude.
+"""
 
 from __future__ import annotations
 
@@ -31,9 +35,10 @@ class ProductTable:
         self._sign = 1 << (unit.a[0].bits - 1)
 
     def at_most(self, wanted: NDArray[np.float64], rng: np.random.Generator) -> tuple[Inputs, NDArray[np.float64]]:
-        """Return factors of the largest products that do not exceed `wanted` in magnitude, and the products.
+        """For each number in `wanted`, find the largest product that does not exceed the number in magnitude.
 
-        An infinity or NaN in `wanted` gives an infinite or NaN product. All lanes except the first multiply zeros.
+        Return a pair: input columns with the two factors of each found product in the first lane, and the array of
+        found products.
         """
         finite = np.isfinite(wanted)
         size = np.abs(np.where(finite, wanted, 0.0))
@@ -49,7 +54,7 @@ class ProductTable:
         return self._columns(codes), np.where(finite, values, wanted)
 
     def ordinary(self, count: int, rng: np.random.Generator) -> Inputs:
-        """Return factors of moderate products of both signs, whose sums stay finite."""
+        """Return factors whose products have both signs and moderate magnitudes."""
         low, high = np.searchsorted(self.values, _ORDINARY)
         if low == high:
             low, high = np.int64(0), np.int64(len(self.values))

@@ -25,15 +25,12 @@ _SUCCESSIONS = 0.15
 
 
 def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return corner-case operations of an accumulator without chunks, in pairs of successive operations.
-
-    The accumulator loads the product and the addend of a corner case at once, or loads the addend and then accumulates
-    the product.
-    """
     count = len(step["c"])
     drawn = {port.name: drawn_port(port, count, rng) for port in unit.inputs} | drawn_scales(unit, count, rng)
     loads: Inputs = {"op": np.full(count, MacOp.LOAD), **step}
     accumulates: Inputs = loads | {"op": np.full(count, MacOp.ACCUMULATE), "c": drawn["c"]}
+    # Half of the pairs load the product and the addend at once. The others load the addend, and then accumulate the
+    # product.
     at_once = np.arange(count) % SPAN == 0
     sequences = _sequences(
         *(
@@ -45,16 +42,16 @@ def mac_corner(unit: Mac, step: Inputs, rng: np.random.Generator) -> Inputs:
 
 
 def loaded(unit: Mac, step: Inputs) -> Inputs:
-    """Return a LOAD for each operation, and an ACCUMULATE of zeros that must not change the accumulator."""
+    """For each row of `step`, return a LOAD operation, followed by an ACCUMULATE operation whose products are zero.
+
+    The ACCUMULATE operation must not change the sum that the LOAD operation computed.
+    """
     loads: Inputs = {"op": np.full(len(step["c"]), MacOp.LOAD), **step}
     return _sequences(loads, _zeros(unit, loads) | {"op": np.full(len(step["c"]), MacOp.ACCUMULATE)})
 
 
 def class_corner(unit: Mac, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations that combine every class of both factors and the addend, such as zero or NaN.
-
-    One random lane holds the product, and all other lanes are zero.
-    """
+    """Yield operations that combine all operand classes of the two factors and the addend."""
     if unit.products == 1:
         return
     a, b = max(operand_pairs(unit), key=lambda pair: sum(len(classes(operand.format)) for operand in pair))

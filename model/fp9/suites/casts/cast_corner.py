@@ -23,11 +23,6 @@ _REACHING = 1500
 
 
 def cast_corner(unit: Cast, rng: np.random.Generator) -> Inputs:
-    """Return all corner-case operations of a cast, and operation sequences that test the running maximum.
-
-    If possible, the source's exponent compensates for the random scale, so that the scaled source stays at a rounding
-    boundary.
-    """
     selects = [port for port in unit.inputs if port.choices]
     hybrid = Rounding.HYBRID in unit.roundings and any(isinstance(target, HiFloat8) for target in unit.targets)
     families = [
@@ -207,6 +202,8 @@ def _columns(unit: Cast, selects: list[Port], family: Family, rng: np.random.Gen
         if scale is None:
             scale = rng.integers(-1 << (SCALE_BITS - 1), 1 << (SCALE_BITS - 1), count)
             scale = np.where(rng.random(count) < 0.5, 0, scale)
+            # If possible, the source's exponent compensates for the scale, so that the scaled source stays at a
+            # rounding boundary.
             codes = _moved(fixed(unit.source), codes, scale)
         columns["scale"] = (scale & (1 << SCALE_BITS) - 1).astype(np.uint32)
     for lane, x in enumerate(unit.lane_names("x")):

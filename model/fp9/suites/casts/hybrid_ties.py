@@ -21,11 +21,7 @@ _OVERFLOWING = 128
 
 
 def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return cast operations whose dropped bits F are equal or close to the threshold T, and random operations.
-
-    Hybrid rounding rounds a magnitude up if the dropped bits F are at least a threshold T from the lowest source bits
-    (HiF8 section 3.2).
-    """
+    """Return random casts, and casts whose dropped bits are near the rounding threshold (HiF8 section 3.2)."""
     source = fixed(unit.source)
     table = hybrid_table(source, HiFloat8(), CastPolicy(Rounding.HYBRID), negative=False)
     places = range(source.fraction_bits)
@@ -33,6 +29,8 @@ def hybrid_ties(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Fa
     for binade in (*table.binades, table.near_normal):
         period = max(1, binade.field.low)
         for seed in rng.integers(0, 1 << period, _NEAR_NORMAL if binade is table.near_normal else _SEEDS):
+            # Hybrid rounding rounds a magnitude up if the dropped bits reach a threshold, which the lowest source bits
+            # form.
             repeated = sum(int(seed) << shift for shift in range(0, source.fraction_bits, period))
             pattern = binade.first | repeated & ((1 << source.fraction_bits) - 1)
             codes += [pattern, *(pattern ^ 1 << place for place in places)]

@@ -1,4 +1,4 @@
-"""Corner-case operations of casts whose scale moves the source into or out of range."""
+"""Corner-case operations of casts in which the scale moves the source number into or out of the target's range."""
 
 from __future__ import annotations
 
@@ -21,7 +21,7 @@ _FAR = 16
 
 
 def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return source numbers of any magnitude, with scales that move the numbers into the targets' range."""
+    """Return sources of any magnitude, with scales that move the sources into the targets' range."""
     source, hidden = fixed(unit.source), 1 << fixed(unit.source).fraction_bits
     walking = walking_fractions(source)
     subnormal = np.concatenate([walking[walking > 0], rng.integers(1, hidden, _SCALED // 2)])
@@ -37,15 +37,16 @@ def brought_inside(unit: Cast, selects: list[Port], rng: np.random.Generator) ->
 
 
 def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Iterator[Family]:
-    """Yield subnormal source numbers with the leading 1 at every position, scaled into a target's range.
+    """Yield casts of subnormal source numbers, with the leading 1 at each fraction bit position in turn.
 
-    The circuit must keep every source bit when it normalises the source before rounding.
+    The scale of each cast moves the source number into the range of a target format.
     """
     source = fixed(unit.source)
     if 1 << source.fraction_bits <= _SCALED // 2:
         return
     least, most = -1 << (SCALE_BITS - 1), (1 << (SCALE_BITS - 1)) - 1
     for (target, fmt), rounding in itertools.product(enumerate(unit.targets), range(len(unit.roundings))):
+        # The circuit must keep every source bit when it normalises the source before rounding.
         kept = fmt.precision
         leads, lone = np.indices((source.fraction_bits, source.fraction_bits + 1)).reshape(2, -1).repeat(_TURNS, axis=1)
         above = (1 << kept - 1 | rng.integers(0, 1 << kept - 1, leads.size)) * 2 + rng.integers(0, 2, leads.size)
@@ -60,7 +61,6 @@ def normalised(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Ite
 
 
 def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return special codes and range limits of the source format, with every combination of select-port values."""
     source, every = fixed(unit.source), every_choice(selects)
     magnitudes = special_codes(source)
     codes = np.tile(np.concatenate([magnitudes, magnitudes | source.sign_mask]), 2 * len(every))
@@ -70,7 +70,10 @@ def special_sources(unit: Cast, selects: list[Port], rng: np.random.Generator) -
 
 
 def far_outside(unit: Cast, selects: list[Port], rng: np.random.Generator) -> Family:
-    """Return operations for every exponent that a scaled source number can have, mostly outside the targets' range."""
+    """Return casts in which the scaled source number, x * 2^scale, takes every possible exponent.
+
+    Most of the scaled source numbers are outside the range of the unit's target formats.
+    """
     source, least = fixed(unit.source), -1 << (SCALE_BITS - 1)
     every = every_choice(selects)
     top = source.max_code >> source.fraction_bits

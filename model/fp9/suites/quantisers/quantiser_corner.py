@@ -1,8 +1,9 @@
 """Corner-case operations of quantisers, near rounding thresholds of scales and elements.
 
-In many blocks, the largest magnitude (amax) is at or next to a threshold of the scale rule. In many blocks, the smaller
-numbers divided by the scale are near an element, or near the midpoint of two elements. In other blocks, the smaller
-numbers differ from the largest magnitude in a single bit.
+In many blocks, the largest magnitude (amax) is at or next to a threshold of the scale rule. In many blocks, a smaller
+number divided by the scale lies near a rounding threshold of the element format. Such rounding thresholds are the
+numbers of the element format, and the midpoints between neighbouring numbers. In some blocks, all numbers except amax,
+the largest magnitude, differ from amax in the same single bit.
 """
 
 from __future__ import annotations
@@ -63,15 +64,13 @@ def quantiser_corner(unit: Quantiser, rng: np.random.Generator) -> Inputs:
 
 
 def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> Inputs:
-    """Return at least `count` random operations that form complete blocks.
-
-    Most source numbers, divided by the block's scale, are within the range of the elements.
-    """
+    """Return at least `count` random operations that form complete blocks."""
     source = unit.source
     blocks = -(-count // unit.group)
     if unit.block.tensor:
         return _with_tensors(unit, random_blocks(unit, blocks, rng), rng)
     shape = blocks, unit.block.length
+    # Most numbers, divided by the block's scale, are within the range of the elements.
     top = rng.integers(0, (source.max_code >> source.fraction_bits) + 1, (blocks, 1))
     field = np.maximum(top - rng.geometric(0.2, shape) + 1, 0)
     magnitudes = field << source.fraction_bits | rng.integers(0, 1 << source.fraction_bits, shape)
@@ -82,15 +81,13 @@ def quantiser_random(unit: Quantiser, count: int, rng: np.random.Generator) -> I
 
 
 def quantiser_smoke(unit: Quantiser, corner: Inputs) -> Inputs:
-    """Return a random selection of blocks from a corner suite, in the suite's order.
-
-    A third of the blocks contain subnormal source numbers that affect elements.
-    """
+    """Return the operations of randomly selected blocks of a corner suite, in the order of the corner suite."""
     rng = np.random.default_rng(0)
     columns = [corner[x] & (unit.source.sign_mask - 1) for x in unit.lane_names("x")]
     blocks = np.stack(columns, axis=1).reshape(-1, unit.block.length)
     always = one_of_each(_decided_by(unit, blocks, corner), rng) if unit.block.powers_of_two else np.arange(0)
     always = always[:: max(1, -(-len(always) // (_SMOKE // 2)))]
+    # A third of the blocks contain subnormal numbers that affect elements.
     low = blocks.max(axis=1) >> unit.source.fraction_bits < _binades(unit)
     parts = (low, _SMOKE // 3), (~low, _SMOKE - _SMOKE // 3 - len(always))
     others = [(np.setdiff1d(np.flatnonzero(some), always), share) for some, share in parts]

@@ -1,8 +1,8 @@
 """Corner-case blocks for quantisers that have an input for the tensor scale t.
 
 In each corner case, a small change of the block would change the scale, an element, or the choice between two scales.
-Some scale rules divide the block's largest magnitude (amax) by two divisors, and take the divisor with the smaller
-error.
+Some scale rules divide the block's largest magnitude (amax) by two divisors, which gives two candidate scales. The
+scale rule then chooses the candidate scale with the smaller squared quantisation error of the block.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ Numbers = NDArray[np.float64]
 
 
 class Blocks(NamedTuple):
-    """Quantiser blocks as arrays: magnitudes (n, length), tensor scales (n,) and scale rules (n,)."""
+    """Quantiser blocks: magnitudes (n, length), tensor scales (n,) and scale rules (n,)."""
 
     magnitudes: Codes
     tensors: Codes
@@ -66,7 +66,6 @@ def corner_blocks(unit: Quantiser, rng: np.random.Generator) -> Blocks:
 
 
 def random_blocks(unit: Quantiser, count: int, rng: np.random.Generator) -> Blocks:
-    """Return random blocks of numbers, most of which are within the elements' range after scaling."""
     rules = rng.integers(0, len(unit.rules), count)
     tensors = _drawn_tensors(rng, count)
     scales = rng.integers(1, unit.block.scale.max_code + 1, count)

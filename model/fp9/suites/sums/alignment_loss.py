@@ -41,19 +41,17 @@ _DEEPEST, _ABOVE = 8, 4
 
 
 def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose alignment window discards one bit of a product."""
     if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_addend_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which an addend that is wider than the result loses one bit in the alignment window."""
+    """Yield operations in which the window discards one bit of an addend that is wider than the result."""
     if _is_narrow(unit) and unit.engine.addend_format != unit.engine.output:
         yield from (_lost_of_addend(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
 def alignment_loss_of_sum_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations whose alignment window discards one bit of the sum of products."""
     engine = unit.engine
     if (
         engine.window.width is not None

@@ -1,4 +1,4 @@
-"""Corner-case operations in which the result depends on a bit far below its last bit.
+"""Corner-case operations in which the result depends on a bit far below the result's last bit.
 
 alone   addend     1 x x x x x x x |
         products               1   | 0 0 0 0 1

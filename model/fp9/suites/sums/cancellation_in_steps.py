@@ -1,6 +1,6 @@
-"""Corner-case operations in which two products cancel, in one accumulation step or in two.
+"""Corner-case operations in which two products cancel, in the same accumulation step or in different steps.
 
-If the products cancel in different steps, the first partial sum is large and loses the low bits of smaller products.
+A partial sum that contains only one of two cancelling products is large, and loses the low bits of smaller products.
 """
 
 from __future__ import annotations

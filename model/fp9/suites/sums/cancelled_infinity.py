@@ -1,8 +1,8 @@
-"""Corner-case operations in which a circuit could cancel an infinity by a finite product.
+"""Corner-case operations in which a faulty circuit could cancel an infinity with a finite product.
 
-A circuit may add an infinity as if it were the power of two above the largest number. If a finite product cancels the
-power of two that stands for infinity, the internal sum of the circuit is zero. If the internal sum is zero, logic for
-zero sums may override the infinity and give a wrong result.
+A circuit may add an infinity as if it were the power of two above the largest number. If a circuit adds an infinity as
+a power of two, a finite product of the opposite sign can cancel the infinity. If a finite product cancels an infinite
+product in the internal sum, the circuit may wrongly give a zero result.
 """
 
 from __future__ import annotations

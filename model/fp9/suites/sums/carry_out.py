@@ -1,4 +1,4 @@
-"""Corner-case operations in which the addend makes the sum carry out.
+"""Corner-case operations in which adding the addend carries the sum up to the next power of two.
 
 All products have the largest possible significand and equal exponents. The sum of the products is just below a power of
 two, and reaches the power of two with the addend.

@@ -1,4 +1,4 @@
-"""Corner-case operations of exact sums and of fixed-point (Kulisch) registers.
+"""Corner-case operations for exact sums and for fixed-point (Kulisch) registers.
 
 Operands are finite, because an infinity or NaN in one product would decide the whole sum.
 """
@@ -31,7 +31,7 @@ COUNT = 4000
 
 
 def finite_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return columns with finite random factors and random scales, for all input ports except `c` and `op`."""
+    """Return random values for all input ports except `c` and `op`. All factors are finite."""
     columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs if port.name not in ("c", "op")}
     columns |= drawn_scales(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
@@ -71,7 +71,6 @@ def _cancelling(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def smallest_factors(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random factors of both signs among the smallest numbers of the operand formats."""
     columns = finite_factors(unit, count, rng)
     for operand, formats in (("a", unit.a), ("b", unit.b)):
         kept = sign_bits(formats)[chosen_formats(columns, operand, formats, count)] | 3
@@ -102,7 +101,7 @@ def opposite(unit: Dot, factors: Inputs, rng: np.random.Generator) -> NDArray[np
 
 
 def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
-    """Return stimulus for a fixed-point register: long random sums with few special factors."""
+    """Return random operations that form long sums, in which factors are rarely infinite or NaN."""
     columns = {"op": rng.choice(len(unit.operations), count, p=(0.9, 0.05, 0.02, 0.03)).astype(np.uint8)}
     columns |= finite_factors(unit, count, rng)
     rare = rng.random(count) < 0.01
@@ -119,14 +118,14 @@ def random_kulisch(unit: Mac, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def kulisch_corner(unit: Mac, rng: np.random.Generator) -> Inputs:
-    """Return corner-case sequences of a fixed-point register, which each begin with a LOAD."""
+    """Return corner-case sequences, which each begin with a LOAD."""
     parts = [
         _places(unit),
         _specials(unit, rng),
         _zeros(unit, rng),
         *(_beyond(unit, negative) for negative in (False, True)),
     ]
-    parts += [random_kulisch(unit, COUNT, rng), _started_anew(unit), *_filled(unit), _lowest_sum(unit)]
+    parts += [random_kulisch(unit, COUNT, rng), _restarted(unit), *_filled(unit), _lowest_sum(unit)]
     return concatenated(parts)
 
 
@@ -135,7 +134,7 @@ Product = tuple[int, int, int, int]
 
 
 def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int = 1) -> Inputs:
-    """Return operations with the same product in each of the first `lanes` lanes, and zeros in other lanes."""
+    """Put the same product into each of the first `lanes` lanes, and zeros into other lanes."""
     table = np.array([product or (0, 0, 0, 0) for _, product in rows], dtype=np.uint32)
     columns: Inputs = {port.name: np.zeros(len(rows), dtype=np.uint32) for port in unit.inputs}
     columns["op"] = np.array([operation for operation, _ in rows], dtype=np.uint8)
@@ -148,12 +147,11 @@ def sequence(unit: Mac, rows: Sequence[tuple[MacOp, Product | None]], lanes: int
 
 
 def negated(unit: Mac, product: Product) -> Product:
-    """Return factors for the negated product, by inverting the sign of factor `a`."""
     return product[0] ^ int(sign_bits(unit.a)[product[2]]), *product[1:]
 
 
 def power_products(unit: Mac) -> dict[int, Product]:
-    """Return a dictionary from each exponent e to factors whose product is 2^e."""
+    """Return a dictionary that maps each possible exponent e to two factors whose product is 2^e."""
     found: dict[int, Product] = {}
     for i, a in enumerate(unit.a):
         for j, b in enumerate(unit.b):
@@ -233,7 +231,7 @@ def _kinds(fmt: Format) -> list[int]:
     return sorted({code for m in magnitudes if m is not None for code in (m, m ^ int(sign_bits((fmt,))[0]))})
 
 
-def _started_anew(unit: Mac) -> Inputs:
+def _restarted(unit: Mac) -> Inputs:
     rows: list[tuple[MacOp, Product | None]] = []
     for i, fmt in enumerate(unit.a):
         products = [(code, unit.b[0].max_code, i, 0) for code in _kinds(fmt)]

@@ -23,7 +23,6 @@ _COUNT = 1000
 
 
 def overflowing_products_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations for every pair of operand formats whose products can exceed the largest result."""
     result, pairs = fixed(unit.engine.output), [*operand_pairs(unit)]
     beyond = [pair for pair in pairs if _highest(*pair) > result.highest_exponent]
     far = max(_highest(*pair) for pair in pairs) > result.highest_exponent + result.precision

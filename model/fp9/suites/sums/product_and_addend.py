@@ -1,4 +1,4 @@
-"""Corner-case operations with one product and an addend, after IBM FPgen's coverage models.
+"""Corner-case operations with one product and an addend, based on IBM FPgen's coverage models.
 
 Each function returns codes of the operands `a`, `b` and `c`, shape (n,), for given operand and result formats.
 """
@@ -37,7 +37,7 @@ _END_PRODUCTS = 64
 
 
 def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operands that combine every class of `a` with every class of `b`, and with random classes of `c`."""
+    """Combine operands `a` and `b` of all classes, such as zero and NaN, with addends `c` of random classes."""
     x, y = crossed(classes(a), classes(b))
     pairs, few = _grid(rng, count, len(x), len(classes(result)))
     if count < len(x) * len(classes(result)):
@@ -46,17 +46,13 @@ def class_cross(a: Format, b: Format, result: FixedFormat, count: int, rng: np.r
 
 
 def special_cross(a: Format, b: Format, result: FixedFormat) -> Triple:
-    """Return all combinations of an infinite or NaN `a`, an infinite or NaN `b`, and every class of `c`."""
     specials = ([code for code in classes(fmt) if not np.isfinite(fmt.to_float(code))] for fmt in (a, b))
     x, y, z = crossed(*specials, classes(result))
     return x, y, z
 
 
 def alignments(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends of both signs at every exponent difference from the product.
-
-    The fractions of the addends are the bit patterns of `walking_fractions`, such as a walking 1.
-    """
+    """Return addends of both signs at every exponent difference from the product."""
     p, fractions = result.fraction_bits, walking_fractions(result)
     distance, which, negative = _grid(rng, count, 2 * p + 25, len(fractions), 2)
     x, y = _factors(a, b, count, rng)
@@ -88,13 +84,11 @@ def boundaries(a: Format, b: Format, result: FixedFormat, count: int, rng: np.ra
 
 
 def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generator) -> Codes:
-    """Return addends that put the sum at or next to a multiple of a quarter ulp of the result format.
-
-    In half of the operations, the product's lowest bit is at or just below the last bit of the sum.
-    """
+    """Return addends that put the sum at or next to a multiple of a quarter ulp."""
     p, fractions, count = result.fraction_bits, walking_fractions(result), len(products)
     distance, which, quarter, negative, beside = _grid(rng, count, 2 * p + 7, len(fractions), 4, 2, 4)
     exponent = _floor_log2(products) + distance - p - 2
+    # In half of the operations, the product's lowest bit is at or just below the last bit of the sum.
     at_end = np.arange(count) % 2 == 0
     exponent = np.where(at_end, _lowest_bit(products) + p + distance % 4, exponent)
     sums = (((1 << p) | fractions[which]) + quarter / 4) * np.exp2(exponent - p)
@@ -103,7 +97,7 @@ def to_boundaries(products: Floats, result: FixedFormat, rng: np.random.Generato
 
 
 def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is near the smallest or the largest number of the result format."""
+    """Return operations whose sum is near the smallest or the largest result."""
     all_x, all_y = crossed(*(signed_magnitudes(fmt) for fmt in (a, b)))
     products = product(all_x, all_y, a, b)
     size, p = np.abs(products), result.fraction_bits
@@ -127,7 +121,7 @@ def ends(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.G
 
 
 def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose sum is at or near a number that is one bit flip away from 0, infinity or NaN."""
+    """Return operations whose sums lie near numbers that one bit flip turns into 0, infinity or NaN."""
     codes = beside_special(result)
     which, negative, below = _grid(rng, count, len(codes), 2, result.fraction_bits + 6)
     sums = decode(codes.astype(result.dtype), result).astype(np.float64)[which] * np.where(negative, -1, 1)
@@ -142,7 +136,7 @@ def results_beside_specials(a: Format, b: Format, result: FixedFormat, count: in
 
 @functools.lru_cache(maxsize=16)
 def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
-    """Return all pairs of positive factors and their products, in rising order of the products."""
+    """Return pairs of positive factors, sorted by product, as three arrays: factors `a`, factors `b` and products."""
     x, y = crossed(crossed_magnitudes(a), crossed_magnitudes(b))
     products = product(x, y, a, b)
     order = np.argsort(products, kind="stable")
@@ -150,14 +144,12 @@ def by_size(a: Format, b: Format) -> tuple[Codes, Codes, Floats]:
 
 
 def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
-    """Return factors whose product is at least `least`, and only a little larger.
-
-    With operands of at most 8 bits, the product is the smallest that reaches `least`.
-    """
+    """Return factors whose product is equal to `least` or slightly larger."""
     x, y, sizes = by_size(a, b)
     at = np.minimum(np.searchsorted(sizes, least), len(sizes) - 1)
     factors, needed = [x[at], y[at]], least > 0
     for own, fmt in enumerate((a, b)):
+        # The function `by_size` returns only a selection of wide operands.
         if fmt.bits > FEW_BITS:
             other = decode(factors[1 - own], (a, b)[1 - own]).astype(np.float64)
             factors[own][needed] = encode(least[needed] / other[needed], fmt, "rup", "saturate")
@@ -165,10 +157,8 @@ def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
 
 
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations whose addend has the product's significand and opposite sign, at every exponent difference.
-
-    If a circuit ignores a bit of the shift distance, the addend wrongly cancels the product.
-    """
+    """Return addends with the product's significand and opposite sign, at every exponent difference."""
+    # If a circuit ignores a bit of the shift distance, the addend wrongly cancels the product.
     reach = result.fraction_bits + 2 * a.bits + 3
     (distance,) = _grid(rng, count, 2 * reach + 1)
     x, y = _factors(a, b, count, rng)
@@ -177,7 +167,7 @@ def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random
 
 
 def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return operations with the smallest products and addends, and operations with the largest ones."""
+    """Return operations whose product and addend are both among the smallest, or both among the largest."""
     fractions = walking_fractions(result)
     first = np.arange(3)[:, None] << result.fraction_bits | fractions
     lowest = first.reshape(-1) << result.padding
@@ -194,13 +184,9 @@ def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
 def addends(
     a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator, number: int, pairs: int
 ) -> Triple:
-    """Return addends at every exponent, and products that are zero, 1, the smallest number, or random.
-
-    The fractions of the addends are the bit patterns of `walking_fractions`, such as a walking 1. If a unit has several
-    pairs of operand formats, the addends are divided among the pairs. The format pair with index `number`, out of
-    `pairs` format pairs, gets the addends with indices `number`, `number + pairs`, `number + 2 * pairs`, and so on.
-    """
+    """Return addends of every exponent, with products that are zero, 1, the smallest number, or random."""
     codes = walking_codes(result)
+    # The pairs of operand formats divide the addends among them.
     codes = codes[number::pairs] if pairs > 1 else codes
     (kept,) = _grid(rng, min(count, len(codes)), len(codes))
     sign = 1 << (a.bits - 1)
@@ -226,7 +212,7 @@ ADDENDS_SHARE = 0.2
 
 
 def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pairs: int) -> Triple:
-    """Return NaN addends whose payloads are walking-bit patterns, and products of every class."""
+    """Return NaN addends with walking-bit payloads, and products of every class."""
     codes = walking_codes(result)
     payloads = codes[(codes & result.magnitude_mask) > result.max_code][number::pairs]
     factors = classes(a), classes(b)[:: max(1, len(classes(b)) // 4)]
@@ -242,7 +228,7 @@ def nans(a: Format, b: Format, result: FixedFormat, count: int, number: int, pai
 
 
 def crossed(*axes: Any) -> tuple[Codes, ...]:
-    """Return arrays (n,) that contain all combinations of the codes in the arguments."""
+    """Return all combinations of the arguments' codes, as arrays (n,)."""
     grid = np.meshgrid(*(np.asarray(axis) for axis in axes), indexing="ij")
     return tuple(axis.reshape(-1).astype(np.uint32) for axis in grid)
 
@@ -256,7 +242,7 @@ def _grid(rng: np.random.Generator, count: int, *sizes: int) -> tuple[NDArray[np
 
 
 def product(x: Codes, y: Codes, a: Format, b: Format) -> Floats:
-    """Return the exact product of each pair of codes, in float64."""
+    """Return the exact product of each pair of codes."""
     return decode(x, a).astype(np.float64) * decode(y, b).astype(np.float64)
 
 

@@ -1,7 +1,8 @@
 """Corner-case operations in which large products cancel and a small product remains.
 
-The addend cancels the large products, so that the small product alone decides the result. If the addend is far larger
-than all products, the small product affects only the rounding of the sum. Scales move the sum to any exponent.
+The addend cancels the large products, so that the small product alone decides the result. If an operation's addend is
+far larger than all products, a small product affects only the rounding of the sum. Scales move the sum to any
+exponent.
 
     products     x x x x x
                                x x x
@@ -34,10 +35,7 @@ _NONE, _AROUND, _HIGHEST, _LARGEST = range(4)
 
 
 def residue_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which a small product decides the result of an exact sum.
-
-    Only units with power-of-two scales get operations, because other scales would change the significand of a product.
-    """
+    # Other scales than powers of two would change the significand of a product.
     scaled = unit.scale is not None and unit.scale.precision == 1
     if scaled and unit.products > 1 and unit.engine.window.width is None:
         for a, b in operand_pairs(unit):

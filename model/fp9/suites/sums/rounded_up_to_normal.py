@@ -1,8 +1,9 @@
 """Corner-case operations whose subnormal sum rounds up to the smallest normal number.
 
-The scales shift the larger of two products to the smallest normal number. The smaller product has the opposite sign,
-and a random exponent that is lower by at least the precision of the result format. In most operations, the addend is
-zero, and the sum of the two products rounds up to the smallest normal number.
+Each operation has two nonzero products. Power-of-two scales multiply the larger product of an operation, so that the
+product becomes the smallest normal number. The smaller product has the opposite sign and a random exponent. The
+exponents of the larger and the smaller product differ by at least the number of significand bits of a result. In most
+operations, the addend is zero, and the sum of the two products rounds up to the smallest normal number.
 
     product     1 0 0 0 0 |
     product   -           |   x x

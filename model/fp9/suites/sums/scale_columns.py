@@ -1,4 +1,4 @@
-"""Block scales as inputs of a unit, and addends whose exponents match the scaled products."""
+"""Stimulus for units with block scales: random scales, and addends whose exponents match the scaled products."""
 
 from __future__ import annotations
 
@@ -23,7 +23,7 @@ _RARE = 1 / 32
 
 
 def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
-    """Return random scales that move products to any size, from below the smallest to above the largest result."""
+    """Return random scales that move products below the smallest and above the largest result."""
     if unit.scale is None:
         return {}
     fmt = unit.scale
@@ -44,7 +44,6 @@ def drawn_scales(unit: Dot, count: int, rng: np.random.Generator) -> Inputs:
 
 
 def scales_of_one(unit: Dot, count: int) -> Inputs:
-    """Return scale columns that hold the scale 1, or no columns for a unit without scales."""
     if unit.scale is None:
         return {}
     one = np.uint32(unit.scale.code_of(Fraction(1)))
@@ -52,7 +51,7 @@ def scales_of_one(unit: Dot, count: int) -> Inputs:
 
 
 def reach_of_scales(unit: Dot) -> tuple[int, int]:
-    """Return the lowest and the highest sum of the exponents of two power-of-two scales."""
+    """Return the lowest and the highest sum of two power-of-two scales' exponents."""
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
     one = fmt.code_of(Fraction(1))
@@ -60,7 +59,10 @@ def reach_of_scales(unit: Dot) -> tuple[int, int]:
 
 
 def scales_of(unit: Dot, exponents: NDArray[np.int64], rng: np.random.Generator) -> Inputs:
-    """Return pairs of power-of-two scales whose exponents have the given sum, or the nearest possible sum."""
+    """Return random pairs of power-of-two scales whose exponents add up to the given `exponents`.
+
+    If no pair of scales has a given sum of exponents, the function returns a pair with the nearest possible sum.
+    """
     fmt = unit.scale
     assert fmt is not None and fmt.precision == 1
     both = np.clip(exponents + 2 * fmt.code_of(Fraction(1)), 0, 2 * fmt.max_code)
@@ -76,7 +78,7 @@ def _beside(fmt: Format, codes: NDArray[np.int64], rng: np.random.Generator) -> 
 
 
 def scaled(unit: Dot, columns: Inputs, rng: np.random.Generator) -> Inputs:
-    """Return the operations with additional columns for block scales, and with addends scaled to match the products."""
+    """Append a column for each scale port, and shift the addends' exponents to match the scaled products."""
     if unit.scale is None:
         return columns
     fmt, count = unit.scale, len(columns["c"])
@@ -99,10 +101,7 @@ def _is_power(fmt: Format) -> NDArray[np.bool_]:
 
 
 def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np.uint32]:
-    """Return addends that are multiplied by a power of two to match the exponents of the scaled products.
-
-    Zeros, subnormals and special codes stay unchanged.
-    """
+    """Multiply addends by powers of two, to match the exponents of the scaled products."""
     if unit.scale is None:
         return c
     fmt = fixed(unit.engine.output)
@@ -112,5 +111,6 @@ def with_scales(unit: Dot, columns: Inputs, c: NDArray[np.uint32]) -> NDArray[np
     field = (c >> place).astype(np.int64) & last
     usable = np.where(np.isfinite(factor) & (factor > 0), factor, 1.0)
     shifted = np.clip(field + np.frexp(usable)[1] - 1, 0, last - 1)
+    # Zeros, subnormals and special codes stay unchanged.
     new = np.where((field == 0) | (field == last), field, shifted)
     return np.asarray(c.astype(np.int64) + ((new - field) << place), dtype=np.uint32)

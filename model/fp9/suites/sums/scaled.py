@@ -1,7 +1,7 @@
 """Corner-case operations of scaled dot products.
 
 Some operations have products that are powers of two, and scales that shift the single 1 bit of a product to any
-position. Other operations combine special scales, such as NaN.
+position. In some operations, the two scales of a block are NaN, 1, or the smallest or largest scale.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def scaled_corner(unit: Dot, rng: np.random.Generator) -> Inputs:
 
 
 def paired_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    """Yield operations in which both scales of a block are special or extreme, such as NaN or the smallest number."""
+    """Yield operations in which one random block has special or extreme scales for both operands."""
     if unit.scale is None:
         return
     columns = {port.name: drawn_port(port, COUNT, rng) for port in unit.operand_inputs}
@@ -127,10 +127,8 @@ def _borrowed(
 
 @functools.lru_cache(maxsize=16)
 def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
-    """Return sets of `lanes` positive products that add up to a power of two above the largest product.
-
-    A set is a list of pairs of factors. All products but one are equal.
-    """
+    """Return lists of `lanes` factor pairs. The products in each list add up to a power of two."""
+    # The power of two is larger than every product of the formats.
     x, y, sizes = by_size(a, b)
     found = []
     for exponent in range(int(np.log2(sizes[-1])) + 1, int(np.log2(sizes[-1] * lanes)) + 1):
@@ -142,16 +140,14 @@ def full_sums(a: Format, b: Format, lanes: int) -> list[list[tuple[int, int]]]:
 
 
 def in_any_lanes(codes: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.int64]:
-    """Return factors (n, lanes, 2) with the lanes shuffled within each operation."""
+    """Shuffle the lanes of factors (n, lanes, 2) within each operation."""
     order = rng.permuted(np.tile(np.arange(codes.shape[1]), (len(codes), 1)), axis=1)
     return np.take_along_axis(codes, order[..., None], axis=1)
 
 
 def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[np.int64], columns: Inputs) -> Inputs:
-    """Return the columns of all input ports, for factors a and b of shape (n, products).
-
-    `pair` holds the indices of the formats of `a` and `b`. `columns` provides the scales and the addends.
-    """
+    """Add columns for the operand ports to `columns`, with codes from arrays `a` and `b` of shape (n, products)."""
+    # `pair` holds the indices of the formats of `a` and `b`.
     biases = {port.name: port for port in unit.inputs if port.name.endswith("_bias")}
     columns = columns | _selects(*pair, len(a))
     columns |= {name: np.where(np.arange(len(a)) % 2, cycled(port, len(a)), 0) for name, port in biases.items()}
@@ -162,10 +158,7 @@ def on_ports(unit: Dot, pair: tuple[int, int], a: NDArray[np.int64], b: NDArray[
 
 @functools.lru_cache(maxsize=16)
 def powers(a: Format, b: Format) -> tuple[NDArray[np.int64], NDArray[np.int64], NDArray[np.int64]]:
-    """Return codes of `a`, codes of `b` and exponents, for all products that are powers of two.
-
-    The exponents are distinct, and in rising order.
-    """
+    """Return arrays of factors `a`, factors `b` and rising exponents. Each product is a different power of two."""
     x, y, exponents = by_exponent(a, b)
     of_power = np.flatnonzero(np.abs(product(x, y, a, b)) == np.exp2(exponents.astype(np.float64)))
     _, first = np.unique(exponents[of_power], return_index=True)

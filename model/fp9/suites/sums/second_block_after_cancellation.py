@@ -1,4 +1,4 @@
-"""Corner-case operations of several scaled blocks, in which the addend cancels one block.
+"""Corner-case operations with several scaled blocks, in which the addend cancels the sum of one block.
 
 one block    x x x x x x
 another                          x x x

@@ -1,4 +1,4 @@
-"""Corner-case operations for units with several products, in a single lane or in several lanes."""
+"""Corner-case operations for units that add several products, with the corner case in one lane or across lanes."""
 
 from __future__ import annotations
 
@@ -32,10 +32,7 @@ _ALONE, _BESIDE_LOWEST, _BESIDE_OTHERS = range(3)
 def placed(
     products: int, a: Format, b: Format, triple: Triple, rng: np.random.Generator
 ) -> tuple[NDArray[Any], NDArray[Any], Codes]:
-    """Return the factors a and b, shape (n, products), and the addends, with each product in a random lane.
-
-    Lanes without the tested product hold zeros, the smallest numbers, or operands of other operations.
-    """
+    """Return factors (n, products) and addends, with each tested product in a random lane."""
     x, y, c = triple
     count = len(c)
     rows, lane = np.arange(count), rng.integers(0, products, count)
@@ -56,11 +53,8 @@ def placed(
 def families(
     a: Format, b: Format, engine: Engine, result: FixedFormat, count: int, rng: np.random.Generator
 ) -> Iterator[tuple[NDArray[Any], NDArray[Any], Codes]]:
-    """Yield the operands and addends of all corner cases that combine several lanes.
-
-    An item holds the factors `a` and `b`, shape (n, products), and the addends `c` in the result format. All items
-    together have about `count` operations.
-    """
+    """Yield operations in batches: factors `a` and factors `b`, shape (n, products), and addends, shape (n,)."""
+    # The batches together hold about 1.4 * `count` operations, and the operations of `_single_bits` and `_special`.
     products = engine.step.products
     for family in (_opposed, _staggered, _equal):
         x, y = family(a, b, products, count // 5, rng)
@@ -124,15 +118,13 @@ def _equal(a: Format, b: Format, products: int, count: int, rng: np.random.Gener
 
 
 def zeros(a: Format, b: Format, products: int, count: int, rng: np.random.Generator) -> Lanes:
-    """Return factors whose products are all zero.
-
-    The signs of the zeros are equal in all lanes, equal in all lanes but one, or random.
-    """
+    """Return factors whose products are all zero, with different sign patterns."""
     of_a = rng.integers(0, 2, (count, products)).astype(np.bool_)
     x, y = (
         np.where(here, 0, rng.choice(finite(fmt), of_a.shape)) & (1 << (fmt.bits - 1)) - 1
         for fmt, here in ((a, of_a), (b, ~of_a))
     )
+    # The signs of the zeros are random, equal in all lanes, or equal in all lanes but one.
     kinds = rng.integers(0, 2, (4, count, products))
     kinds[0], kinds[1] = 0, 1
     kinds[2] = (np.arange(products) == rng.integers(0, products, (count, 1))) ^ rng.integers(0, 2, (count, 1))
@@ -158,10 +150,7 @@ def _single_bits(result: FixedFormat) -> Codes:
 
 @functools.lru_cache(maxsize=16)
 def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArray[np.int64]]:
-    """Return three arrays in rising order of the products' exponents: factors `a`, factors `b`, and the exponents.
-
-    The factors are all pairs of the magnitudes from `crossed_magnitudes`.
-    """
+    """Return factors `a`, factors `b` and the exponents of their products, in rising order of the exponents."""
     x, y = (axis.reshape(-1) for axis in np.meshgrid(*(crossed_magnitudes(fmt) for fmt in (a, b))))
     exponents = np.floor(np.log2(product(x, y, a, b))).astype(np.int64)
     order = np.argsort(exponents, kind="stable")
@@ -169,10 +158,7 @@ def by_exponent(a: Format, b: Format) -> tuple[NDArray[Any], NDArray[Any], NDArr
 
 
 def of_exponent(a: Format, b: Format, wanted: NDArray[np.int64], rng: np.random.Generator) -> Lanes:
-    """Return random factors whose product has the wanted exponent.
-
-    If the wanted exponent is below the exponents of all products, return the smallest factors.
-    """
+    """Return random factors whose product has the exponent `wanted`, or the lowest possible exponent."""
     x, y, exponents = by_exponent(a, b)
     first, after = np.searchsorted(exponents, wanted, "left"), np.searchsorted(exponents, wanted, "right")
     place = np.minimum(first + rng.integers(0, np.maximum(after - first, 1)), len(x) - 1)

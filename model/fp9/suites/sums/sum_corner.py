@@ -1,4 +1,4 @@
-"""Corner-case stimulus for sums, as columns of the unit's input ports."""
+"""Corner-case stimulus for sums, as one column of values for each input port of the unit."""
 
 from __future__ import annotations
 
@@ -40,10 +40,7 @@ _NANS = 1500
 
 
 def sum_corner(unit: Dot, rng: np.random.Generator, part: float = 1.0) -> Inputs:
-    """Return the corner-case operations of a sum for every pair of operand formats.
-
-    `part` scales the number of operations. With `part` = 1, the suite is as large as for a unit without state.
-    """
+    """Return the corner cases for every pair of operand formats. `part` scales the number of operations."""
     pairs = [*operand_pairs(unit)]
     operations = int(part * (OPERATIONS + _FURTHER * (len(pairs) - 1)))
     share = operations // len(pairs)
@@ -136,7 +133,7 @@ def _drawn(unit: Dot, count: int, names: list[str], rng: np.random.Generator) ->
 
 @dataclass(frozen=True)
 class Operand:
-    """Format of an operand, with its value on the select port and its extra exponent bias.
+    """Operand format, the value of the select port for this format, and an extra exponent bias.
 
     If the bias is None, the operations cycle through all biases.
     """
@@ -147,7 +144,7 @@ class Operand:
 
 
 def operand_pairs(unit: Dot) -> Iterator[tuple[Operand, Operand]]:
-    """Yield every pair of formats of the operands `a` and `b`, with several biases if the unit has bias ports."""
+    """Yield every pair of operand formats, with several biases if the unit has bias ports."""
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
         variants = ((_BIASES[k], _BIASES[3 * k % len(_BIASES)]) for k in range(len(_BIASES)))
         for bias_a, bias_b in variants if unit.bias_port else [(None, None)]:
@@ -179,16 +176,14 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
 
 
 def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
-    """Return the columns of all input ports for factors (n, products) and addends (n,).
-
-    The columns of format-select ports also contain values beyond the last choice, which select the last choice.
-    """
+    """Return the columns of all input ports for factors (n, products) and addends (n,)."""
     count = len(c)
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
     for name, operand, codes, formats in (("a", first, a, unit.a), ("b", second, b, unit.b)):
         columns |= {lane: codes[:, i].astype(np.uint32) for i, lane in enumerate(unit.lane_names(name))}
         for port in unit.inputs:
             if port.name == f"{name}_format":
+                # Select values beyond the last choice select the last choice.
                 last = operand.index == len(formats) - 1
                 beyond = np.arange(operand.index, 1 << port.width if last else operand.index + 1)
                 columns[port.name] = np.resize(beyond, count).astype(np.uint32)

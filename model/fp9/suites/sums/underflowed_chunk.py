@@ -1,8 +1,8 @@
 """Operations on chunks whose nonzero partial sum rounds to zero, so that the result is the addend.
 
-With jamming, the last bit of an alignment window is set if lower bits are discarded. After the large products cancel,
-two different small products of opposite sign then add up to zero. Without an alignment window, the scales shift the sum
-far below the smallest number of the result format, so that the sum rounds to zero.
+Jamming sets the last bit of a term in the alignment window if lower bits of the term are discarded. With jamming, two
+different small products of opposite sign can add up to zero after two large products cancel. For units without an
+alignment window, small block scales move the sum below the normal range, where many sums round to zero.
 
     product      x x x x x |
     product    - x x x x x |

@@ -1,4 +1,4 @@
-"""Corner-case operations of a single product, whose operands share the wide format of the result."""
+"""Corner-case operations with a single product, in which both operands have the wide format of the result."""
 
 from __future__ import annotations
 

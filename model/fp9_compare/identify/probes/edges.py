@@ -16,7 +16,7 @@ from fp9_compare.identify.vectors import Predictions, Vectors
 
 
 class _Edges:
-    """Generator of random sparse sums that test an accumulator's bit widths and order of addition."""
+    """Generator of random sparse sums that test bit widths and the order of addition."""
 
     def __init__(self, p: OperandPool, engine: Engine, rng: Random) -> None:
         self._p, self._rng, self._engine = p, rng, engine
@@ -72,21 +72,14 @@ class _Edges:
 
 
 def edges(interface: Interface, engine: Engine, count: int, rng: np.random.Generator) -> Vectors:
-    """Return `count` random sparse sums that distinguish an accumulator model from very similar models.
-
-    The exponents of the terms often differ by about the width of the accumulator's alignment window or of a
-    significand.
-    """
+    """Return random sparse sums that distinguish an accumulator model from very similar models."""
     pool = OperandPool(interface)
     made = _Edges(pool, engine, Random(int(rng.integers(1 << 32))))
     return pool.vectors(made.row() for _ in range(count))
 
 
 def residuals(interface: Interface, engine: Engine, vectors: Vectors) -> Vectors:
-    """Return sums whose addend is the negated result of the accumulator model for the same products.
-
-    The addend cancels the rounded sum of the products, so the new result shows the accumulator's rounding error.
-    """
+    """Return sums whose addend cancels the model's rounded result, so that the rounding error remains."""
     alone = replace(vectors, c=np.zeros(len(vectors)))
     results = Predictions(interface, alone).of(engine)
     assert results is not None, "one engine must accept the operands"

@@ -20,16 +20,14 @@ MOST = 1000
 
 
 class _Operand(NamedTuple):
-    """Operand format of a GPU instruction: the size in bytes and the C type of a code, and the format's names.
-
-    `shift` is the number of unused low bits in a code.
-    """
+    """Operand format of a GPU instruction: names of the format, and number of bytes and C type of a code."""
 
     bytes: int
     code: str
     name: str
     results: tuple[str, ...]
     torch: str
+    # Number of unused low bits in a code.
     shift: int = 0
 
     @property
@@ -77,19 +75,15 @@ _MATRIX_CORES = {
 
 
 def cuda(interface: Interface, seed: int = 0) -> str:
-    """Return a CUDA program that computes sums by `mma.sync` with FP8, FP16, BF16 or TF32 operands.
+    """Return a CUDA program that computes sums by `mma.sync`.
 
-    FP8 operands need a GPU of compute capability 8.9 or more, and CUDA 12.4 (12.8 for FP16 results). Raises ValueError
-    for other formats.
+    FP8 operands need a GPU of compute capability 8.9 or more, and CUDA 12.4 (12.8 for FP16 results).
     """
     return _nvidia(interface, seed, "mma.sync", "-arch=native", 32, _mma)
 
 
 def wgmma(interface: Interface, seed: int = 0) -> str:
-    """Return a CUDA program that computes sums by `wgmma` with FP8, FP16, BF16 or TF32 operands, for Hopper.
-
-    Raises ValueError for other formats.
-    """
+    """Return a CUDA program for Hopper GPUs that computes sums by `wgmma`."""
     return _nvidia(interface, seed, "wgmma", "-gencode=arch=compute_90a,code=sm_90a", 128, _wgmma)
 
 
@@ -165,14 +159,11 @@ _WGMMA = """\
 
 
 def pytorch(interface: Interface, seed: int = 0) -> str:
-    """Return a Python program that computes sums by PyTorch's matrix product with FP32 results, on any device.
-
-    FP8 operands use `torch._scaled_mm` with fast accumulation, and other operands `torch.mm`. Every sum starts from +0.
-    Raises ValueError for other formats.
-    """
+    """Return a Python program that computes sums with PyTorch's matrix product. Every sum starts from +0."""
     a, b = _operands(interface)
     if interface.output.name != "fp32":
         raise ValueError(f"{interface.output.name} given as result; the program prints fp32")
+    # FP8 operands are multiplied by `torch._scaled_mm` with fast accumulation, and other operands by `torch.mm`.
     product = {1: _SCALED, 2: _HALVES, 4: _TF32}[a.bytes]
     fields = {**_common(interface, seed, 16, addends=False), "product": product, "shift": a.shift}
     fields |= {"rows": str(fields["rows"]).replace('    "', "").replace('",', "").replace('"', "")}
@@ -190,10 +181,7 @@ _TF32 = """\
 
 
 def hip(interface: Interface, seed: int = 0) -> str:
-    """Return a HIP program that computes sums with FP32 results on the matrix cores of CDNA3 and CDNA4 GPUs.
-
-    CDNA3 uses FNUZ formats, and CDNA4 uses OCP formats. Raises ValueError for other formats.
-    """
+    """Return a HIP program for the matrix cores of CDNA3 (FNUZ formats) and CDNA4 (OCP formats)."""
     _check(interface, _MATRIX_CORES, {"fp32": {}})
     (a, architecture), (b, other) = (_MATRIX_CORES[fmt.name] for fmt in (interface.a, interface.b))
     if architecture != other:

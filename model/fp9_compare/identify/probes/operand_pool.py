@@ -36,15 +36,15 @@ class OperandPool:
         return self._codes_a[0.0], self._codes_b[0.0]
 
     def power(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b whose product is 2^exponent, or the nearest possible power of two."""
+        """Return codes whose product is 2^exponent, or the nearest possible power of two."""
         return self._signed(self._products[min(max(exponent, self.lowest), self.highest)], negative)
 
     def full(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of `a` and `b` with all fraction bits set, and with a product of about 2^exponent."""
+        """Return codes of two numbers with all fraction bits set and a product of about 2^exponent."""
         return self._signed(self._filled[min(max(exponent, self.lowest), self.highest)], negative)
 
     def unlike(self, exponent: int, negative: bool = False) -> tuple[int, int]:
-        """Return codes of a and b with the product 2^exponent and with magnitudes as different as possible."""
+        """Return codes whose product is 2^exponent, and whose magnitudes differ as much as possible."""
         return self._signed(self._unlike[min(max(exponent, self.lowest), self.highest)], negative)
 
     def negative(self, product: tuple[int, int]) -> tuple[int, int]:
@@ -55,18 +55,21 @@ class OperandPool:
         return self._codes_a[-x if negative else x], self._codes_b[y]
 
     def largest(self, exponent: int) -> float:
-        """Return the largest number below 2^(exponent + 1) that the result format `interface.output` can represent."""
+        """Return the largest number below 2^(exponent + 1) in the result format."""
         return math.ldexp(2.0 - self._ulp(exponent), exponent)
 
     def next(self, exponent: int) -> float:
-        """Return the smallest number above 2^exponent in the result format of the interface."""
+        """Return the smallest number above 2^exponent in the result format."""
         return math.ldexp(1.0 + self._ulp(exponent), exponent)
 
     def _ulp(self, exponent: int) -> float:
         return 2.0 ** -min(self.interface.output.precision - 1, exponent - self.sum_lowest)
 
     def special(self, what: Callable[[float], bool]) -> Iterator[tuple[int, int]]:
-        """Yield operand pairs (a, b) in which one operand is 1 and the other is a special number."""
+        """Find the first special number x of each operand format, and yield the code pairs of (x, 1) and (1, x).
+
+        The function `what` returns whether a number is special.
+        """
         one_a, one_b = self.power(0)
         for fmt, place in ((self.interface.a, 0), (self.interface.b, 1)):
             code = next((c for c, x in enumerate(fmt.table.tolist()) if what(x)), None)
@@ -90,7 +93,7 @@ Row = tuple[str, Mapping[int, tuple[int, int]], float, tuple[int, int] | None]
 
 @functools.lru_cache(maxsize=64)
 def codes_of(fmt: Format) -> dict[float, int]:
-    """Return the code of each finite number of a format, where zero has the code of +0."""
+    """Return the code of each finite number of a format, and the code of +0 for zero."""
     numbers = decode_to(np.arange(1 << fmt.bits).astype(fmt.dtype), fmt, np.float64)
     return {x: code for code, x in reversed(list(enumerate(numbers.tolist()))) if math.isfinite(x)}
 
@@ -124,7 +127,7 @@ def _filled(power: float, codes: Mapping[float, int]) -> float:
 
 @functools.lru_cache(maxsize=64)
 def negated(fmt: Format) -> np.ndarray[Any, Any]:
-    """Return an array that maps the code of each number to the code of the negated number."""
+    """Return an array that maps codes to the codes of the negated numbers."""
     codes = codes_of(fmt)
     table = np.arange(1 << fmt.bits).astype(fmt.dtype)
     for number, code in codes.items():

@@ -1,6 +1,6 @@
-"""Probe sums for the identification of accumulators: sparse sums of powers of two.
+"""Test inputs for the identification of accumulators: sums of powers of two with few nonzero terms.
 
-Most probe sums have at most three nonzero terms, so that a wrong result points to one property.
+Most sums have at most three nonzero terms, so that a wrong prediction points to one property of the accumulator.
 """
 
 from __future__ import annotations
@@ -158,10 +158,7 @@ FAMILIES: tuple[Callable[[OperandPool], Iterator[Row]], ...] = (
 
 @functools.lru_cache(maxsize=8)
 def structured(interface: Interface) -> Vectors:
-    """Return the probe sums of all functions in `FAMILIES`, without duplicates.
-
-    Each function generates sums that probe one property of an accumulator, such as its alignment window.
-    """
+    """Return the probe sums that the functions in `FAMILIES` generate, without duplicates."""
     pool = OperandPool(interface)
     made = pool.vectors(row for family in FAMILIES for row in family(pool))
     keys = [(x.tobytes(), y.tobytes(), np.float64(c).tobytes()) for x, y, c in zip(made.a, made.b, made.c, strict=True)]
@@ -170,9 +167,10 @@ def structured(interface: Interface) -> Vectors:
 
 
 def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
-    """Return the indices of every `share`-th probe sum among the sums with the same purpose, such as "window".
+    """Return the indices of every `share`-th sum for each test purpose, such as "window" or "rounding".
 
-    If a purpose has few probe sums, more of its sums are selected: at least 24, or all.
+    The function selects at least 24 sums for each test purpose. If a test purpose has fewer than 24 sums, the function
+    selects all its sums.
     """
     found: list[int] = []
     for purpose in dict.fromkeys(vectors.purposes):
@@ -185,7 +183,7 @@ def thinned(vectors: Vectors, share: int) -> np.ndarray[Any, np.dtype[np.intp]]:
 
 
 def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors:
-    """Return random sums of several types, some of them sparse and some with cancelling products."""
+    """Return random sums, some of them sparse and some with cancelling products."""
     pool = OperandPool(interface)
     a, b = (np.array(sorted(codes_of(fmt).items())) for fmt in (interface.a, interface.b))
     shape = (count, interface.depth)

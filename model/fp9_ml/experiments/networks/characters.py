@@ -51,10 +51,7 @@ def blas_back(name: str, arrived: Numbers, x: Numbers, weight: Numbers) -> tuple
 
 
 def codes_of(text: str) -> NDArray[np.uint8]:
-    """Return the uint8 indices of a text's characters in `ALPHABET`.
-
-    Characters that are not in `ALPHABET` are skipped.
-    """
+    """Return indices in `ALPHABET`, and skip characters that `ALPHABET` lacks."""
     place = {character: i for i, character in enumerate(ALPHABET)}
     return np.array([place[character] for character in text if character in place], dtype=np.uint8)
 
@@ -75,7 +72,7 @@ def initial(seed: int, width: int = WIDTH) -> Parameters:
 
 @dataclass
 class Pass:
-    """Result of a forward pass: the logits (batch, time, letters), and data for the backward pass."""
+    """Logits (batch, time, letters) of a forward pass, and data for the backward pass."""
 
     parameters: Parameters
     tokens: NDArray[Any]
@@ -84,7 +81,7 @@ class Pass:
 
 
 def forward(parameters: Parameters, tokens: NDArray[Any], product: Product = blas) -> Pass:
-    """Run the model on `tokens` (batch, time) to predict the next character at each position."""
+    """Predict the next character at each position of `tokens` (batch, time)."""
     saved: dict[str, Saved] = {}
 
     def linear(name: str, x: Numbers) -> Numbers:

@@ -67,7 +67,7 @@ def initial(seed: int) -> Parameters:
 
 
 def patches(x: Numbers) -> Numbers:
-    """Return the 3 x 3 patches (9, n h w, c) around all pixels of images (n, h, w, c), padded with zeros."""
+    """Pad images (n, h, w, c) with zeros, and return all 3 x 3 patches as an array of shape (9, n * h * w, c)."""
     n, height, width, channels = x.shape
     around = np.zeros((n, height + 2, width + 2, channels), dtype=x.dtype)
     around[:, 1:-1, 1:-1] = x
@@ -90,7 +90,7 @@ def patches_back(gradient: Numbers, shape: tuple[int, ...]) -> Numbers:
 
 @dataclass
 class Pass:
-    """Result of a forward pass: logits (n, classes), moments of the batch norms, and saved data."""
+    """Logits (n, classes) of a forward pass, batch norm moments, and data for the backward pass."""
 
     parameters: Parameters
     logits: Numbers
@@ -99,9 +99,10 @@ class Pass:
 
 
 def forward(parameters: Parameters, images: Numbers, moments: Moments | None = None, sums: Sums = plain) -> Pass:
-    """Run the network on images.
+    """Run the forward pass of the network on a batch of images.
 
-    If `moments` is None, each batch norm computes the mean and variance from its input.
+    The batch norm layers use the means and variances in `moments`. If `moments` is None, each batch norm layer computes
+    the mean and variance of its own input.
     """
     saved: dict[str, Saved] = {}
     found: Moments = {}
@@ -166,7 +167,10 @@ Digits: TypeAlias = tuple[Numbers, NDArray[Any], Numbers, NDArray[Any]]
 
 
 def digits(seed: int, tested: int = 449) -> Digits:
-    """Split scikit-learn's digits (n, 8, 8, 1) and their labels into training data and test data."""
+    """Return scikit-learn's digits as four arrays: training images, training labels, test images and test labels.
+
+    Both arrays of images have the shape (n, 8, 8, 1).
+    """
     images, labels = images_and_labels()
     order = np.random.default_rng([seed, 2]).permutation(len(images))
     pictures = (images[order] / 16).astype(np.float32).reshape(-1, SIDE, SIDE, 1)

@@ -15,10 +15,7 @@ from fp9.system.missing import MissingTool, install_hint
 
 
 def images_and_labels() -> tuple[NDArray[np.float64], NDArray[np.int64]]:
-    """Return images (1797, 64) of 8 x 8 pixels with values in 0..16, and their classes 0..9.
-
-    Raises MissingTool if scikit-learn is not installed.
-    """
+    """Return images (1797, 64) with values in 0..16, and their classes 0..9."""
     rows: NDArray[Any] = np.loadtxt(data_set("data", "digits.csv.gz"), delimiter=",")
     return rows[:, :-1], rows[:, -1].astype(np.int64)
 

@@ -19,21 +19,18 @@ Pair = tuple[int, int]
 
 @dataclass(frozen=True)
 class EightBit:
-    """Bit-accurate matrix product of operands in a narrow format.
-
-    The operands are multiplied by the powers of two in `exponents`, and cast to `fmt` with rounding to nearest, ties
-    away from zero, and saturation.
-    """
+    """Bit-accurate matrix product of operands in a narrow format."""
 
     fmt: Format
     engine: Engine
+    # Scale exponents of activations and weights, by the layer's name.
     exponents: Mapping[str, Pair] = field(default_factory=dict)
 
     def __call__(self, name: str, x: Numbers, weight: Numbers) -> Numbers:
         return self.with_pair(x, weight, self.exponents.get(name, (0, 0)))
 
     def with_pair(self, x: Numbers, weight: Numbers, pair: Pair) -> Numbers:
-        """Multiply `x` (n, in) by `weight` (in, out), with the scales 2^pair[0] and 2^pair[1]."""
+        """Multiply `x` (n, in) by `weight` (in, out), after scaling the operands by 2^pair[0] and 2^pair[1]."""
         a = encode(x, self.fmt, "rna", scale=-pair[0])
         b = encode(weight, self.fmt, "rna", scale=-pair[1])
         sums = decode(matmul(a, b, self.fmt, self.fmt, self.engine), self.engine.output)
@@ -47,6 +44,6 @@ def eight_bit(
 
 
 def through(x: Numbers, fmt: str | Format) -> Numbers:
-    """Round numbers to a format, to nearest with ties away from zero. Large numbers saturate."""
+    """Round to nearest with ties away from zero, and saturate large numbers."""
     codes = encode(x, fmt, "rna")
     return decode(codes, fmt).astype(np.float32, copy=False)

@@ -36,7 +36,7 @@ _CUBE = np.float32(0.044715)
 
 
 def gelu(x: Numbers) -> tuple[Numbers, Saved]:
-    """Return the Gaussian error linear unit in its tanh form (Hendrycks and Gimpel, arXiv 1606.08415)."""
+    """Return the tanh form of the Gaussian error linear unit (arXiv 1606.08415)."""
     bent = np.tanh(_GELU * (x + _CUBE * x * x * x))
     return x * (1 + bent) / 2, (x, bent)
 
@@ -76,7 +76,7 @@ def attend_back(gradient: Numbers, saved: Saved) -> Numbers:
 
 
 def cross_entropy(logits: Numbers, targets: NDArray[Any]) -> tuple[float, Numbers]:
-    """Return the mean negative log likelihood of the classes in `targets`, in nats, and its gradient."""
+    """Return the mean negative log likelihood in nats, and its gradient."""
     shares = softmax(logits).reshape(-1, logits.shape[-1])
     rows = np.arange(len(shares))
     chosen = shares[rows, targets.reshape(-1)]
@@ -92,7 +92,7 @@ def log_softmax(x: NDArray[Any]) -> NDArray[np.float64]:
 
 
 class Adam:
-    """Adam optimiser (Kingma and Ba, arXiv 1412.6980, algorithm 1), which updates parameters in place."""
+    """Adam optimiser (arXiv 1412.6980, algorithm 1), which updates parameters in place."""
 
     def __init__(self, parameters: dict[str, Numbers], betas: tuple[float, float] = (0.9, 0.999)) -> None:
         self._parameters, self._betas, self.steps = parameters, betas, 0

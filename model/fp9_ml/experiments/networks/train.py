@@ -36,17 +36,14 @@ COPYRIGHT = (
 
 @dataclass(frozen=True)
 class Trained:
-    """Trained character model, and the text that was held out from training (as indices in `ALPHABET`)."""
+    """Trained character model, and the held-out text as indices in `ALPHABET`."""
 
     parameters: Parameters
     text: NDArray[np.uint8]
     origin: dict[str, Any]
 
     def windows(self, start: int, count: int) -> NDArray[np.uint8]:
-        """Return consecutive windows (count, 65) of the held-out text.
-
-        Raises ValueError if the held-out text is too short.
-        """
+        """Return consecutive windows of the held-out text, shape (count, 65)."""
         end = start + count * CONTEXT + 1
         if not 0 <= start < end <= len(self.text):
             raise ValueError(f"{count} windows from character {start} asked for; the text has {len(self.text)}")
@@ -62,10 +59,6 @@ def manual() -> NDArray[np.uint8]:
 
 
 def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], None] | None = None) -> Trained:
-    """Train a character model by Adam on random windows of the text.
-
-    The parameters are rounded to float16 at the end, because model files store float16.
-    """
     text = manual()
     learnt, kept = text[:-HELD_OUT], text[-HELD_OUT:]
     parameters = initial(seed)
@@ -80,6 +73,7 @@ def train(seed: int, steps: int = STEPS, progress: Callable[[str, int, int], Non
         losses.append(loss)
         if progress:
             progress(f"loss {loss:.3f}", step + 1, steps)
+    # Model files store float16.
     rounded = {name: value.astype(np.float16).astype(np.float32) for name, value in parameters.items()}
     origin = {"seed": seed, "steps": steps, "loss": round(float(np.mean(losses[-50:])), 4)}
     return Trained(rounded, kept, origin | {"python": platform.python_version(), "copyright": COPYRIGHT})

@@ -1,4 +1,4 @@
-"""Group signals that are fields of one source structure and cross the same module boundaries."""
+"""Put signals into one group if they are fields of one Python structure and pass between the same modules."""
 
 from __future__ import annotations
 
@@ -14,10 +14,11 @@ from fp9_rtl.export.text.signals import Sources, clean
 
 @dataclass(frozen=True, eq=False)
 class Bundle:
-    """Fields of one structure that enter or leave a module together, lowest field first."""
+    """Several fields of one structure in the Python source that are passed together between the same modules."""
 
     place: str
     name: str
+    # The field with the lowest bits comes first.
     fields: tuple[tuple[str, Bits], ...]
 
     @property
@@ -35,10 +36,10 @@ class Bundle:
 
 @dataclass(frozen=True)
 class Crossing:
-    """Bundles of signals at the boundary of one module. `taken` are inputs, and `given` are outputs."""
+    """Groups of structure fields at the inputs and outputs of one module."""
 
-    taken: tuple[Bundle, ...] = ()
-    given: tuple[Bundle, ...] = ()
+    taken: tuple[Bundle, ...] = ()  # inputs
+    given: tuple[Bundle, ...] = ()  # outputs
 
 
 def bundle(top: Part, typed: Collection[Bits]) -> dict[Path, Crossing]:

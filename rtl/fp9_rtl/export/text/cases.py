@@ -13,7 +13,7 @@ MIN_LABELS = 2
 
 @dataclass(frozen=True)
 class Case:
-    """A multiplexer that selects one of several results by the value of the word `subject`."""
+    """A multiplexer that selects a result by the value of the word `subject`."""
 
     subject: Bits
     arms: tuple[tuple[tuple[str, ...], Bits], ...]
@@ -21,7 +21,6 @@ class Case:
 
 
 def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
-    """Return a `$pmux` cell as a `Case`, or None if its conditions test different words."""
     if cell.kind != "$pmux":
         return None
     found = [(list(_labels(condition, driver)), value) for condition, value in arms(cell)]
@@ -33,12 +32,11 @@ def case_of(cell: Cell, driver: Mapping[Bit, Cell]) -> Case | None:
         return None
     chosen: dict[Bits, list[str]] = {}
     for labels, value in found:
-        if value != cell.inputs["A"]:
-            chosen.setdefault(value, []).extend(label for _, label in labels)
-    if sum(map(len, chosen.values())) < MIN_LABELS:
-        return None
-    arms_ = tuple((tuple(sorted(labels)), value) for value, labels in chosen.items())
-    return Case(subject, arms_, cell.inputs["A"])
+        chosen.setdefault(value, []).extend(label for _, label in labels)
+    unused = len({label for labels in chosen.values() for label in labels}) == 1 << len(subject)
+    otherwise = max(chosen, key=lambda value: min(chosen[value])) if unused else cell.inputs["A"]
+    arms_ = tuple((tuple(sorted(labels)), value) for value, labels in chosen.items() if value != otherwise)
+    return Case(subject, arms_, otherwise) if sum(len(labels) for labels, _ in arms_) >= MIN_LABELS else None
 
 
 @dataclass(frozen=True)

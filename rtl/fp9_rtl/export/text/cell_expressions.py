@@ -32,7 +32,6 @@ _JOINED = {"&", "|", "^", "+"}
 
 
 def expression(cell: Cell, read: Read) -> Expression:
-    """Return a cell's value as a Verilog expression. Raises NotImplementedError for an unsupported kind of cell."""
     inputs = cell.inputs
     if cell.kind == "$mux":
         return _choice([(read(inputs["S"]), read(inputs["B"]))], read(inputs["A"]))
@@ -105,5 +104,5 @@ def joined(parts: Sequence[Expression]) -> Expression:
 
 
 def fixed(bits: Bits) -> Expression:
-    """Return the Verilog constant for constant bits, lowest bit first. Undefined bits become 0."""
+    """Return a Verilog constant from bits, lowest bit first. Undefined bits become 0."""
     return constant("".join("1" if bit == "1" else "0" for bit in reversed(bits)))

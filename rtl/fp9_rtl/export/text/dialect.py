@@ -30,7 +30,7 @@ class Dialect:
         return _declared(self.variable_output if signal.is_register else self.output, signal)
 
     def defined(self, signal: Signal) -> str:
-        """Return the declaration of a signal with a single assignment, up to the equals sign."""
+        """Return the text that declares a signal and begins the signal's only assignment, up to the equals sign."""
         declared = self.value(signal)
         # A value in the declaration of a variable is only an initial value, so the assignment is separate.
         return declared if self is PLAIN else f"{declared};\n{INDENT}assign {signal.name}"

@@ -19,9 +19,10 @@ Passing = Mapping[tuple[End, End], set[int]]
 
 @dataclass(frozen=True)
 class Step:
-    """A Verilog module, or several equal Verilog modules with the same parent.
+    """One Verilog module, or several equal Verilog modules inside the same parent module.
 
-    `kept` is the number of register bits in one instance. `computes` is False for a module without own logic.
+    `kept` is the number of register bits in one instance. `computes` is False if the module contains no cells of its
+    own.
     """
 
     path: Path
@@ -33,7 +34,7 @@ class Step:
 
 @dataclass(frozen=True)
 class Edge:
-    """A connection of `bits` bits between two steps of a circuit, or between a step and a port."""
+    """A connection between two steps, or between a step and a port."""
 
     source: End
     target: End
@@ -42,7 +43,7 @@ class Edge:
 
 @dataclass(frozen=True)
 class Steps:
-    """The modules of a circuit, parents first, and the bits that pass between the modules."""
+    """The modules of a circuit, parents first, and the bits passed between the modules."""
 
     steps: tuple[Step, ...]
     edges: tuple[Edge, ...]

@@ -10,9 +10,9 @@ INDENT = "  "
 
 
 class Expression:
-    """A value in Verilog. If `atomic` is true, the expression never needs parentheses."""
+    """A value in Verilog."""
 
-    atomic = True
+    atomic = True  # never needs parentheses
 
     def flat(self) -> str:
         raise NotImplementedError
@@ -30,7 +30,7 @@ class Expression:
 
 @dataclass(frozen=True)
 class Atom(Expression):
-    """A Verilog expression that is a name, a slice of a name, or a constant."""
+    """A name, a slice of a name, or a constant."""
 
     text: str
 
@@ -74,7 +74,7 @@ class Binary(Expression):
 
 @dataclass(frozen=True)
 class Choice(Expression):
-    """A Verilog conditional expression. The first true condition selects the value."""
+    """A conditional expression, whose first true condition selects the value."""
 
     arms: tuple[tuple[Expression, Expression], ...]
     otherwise: Expression
@@ -101,7 +101,7 @@ class Choice(Expression):
 
 @dataclass(frozen=True)
 class Concatenation(Expression):
-    """A Verilog concatenation, in which the first operand has the highest bits."""
+    """A concatenation, whose first operand has the highest bits."""
 
     operands: tuple[Expression, ...]
 
@@ -140,7 +140,7 @@ def _wrapped(before: str, lines: Sequence[str], after: str) -> list[str]:
 
 
 def constant(bits: str) -> Atom:
-    """Return the Verilog constant with the bits in the text `bits`, highest bit first."""
+    """Return the Verilog constant for binary digits, highest bit first."""
     width, value = len(bits), int(bits, 2)
     if width == 1:
         return Atom(f"1'b{bits}")

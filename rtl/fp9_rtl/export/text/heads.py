@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import textwrap
 from collections.abc import Iterator, Sequence
 
@@ -9,16 +10,37 @@ from fp9_rtl.export.text.signals import Signal
 from fp9_rtl.export.text.types import Enum, Struct, Types, bits_of
 
 _WIDTH = 110
+_DOC_WIDTH = 116
 
 
 def head(doc: str, ports: Sequence[Signal], types: Types) -> list[str]:
-    """Return the lines of a module's comment: the docstring, then the inputs, then the outputs."""
-    lines = doc.splitlines()
+    """Return the lines of a module's comment: the docstring, the inputs and the outputs."""
+    listed = []
     for title, kind in (("Inputs", "input"), ("Outputs", "output")):
         said = [*_said([port for port in ports if port.kind == kind], types)]
         wrapped = (textwrap.wrap(line, _WIDTH, initial_indent="  ", subsequent_indent="    ") for line in said)
-        lines += ["", title, *(line for more in wrapped for line in more)] if said else []
-    return [f"// {line}".rstrip() for line in lines]
+        listed += ["", title, *(line for more in wrapped for line in more)] if said else []
+    # A sentence is left out if it names, in backquotes, a port or field that the module does not have.
+    lines = _about(doc, frozenset(re.findall(r"\w+", " ".join(listed))))
+    return [f"// {line}".rstrip() for line in (*lines, *listed)]
+
+
+def _about(doc: str, known: frozenset[str]) -> Iterator[str]:
+    first, *others = doc.split("\n\n")
+    title, *more = _sentences(first)
+    kept = [" ".join([title, *_about_ports(more, known)])]
+    kept += [other if other.startswith("|") else " ".join(_about_ports(_sentences(other), known)) for other in others]
+    for number, paragraph in enumerate(filter(None, kept)):
+        yield from [""] if number else []
+        yield from paragraph.splitlines() if paragraph.startswith("|") else textwrap.wrap(paragraph, _DOC_WIDTH)
+
+
+def _sentences(paragraph: str) -> list[str]:
+    return re.split(r"(?<=[.])\s+", " ".join(paragraph.split()))
+
+
+def _about_ports(sentences: Sequence[str], known: frozenset[str]) -> Iterator[str]:
+    return (sentence for sentence in sentences if known.issuperset(re.findall(r"`(\w+)`", sentence)))
 
 
 def _said(ports: Sequence[Signal], types: Types) -> Iterator[str]:

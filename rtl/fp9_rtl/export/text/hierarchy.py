@@ -21,12 +21,12 @@ from fp9_rtl.export.text.circuits.circuit import (
     readers,
     readers_first,
 )
-from fp9_rtl.export.text.signals import Sources
+from fp9_rtl.export.text.signals import Sources, without_repetition
 
 
 @dataclass
 class Part:
-    """A module of the circuit, with its cells, source names and submodules."""
+    """A module of the circuit."""
 
     path: Path
     cells: list[Cell] = field(default_factory=list)
@@ -49,7 +49,7 @@ class Part:
 
 
 def parts(circuit: Circuit, order: Iterable[Path]) -> Part:
-    """Return the top module of a circuit, with its submodules in the given order."""
+    """Return the top module, with its submodules in the given order."""
     top = Part(())
     every: dict[Path, Part] = {(): top}
     place = {path: number for number, path in enumerate(order)}
@@ -93,7 +93,7 @@ def _common(a: Path, b: Path) -> int:
 
 
 def without_wrappers(circuit: Circuit, docs: Mapping[Path, str]) -> tuple[Circuit, dict[Path, str]]:
-    """Remove modules that contain only one submodule of the same name."""
+    """Remove each module that holds nothing but one submodule of the same name."""
     inside: defaultdict[Path, set[str]] = defaultdict(set)
     for cell in circuit.cells:
         for depth in range(len(cell.path)):
@@ -113,8 +113,10 @@ def without_wrappers(circuit: Circuit, docs: Mapping[Path, str]) -> tuple[Circui
 
 
 def flattened(circuit: Circuit) -> Circuit:
-    """Return the circuit as one module, in which submodule names become prefixes of signal names."""
-    wires = [replace(wire, path=(), name="_".join((*wire.path, wire.name))) for wire in circuit.wires]
+    """Return the circuit as one module, with submodule names as prefixes of signal names."""
+    wires = [
+        replace(wire, path=(), name="_".join(without_repetition((*wire.path, wire.name)))) for wire in circuit.wires
+    ]
     return Circuit([replace(cell, path=()) for cell in circuit.cells], wires, circuit.ports)
 
 

@@ -9,7 +9,7 @@ from fp9_rtl.export.text.circuits.circuit import Bits, Cell
 from fp9_rtl.export.text.hierarchy import Part
 from fp9_rtl.export.text.naming import said
 from fp9_rtl.export.text.reading import Reading
-from fp9_rtl.export.text.signals import Names, Signal, named_runs, structure
+from fp9_rtl.export.text.signals import Names, Signal, named_runs, structure, without_repetition
 from fp9_rtl.export.text.types import Struct, Types
 from fp9_rtl.export.text.uses import Uses
 
@@ -51,7 +51,10 @@ class Module:
         self._gather(groups)
 
     def divide(self, loops: set[int]) -> None:
-        """Split signals that hold several values into one signal for each value, to break dependency cycles."""
+        """Break dependency cycles by splitting signals. Each cell that drives bits of a split signal gets a new signal.
+
+        `loops` holds Python's `id` of each `Signal` object that the method splits.
+        """
         home = self.reading.home
         for cell in self.part.cells:
             signal = home.get(id(cell))
@@ -87,10 +90,9 @@ class Module:
             return own
         named = (name for name, bits, _ in self._sources.around(port.bits) if bits == port.bits)
         name = next((name for name in named if name[:2] not in ("i_", "o_")), None)
+        short = "_".join(without_repetition((child, port.name.removeprefix("o_"))))
         if port.members and isinstance(port.type, Struct):
-            signal = Signal(self.names.give(f"{child}_{port.name.removeprefix('o_')}"), port.bits)
-            return self._value(structure(signal, port.type))
-        short = f"{child}_{port.name.removeprefix('o_')}"
+            return self._value(structure(Signal(self.names.give(short), port.bits), port.type))
         name = name or (short if self.names.free(short) else f"{child}_{port.name}")
         return self._value(Signal(self.names.give(name), port.bits))
 
@@ -121,7 +123,7 @@ class Module:
         self.reading.home[id(cell)] = self._value(Signal(given, cell.output, is_register=alone))
 
     def _gather(self, groups: Mapping[str, Sequence[tuple[int, Cell]]]) -> None:
-        """Combine values into one Verilog signal if they are adjacent bits of one signal in the Amaranth source."""
+        """Combine values into one signal if they are adjacent bits of one Amaranth signal."""
         for name, members in groups.items():
             run: list[tuple[int, Cell]] = []
             runs = [run]

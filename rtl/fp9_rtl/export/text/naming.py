@@ -34,7 +34,7 @@ _LONGEST_NAME = 40
 
 
 def said(cell: Cell, word: Callable[[Bits], str], case: Case | None, follows: str | None) -> str:
-    """Return a name for a cell's value, from local variables of the Python source or from the operands."""
+    """Return a name for a cell's value, from the Python source or from the operands."""
     name = source.value_name(cell.source, cell.kind) or follows or _of_operands(cell, word)
     subject = word(case.subject) if case else ""
     return name or f"{source.context_name(cell.source) or 'value'}_{f'by_{subject}' if subject else 'term'}"

@@ -15,7 +15,6 @@ from fp9_rtl.export.text.types import Types
 def ports(
     part: Part, crossing: Crossing, names: Names, lent: Sequence[Sources], types: Types, typed: bool
 ) -> list[Signal]:
-    """Return a module's ports for all nets that enter and leave the module."""
     sources = part.sources
     found: list[Signal] = []
     structs: dict[Bits, Bundle] = {}

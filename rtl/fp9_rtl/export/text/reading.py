@@ -1,4 +1,4 @@
-"""Write the bits that a module uses, as the name of a signal or as a Verilog expression."""
+"""Find a signal name or a Verilog expression for each bit that a module uses."""
 
 from __future__ import annotations
 

@@ -10,18 +10,18 @@ from collections.abc import Collection, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from fp9.units.reserved import VERILOG
-from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Wire
+from fp9_rtl.export.text.circuits.circuit import Bit, Bits, Path, Wire
 from fp9_rtl.export.text.types import Struct, Type
 
 
 @dataclass(eq=False)
 class Signal:
-    """A named vector of bits, whose lowest bit has the index `low` in the Verilog text."""
+    """A named vector of bits."""
 
     name: str
     bits: Bits
     kind: str = "value"
-    low: int = 0
+    low: int = 0  # index of the lowest bit in the Verilog text
     is_register: bool = False
     type: Type | None = None
     whole: Signal | None = None
@@ -45,7 +45,7 @@ class Signal:
         return self.name.replace(".", "_")
 
     def part(self, first: int, count: int) -> str:
-        """Return Verilog text that reads `count` bits of the signal, starting at bit `first`."""
+        """Return Verilog text that reads `count` bits from bit `first`."""
         if count == len(self.bits):
             return self.name
         if isinstance(self.type, Struct):
@@ -65,13 +65,13 @@ def structure(whole: Signal, struct: Struct) -> Signal:
 
 
 class Names:
-    """The names that are already in use in one Verilog module."""
+    """The names in use in one Verilog module."""
 
     def __init__(self, taken: Iterable[str] = ()) -> None:
         self._taken = {*VERILOG, *taken}
 
     def give(self, wanted: str) -> str:
-        """Reserve and return a unique name, equal or similar to the wanted name."""
+        """Reserve and return a unique name that equals or resembles the wanted name."""
         wanted = wanted if wanted[:1].isalpha() else f"value_{wanted.lstrip('_')}"
         name = next(n for n in itertools.chain([wanted], (f"{wanted}_{i}" for i in itertools.count(2))) if self.free(n))
         self._taken.add(name)
@@ -87,7 +87,7 @@ class Names:
 
 @functools.lru_cache(maxsize=1 << 14)
 def clean(name: str) -> str | None:
-    """Return a source name as a Verilog name, or None for a name that Amaranth generated."""
+    """Return a source name as a Verilog name, or None if Amaranth generated the name."""
     if name.startswith(("port$", "$")):
         return None
     name = re.sub(r"\$\d+$", "", name.replace(".", "_"))
@@ -98,12 +98,17 @@ def clean(name: str) -> str | None:
 
 @functools.lru_cache(maxsize=1 << 14)
 def _field(name: str) -> tuple[str, str] | None:
-    """Split a dotted source name into structure and field, or return None for other names."""
+    """Split a dotted source name into structure and field."""
     parent, _, field = name.rpartition(".")
     called = clean(field)
     if called is None or called in VERILOG or re.fullmatch(r"([io](\$\d+)?)?", parent):
         return None
     return parent, called
+
+
+def without_repetition(path: Path) -> Path:
+    """Drop each name of a path that is a prefix of the next name: `decode.decode_a` becomes `decode_a`."""
+    return tuple(name for name, after in itertools.pairwise((*path, "")) if not f"{after}_".startswith(f"{name}_"))
 
 
 def _without_interface(name: str) -> str:
@@ -114,10 +119,11 @@ def _short_field(field: str, name: str, wire: Wire) -> str:
     return field if name == clean(wire.name) else _without_interface(field)
 
 
-def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[str | None, Wire]]:
-    """Remove the `i` or `o` of a submodule's interface from names: `align_o_smaller` becomes `align_smaller`."""
+def _shortened(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[str | None, Wire]]:
+    """Shorten names: `align.o.smaller` becomes `align_smaller`, and `decode.decode_a` becomes `decode_a`."""
     # If two names would become equal, as `add_i_nan` and `add_o_nan`, neither is shortened.
-    short = [name and _without_interface(name) for name, _ in named]
+    names = (clean(".".join(without_repetition(tuple(wire.name.split("."))))) or name for name, wire in named)
+    short = [name and _without_interface(name) for name in names]
     meant: defaultdict[str | None, set[Bits]] = defaultdict(set)
     for wanted, (name, wire) in zip(short, named, strict=True):
         for each in {wanted, name}:
@@ -128,11 +134,12 @@ def _without_interfaces(named: Sequence[tuple[str | None, Wire]]) -> list[tuple[
 
 
 class Sources:
-    """Source names in one module. Each name denotes a single field."""
+    """Names from the Python source for signals of one module."""
 
     def __init__(self, wires: Sequence[Wire]) -> None:
         packed = {wire.name.rpartition(".")[0] for wire in wires}
-        named = _without_interfaces([(clean(wire.name), wire) for wire in wires if wire.name not in packed])
+        # Wires that name a whole structure are left out, so that each name denotes a single field.
+        named = _shortened([(clean(wire.name), wire) for wire in wires if wire.name not in packed])
         self.wires = [(name, wire.bits) for name, wire in named if name is not None]
         self.packed = {wire.name: wire.bits for wire in wires if wire.name in packed}
         fields = ((name, wire, _field(wire.name)) for name, wire in named if name is not None)
@@ -157,7 +164,7 @@ class Sources:
         return (name for name, _ in sorted(found, key=lambda found: -len(found[1])))
 
     def runs(self, wanted: Collection[int], first: str) -> Iterator[tuple[str, int, Bits]]:
-        """Divide the wanted bits into runs of adjacent bits with the same source name."""
+        """Yield runs of adjacent bits that share a source name, as (name, lowest bit index, bits)."""
         left = set(wanted)
         holding = sorted({number for bit in left for number in self._holding.get(bit, ())})
         some = (self.wires[number] for number in holding)
@@ -196,11 +203,14 @@ def named_runs(runs: Sequence[tuple[str, int, Bits]], names: Names, kind: str) -
 
 
 def shorten(signals: Sequence[Signal], names: Names, sources: Sources) -> None:
-    """Remove the prefixes `i_` and `o_` from port names where the short name is free."""
+    """Remove the prefix `i_` or `o_` from a port name if no other signal of the module has the shortened name."""
     short = Counter(signal.name[2:] for signal in signals if signal.name[:2] in ("i_", "o_"))
-    short.update(name for name, _ in sources.wires)
+    inner: defaultdict[str, set[Bits]] = defaultdict(set)
+    for name, bits in sources.wires:
+        inner[name].add(bits)
     for signal in signals:
         wanted = signal.name[2:]
-        if signal.name[:2] in ("i_", "o_") and short[wanted] == 1 and names.free(wanted) and wanted[:1].isalpha():
+        single = short[wanted] == 1 and inner[wanted] <= {signal.bits}
+        if signal.name[:2] in ("i_", "o_") and single and names.free(wanted) and wanted[:1].isalpha():
             names.rename(signal.name, wanted)
             signal.name = wanted

@@ -32,7 +32,7 @@ _CALLS = {"$mux": "Mux", "$reduce_or": "any", "$reduce_and": "all", "$reduce_xor
 
 
 def value_name(place: Place | None, kind: str) -> str | None:
-    """Return the local name that the Python source gives to a cell's value, or None without a name."""
+    """Return the local name that the Python source gives to a cell's value."""
     for target, value in _assignments(place[0]).get(place[1], ()) if place else ():
         if _outermost(value, kind):
             return target.strip("_")
@@ -40,7 +40,7 @@ def value_name(place: Place | None, kind: str) -> str | None:
 
 
 def comment(place: Place | None) -> str | None:
-    """Return the comment at the end of a source line, or above the line, as one line of text."""
+    """Return the comment at the end of a source line, or above the line."""
     lines = _lines(place[0]) if place else ()
     if place is None or not 0 < place[1] <= len(lines):
         return None
@@ -65,7 +65,7 @@ def _lines(file: str) -> tuple[str, ...]:
 
 @functools.cache
 def _assignments(file: str) -> dict[int, list[tuple[str, ast.expr]]]:
-    """Return the names that the source assigns on each line, with their values, innermost assignment first."""
+    """Return the (name, value) pairs of the assignments on each source line. Deeper syntax nodes come first."""
     # The name of a function counts as the name of the value that the function returns.
     found: dict[int, list[tuple[str, ast.expr]]] = {}
     for node in ast.walk(ast.parse("\n".join(_lines(file)))):
@@ -107,7 +107,7 @@ def _outermost(value: ast.expr, kind: str) -> bool:
 
 
 def context_name(place: Place | None) -> str | None:
-    """Return the name of the variable that a line of Python source assigns."""
+    """Return the name of the variable that a source line assigns."""
     found = _assignments(place[0]).get(place[1]) if place else None
     if found:
         return found[0][0].strip("_")

@@ -17,13 +17,13 @@ from fp9_rtl.tools.order import dependencies_first
 
 @dataclass
 class Definition:
-    """The definition of a signal in Verilog. `comment` is taken from the Python source."""
+    """The definition of a signal in Verilog."""
 
     signal: Signal
     cells: list[Cell]
     text: list[str]
     reads: set[int]
-    comment: str | None
+    comment: str | None  # from the Python source
 
 
 def body(module: Module, dialect: Dialect) -> list[str]:
@@ -94,7 +94,7 @@ def _is_part(definition: Definition) -> bool:
 
 
 def _ordered(definitions: Sequence[Definition]) -> list[Definition]:
-    """Sort the definitions so that each signal is defined before it is used."""
+    """Sort the definitions so that each signal is defined before its use."""
     by_signal = {id(d.signal): d for d in definitions}
     return [*dependencies_first(definitions, lambda d: (one for number, one in by_signal.items() if number in d.reads))]
 
@@ -227,7 +227,7 @@ def _branch(module: Module, head: str, targets: Sequence[str], given: Sequence[B
 
 
 def _unused(module: Module, dialect: Dialect) -> list[str]:
-    """Return a Verilog wire that reads all unused bits, so that lint tools do not report them."""
+    """Return a wire that reads all unused bits, because lint tools report unused bits."""
     parts: list[str] = []
     for signal in (*module.pins, *members(module.values)):
         if signal.kind == "output":

@@ -14,7 +14,7 @@ Fields = tuple[tuple[str, int], ...]
 
 
 def bits_of(fields: Fields) -> str:
-    """Return the fields as text with bit ranges, highest first: `sign [7], exponent [6:3], fraction [2:0]`."""
+    """Return fields as text, highest first: `sign [7], exponent [6:3], fraction [2:0]`."""
     said, low = [], 0
     for name, width in fields:
         said.append(f"{name} [{low}]" if width == 1 else f"{name} [{low + width - 1}:{low}]")
@@ -24,7 +24,7 @@ def bits_of(fields: Fields) -> str:
 
 @dataclass(frozen=True)
 class Enum:
-    """A SystemVerilog enumeration type for a vector with the values 0, 1, ..."""
+    """A SystemVerilog enumeration, whose labels have the values 0, 1, 2 and so on."""
 
     name: str
     width: int
@@ -32,7 +32,6 @@ class Enum:
     labels: tuple[str, ...]
 
     def label(self, bits: Bits) -> str | None:
-        """Return the label of the constant `bits`, or None if `bits` is not a constant of this type with a label."""
         if len(bits) != self.width or not all(isinstance(bit, str) for bit in bits):
             return None
         value = int("".join(map(str, reversed(bits))), 2)
@@ -46,7 +45,7 @@ class Enum:
 
 @dataclass(frozen=True)
 class Struct:
-    """A SystemVerilog packed structure. `fields` holds names and widths, lowest field first."""
+    """A SystemVerilog packed structure."""
 
     name: str
     fields: Fields
@@ -79,7 +78,6 @@ class Types:
         self._structs: dict[Fields, Struct] = {port.fields: port for port in ports.values() if isinstance(port, Struct)}
 
     def find(self, circuit: Circuit) -> None:
-        """Find the types of a circuit's ports and registers."""
         self._of = {port.bits: self._ports[port.name] for port in circuit.ports if port.name in self._ports}
         driver = {cell.output: cell for cell in circuit.cells}
         read = readers(circuit)
@@ -110,7 +108,7 @@ class Types:
         return self._of.get(bits)
 
     def struct(self, stems: Sequence[str], fields: Sequence[tuple[str, int]]) -> Struct:
-        """Return the structure type with the given fields, and declare it if it is new."""
+        """Return the structure type with these fields, which is declared at first use."""
         key = tuple(fields)
         if key not in self._structs:
             taken = {known.name for known in (*self._structs.values(), *self._ports.values())}

@@ -15,7 +15,10 @@ _NAMED_LEAVES, _UNNAMED_LEAVES = 5, 16
 
 
 class Uses:
-    """The cells of a module, prepared for writing as Verilog."""
+    """Cells of one module, with the number of reads of each cell's output.
+
+    The number of reads helps to decide whether a cell's output is written inline or becomes a named signal.
+    """
 
     def __init__(self, part: Part, sources: Sources, inner: Sequence[Signal]) -> None:
         self._part, self._sources, self._inner = part, sources, inner
@@ -92,7 +95,7 @@ class Uses:
 
 
 def _runs(bits: Bits, driver: Mapping[Bit, Cell]) -> Iterator[tuple[Cell, Bits]]:
-    """Divide bits into runs of adjacent bits that the same cell drives, and yield each run with its cell."""
+    """Yield runs of adjacent bits that one cell drives, each with the cell."""
     start = 0
     while start < len(bits):
         cell = driver.get(bits[start]) if isinstance(bits[start], int) else None

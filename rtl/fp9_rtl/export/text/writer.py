@@ -18,13 +18,13 @@ from fp9_rtl.export.text.heads import head
 from fp9_rtl.export.text.hierarchy import Part, flattened, parts, split_structures, without_wrappers
 from fp9_rtl.export.text.module import Module
 from fp9_rtl.export.text.ports import ports
-from fp9_rtl.export.text.signals import Names, Signal, Sources
+from fp9_rtl.export.text.signals import Names, Signal, Sources, without_repetition
 from fp9_rtl.export.text.statements import body
 from fp9_rtl.export.text.types import Types
 
 
 class Writer:
-    """Writer that converts a flat circuit to modules in plain Verilog or SystemVerilog."""
+    """Writer that converts a flat circuit to Verilog or SystemVerilog modules."""
 
     def __init__(
         self, words: Mapping[str, Any], name: str, docs: Mapping[Path, str], types: Types, flat: bool = False
@@ -44,11 +44,7 @@ class Writer:
         self._lent = (Sources(self._circuit.wires), Sources(unnamed))
 
     def modules(self, system: bool = False) -> tuple[dict[str, str], Steps]:
-        """Return each module's Verilog text by module name, and the connections between the modules.
-
-        Parent modules come first. If `system` is true, the text is SystemVerilog with types. The result is
-        deterministic.
-        """
+        """Return each module's text by name, parents first, and the connections between modules."""
         top = parts(self._circuit, self._docs)
         texts, named = _Texts(self._circuit, self._name, self._docs, self._types, self._lent, system).write(top)
         return texts, steps(self._circuit, top, named)
@@ -112,7 +108,7 @@ class _Texts:
         names, found = Names(), dict[Path, str]()
         commons = [_common(group) for group in groups.values()]
         for group, common in zip(groups.values(), commons, strict=True):
-            given = names.give("_".join((self._name, *_without_repetition(common, commons))))
+            given = names.give("_".join((self._name, *_distinct(common, commons))))
             found.update(dict.fromkeys(group, given))
         return found
 
@@ -124,13 +120,11 @@ def _common(group: Sequence[Path]) -> Path:
     return (*common_start([path[:-1] for path in group]), last or group[0][-1])
 
 
-def _without_repetition(path: Path, others: Sequence[Path]) -> Path:
-    """Drop each name that only repeats the start of the next name: `decode`, `decode_a` becomes `decode_a`."""
-    names = tuple(n for n, after in itertools.pairwise((*path, "")) if not f"{after}_".startswith(f"{n}_"))
+def _distinct(path: Path, others: Sequence[Path]) -> Path:
+    names = without_repetition(path)
     return names if names == path or names not in others else (*names, "one")
 
 
 def common_start(sequences: Iterable[Sequence[str]]) -> list[str]:
-    """Return the longest common prefix of several sequences of names or letters."""
     columns = itertools.takewhile(lambda column: len(set(column)) == 1, zip(*sequences, strict=False))
     return [column[0] for column in columns]

@@ -14,8 +14,8 @@ class Window:
     """Bit positions of a fixed-point sum. The number e stands for the bit position with the weight 2^e.
 
     The bits of the products occupy the positions from `ulp` to `top` - 1. The leading bit of the addend is never placed
-    above `addend_highest`. If `far` is true, an addend can be larger than any number in the window. If `cut` is true,
-    the addend can have bits below `lowest`, which become one sticky bit.
+    above `addend_highest`. If `far` is true, an addend can be too large for the bit positions of the sum. If `cut` is
+    true, the addend can have bits below `lowest`, which become one sticky bit.
     """
 
     lowest: int
@@ -60,7 +60,7 @@ def window_of(unit: Dot) -> Window:
 
 
 def register_window(unit: Mac) -> Window:
-    """Return the bit positions of the sum in a Kulisch accumulator, which has no addend."""
+    """Return the bit positions of a Kulisch accumulator's sum. A Kulisch accumulator adds only products, no addend."""
     fmt = unit.engine.result.format
     ulp = product_range(unit.a, unit.b, unit.bias_port).ulp
     top = ulp + unit.sum_bits
@@ -74,7 +74,7 @@ def register_facts(unit: Mac, window: Window) -> SumFacts:
 
 
 def exact_facts(unit: Dot, window: Window) -> SumFacts:
-    """Return whether an exact sum can be subnormal or can overflow when it is rounded."""
+    """Return whether an exact sum can be subnormal or can overflow when rounded."""
     result = unit.engine.result.format
     below_normal = window.lowest < result.min_normal_exponent + (not result.subnormals)
     alone = rounds_addend(unit.engine) or unit.engine.result.flush

@@ -47,7 +47,7 @@ from fp9_rtl.sums.terms import carry_save, classify
 def placed_product(
     m: Module, unit: Dot, product: data.View[data.StructLayout], negative: Value, bits: int, name: str
 ) -> Signal:
-    """Return the significand of a product, shifted to its bit position in a signal with `bits` bits."""
+    """Return a product's significand, shifted to its position in a signal with `bits` bits."""
     # A negative product is inverted. Bit 0 has the weight of the lowest bit that a product can have. A shifter moves
     # the product by its exponent modulo 2^fine, and a selector then moves it by a multiple of 2^fine, where 2^fine is
     # at least the width of the significand.
@@ -104,7 +104,7 @@ def _lowest_exponent(unit: Dot, formats: Sequence[Format]) -> int:
 class Place(Step):
     """Shift the products and the addend to their bit positions, and reduce them to two numbers with the same sum.
 
-    The outputs `above` and `below` hold the addend bits above and below all bits that the products can have.
+    The outputs `above` and `below` hold the addend's bits above and below the bit positions of the products.
     """
 
     name = "place"
@@ -165,10 +165,7 @@ class Place(Step):
         return total, Cat(Mux(self.o.outside, next(carries), moved[0]), moved[1:])
 
     def _place_addend(self, m: Module, addend: data.View[data.StructLayout]) -> Value:
-        """Return the addend's bits at the positions `lowest` to `addend_highest` of the fixed-point sum.
-
-        If an addend bit below `lowest` is 1, drive the output `cut` with 1.
-        """
+        """Return the addend's bits from `lowest` to `addend_highest`. Nonzero bits below `lowest` set output `cut`."""
         o, window, fmt = self.o, self._window, self._format
         highest = window.addend_highest + fmt.bias
         distance = Signal(range(max(highest, 1) + 1))
@@ -183,10 +180,13 @@ class Place(Step):
 
 
 class Add(Step):
-    """Add the numbers `x` and `y`, and extend the sum by the addend's higher bits `above` and lower bits `below`.
+    """Add the numbers `x` and `y`, then extend the sum at the top by the input `above` and at the bottom by `below`.
 
-    The output `sum` is a magnitude, and the output `sign` is its sign. If the products cancel and the addend lost bits,
-    the output `alone` is 1, and the result is the addend.
+    The products and the middle bits of the addend were reduced to `x` and `y`. The inputs `above` and `below` hold the
+    addend's higher and lower bits.
+
+    The output `sum` is a magnitude, and the output `sign` is its sign. The output `alone` is 1 if the products cancel
+    and the shifted addend has lost low bits. If `alone` is 1, the result is the original addend.
     """
 
     name = "add"

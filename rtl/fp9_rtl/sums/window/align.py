@@ -45,7 +45,7 @@ def places_above(unit: Dot) -> int:
 
 
 def window_bits(unit: Dot) -> int:
-    """Return the width of the addition window: the integer bits of a term plus the kept fraction bits."""
+    """Return the width of the addition window: a term's integer bits plus the kept fraction bits."""
     assert unit.engine.window.width is not None
     return places_above(unit) + 1 + unit.engine.window.width
 
@@ -55,23 +55,19 @@ def carry_places(unit: Dot) -> int:
 
 
 class Term(NamedTuple):
-    """Summand that is aligned to the largest summand before the addition: a product, a block sum or the addend.
-
-    `exponent` is the exponent of the highest bit position, and has no meaning for zero.
-    """
+    """A product, block sum or addend that is aligned to the largest term before the addition."""
 
     value: Value
-    exponent: Value
+    exponent: Value  # of the highest bit position; has no meaning for zero
     sign: Value
     zero: Value
 
 
 @dataclass(frozen=True)
 class Ranks:
-    """Possible ranks of the terms of a sum. The largest rank determines the position to which all terms are aligned.
+    """Possible ranks (biased alignment exponents) of the terms of a sum."""
 
-    The rank of a term is the exponent of its highest bit position, plus the exponent bias of the result format.
-    """
+    # A term's rank is the exponent of its highest bit position, plus the exponent bias of the result format.
 
     exponents: range
     zero: int
@@ -153,10 +149,8 @@ def product_terms(unit: Dot, i: data.View[data.StructLayout]) -> dict[str, Term]
 
 
 def units_below(lost: Mapping[str, Value], terms: Mapping[str, Term]) -> Value:
-    """Return the number of negative terms that lose bits when the terms are truncated.
-
-    For each negative term that loses bits, floor truncation subtracts 1 in the last bit of the alignment window.
-    """
+    """Return the number of negative terms that lose bits."""
+    # Floor truncation subtracts 1 in the window's last bit for each of these terms.
     return sum((lost[name] & term.sign for name, term in terms.items()), Const(0, 1))
 
 
@@ -177,10 +171,11 @@ def aligned_layout(
 
 
 class AlignWindow(Step):
-    """Truncate the products to the addition window, and also an addend that is added inside the window.
+    """Truncate the products to the addition window.
 
-    The output `dropped` is 1 if any dropped bit was 1. The output `below` is the number of negative terms that lost
-    bits. The fields named in `passed` are forwarded unchanged.
+    The circuit also truncates the addend if the engine adds products and addend in one window. The output `dropped` is
+    1 if any dropped bit was 1. The output `below` is the number of negative terms that lost bits. The fields named in
+    `passed` are forwarded unchanged.
     """
 
     def __init__(self, unit: Dot, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:
@@ -223,7 +218,7 @@ class AlignWindow(Step):
 class AddWindow(Step):
     """Add the aligned terms.
 
-    The output is a sign and a magnitude, with `places` bits above the highest bit of a term.
+    The output is a sign and a magnitude. At the top, the magnitude of the sum is wider than a term by `places` bits.
     """
 
     def __init__(self, unit: Dot, places: int, i: data.StructLayout, passed: tuple[str, ...] = ()) -> None:

@@ -1,4 +1,4 @@
-"""Add even and odd products in separate windows, then both sums and the addend (CDNA3)."""
+"""Add products of even index and of odd index in two separate windows, then add both sums and the addend (CDNA3)."""
 
 #     even sum     xxxxxxxxxxxxxxxxxxxxxxxxxxx          toward zero, in the window below its own largest exponent
 #     odd sum             xxxxxxxxxxxxxxxxxxxx|xxxxxxx  (the same)
@@ -45,7 +45,7 @@ def sum_bits(unit: Dot) -> int:
 
 
 class AlignHalves(Step):
-    """Align the products in two windows, one for even and one for odd product indices, and truncate them toward zero.
+    """Align products of even index in one window and products of odd index in another, and truncate all toward zero.
 
     The outputs `even_top` and `odd_top` are the largest exponents of the products with even and with odd indices. A
     product keeps a fixed number of fraction bits below the largest exponent of its window.
@@ -187,10 +187,9 @@ class AddAddend(Step):
     def _cut_addend(
         self, m: Module, addend: data.View[data.StructLayout], distance: Value
     ) -> tuple[Value, Value, Value]:
-        """Return the truncated addend, whether it lost bits, and whether floor truncation must subtract 1.
-
-        An addend far below the addition window becomes 0, and floor truncation then subtracts nothing.
-        """
+        # The results are the truncated addend, whether truncation lost bits, and whether floor truncation lowers the
+        # addend. Floor truncation subtracts 1 in the last place of a negative addend that loses bits. An addend far
+        # below the window becomes 0 instead, and floor truncation subtracts nothing.
         width = self._above + 1 + self._window
         significand = Cat(addend.significand, Const(0, self._above))
         bits, lost = shift_right_narrow(m, significand, max(width, len(significand)), distance, "addend_shifted")
@@ -214,8 +213,10 @@ class AddAddend(Step):
 class NormaliseFloor(NormaliseSum):
     """Normalise the sum, then round it down to `fraction_bits` fraction bits.
 
-    If a negative sum loses bits, rounding down increases its magnitude, so 1 is added to the rounding bits. If all
-    rounding bits are already 1, the sum rounds up anyway, so nothing is added.
+    The rounding bits are the remaining fraction bits below the significand of the result. If a negative sum loses bits,
+    the circuit adds 1 to the magnitude's rounding bits, because rounding toward -infinity increases the magnitude. If
+    all rounding bits (the bits below the result's significand) are 1, the circuit adds nothing, because rounding to
+    nearest increases the significand anyway.
     """
 
     def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int) -> None:

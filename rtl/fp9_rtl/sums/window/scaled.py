@@ -16,7 +16,7 @@ from fp9_rtl.sums.window.align import lowest_of_zeros, places_above, window_bits
 
 
 def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages that turn products and scales into scaled terms, which later stages align and add."""
+    """Return the stages that turn products and scales into scaled terms for the alignment."""
     group = unit.engine.step.group
     if group is None:
         return [ScaleProducts(unit, i, passed)]
@@ -25,7 +25,7 @@ def scaled_terms(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> li
 
 
 def _lowest(unit: Dot) -> int:
-    """Return an exponent so low that alignment shifts all bits of a term with this exponent out of the sum."""
+    """Return an exponent so low that the alignment shifts out all bits of a term."""
     # Zeros and addends have higher exponents than the returned one, so they determine the window's position.
     return min(lowest_of_zeros(unit), places_above(unit)) - window_bits(unit)
 
@@ -33,8 +33,8 @@ def _lowest(unit: Dot) -> int:
 class ScaleProducts(Step):
     """Add the scale exponents to the products' exponents.
 
-    If a scaled product is too small for a sum to keep any of its bits, its exponent is raised to a fixed lowest
-    exponent.
+    If a scaled product is so small that the alignment shifts out all its bits, its exponent is raised to a fixed
+    minimum.
     """
 
     name = "scale"

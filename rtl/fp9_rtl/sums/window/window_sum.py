@@ -15,8 +15,8 @@ from fp9_rtl.rounding.rounder import Round
 from fp9_rtl.sums.adder import addition
 from fp9_rtl.sums.terms import NormaliseSum
 from fp9_rtl.sums.window.align import AddWindow, AlignWindow, carry_places, headroom
-from fp9_rtl.sums.window.beside import CutAddend, normalised_products
 from fp9_rtl.sums.window.interleaved import AddAddend, AddHalves, AlignHalves, NormaliseFloor
+from fp9_rtl.sums.window.separate_addend import CutAddend, normalised_products
 
 CIRCUITS = (
     Circuits(
@@ -66,7 +66,7 @@ def _has_window(unit: Dot) -> bool:
 
 
 def product_steps(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the stages that sum the products, or an empty list if one stage adds products and addend."""
+    """Return the stages that sum the products, or none if one stage adds products and addend."""
     if unit.engine.window.interleaved is not None:
         align = AlignHalves(unit, i, passed)
         return [align, AddHalves(unit, align.o.shape(), passed)]

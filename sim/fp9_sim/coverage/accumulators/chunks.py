@@ -26,7 +26,6 @@ _ENDS = ("full", "fold")
 
 
 def chunk_model(unit: Mac) -> Model:
-    """Return the coverage model of an accumulator with chunks, in three groups of cover points."""
     sequence, gating = Sequence(unit), Gating(unit, ("operation",))
     steps = {"steps": tuple(range(unit.chunk_steps))}
     own = Group(
@@ -63,16 +62,14 @@ def _chunk_group(unit: Mac) -> Group:
 
 @dataclass(frozen=True)
 class Chunks:
-    """State of an accumulator's unfinished chunk, with one list entry for each operation of a sequence.
+    """State of an accumulator's unfinished chunk, at each operation of a sequence."""
 
-    `steps` counts the chunk's steps before the operation. `before` and `after` are the codes of the chunk's sum before
-    and after the operation. An entry of `ends` is "full" if the operation is a chunk's last step, "fold" if the
-    operation FOLD ends the chunk, or None otherwise.
-    """
-
+    # Number of accumulation steps in the chunk before the operation.
     steps: list[int]
+    # Codes of the chunk's sum before and after the operation.
     before: list[int]
     after: list[int]
+    # "full" if the operation is a chunk's last step, "fold" if the operation FOLD ends the chunk, or None otherwise.
     ends: list[str | None]
 
 

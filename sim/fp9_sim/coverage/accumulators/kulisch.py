@@ -30,7 +30,6 @@ STATES = ("number", "+infinity", "-infinity", "nan")
 
 
 def kulisch_model(unit: Mac) -> Model:
-    """Return the coverage model of a Kulisch accumulator, with every leading bit position and sign."""
     sum_, sequence = product_sum(unit), Sequence(unit)
     points: dict[str, tuple[Bin, ...]] = {
         **sequence.points,

@@ -20,10 +20,6 @@ SOURCES = {MacOp.ACCUMULATE: "accumulator", MacOp.LOAD: "c"}
 
 
 def mac_model(unit: Mac) -> Model:
-    """Return the coverage model of an accumulator.
-
-    The model crosses every operation with every class of the accumulator's value before the operation.
-    """
     if unit.engine.step.exact:
         return kulisch_model(unit)
     return chunk_model(unit) if unit.chunk_steps else _plain_model(unit)

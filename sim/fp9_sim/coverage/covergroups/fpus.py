@@ -19,7 +19,7 @@ _WRITERS: Mapping[FpuOp, Callable[..., str]] = {FpuOp.FMMA: dot, FpuOp.UPCAST: u
 
 
 def fpu(part: Part, unit: Fpu) -> str:
-    """Return the SystemVerilog function that samples any operation of an FPU, and one function for each operation."""
+    """Return SystemVerilog functions that sample the coverage of each operation and of the whole FPU."""
     names, group = tuple(op.name.lower() for op in unit.operations), part.groups[""]
     texts, lines = [], [f"int operation = {choice('op', names)};", group.clear]
     lines += [*group.set("operation", "operation", names), group.hit]

@@ -19,11 +19,10 @@ def identifier(*words: object) -> str:
 
 
 class CoverGroup:
-    """SystemVerilog text of a group of cover points.
+    """SystemVerilog text of a group of cover points."""
 
-    For each cover point, a variable holds the index of the bin that an operation hits, or -1. `prefix` starts the names
-    of all variables.
-    """
+    # For each cover point, a variable holds the index of the bin that an operation hits, or -1 without a hit. `prefix`
+    # starts the names of all variables.
 
     def __init__(self, prefix: str, group: Group, excluded: Excluded) -> None:
         self.prefix, self._group, self._excluded = prefix, group, excluded
@@ -40,10 +39,7 @@ class CoverGroup:
         return bins.index(bin_) if bin_ in bins else -1
 
     def set(self, point: str, expression: str, vocabulary: Sequence[Bin] | None = None) -> list[str]:
-        """Return the SystemVerilog statement that assigns a cover point's bin index.
-
-        The list is empty if this group does not have the cover point.
-        """
+        """Return the SystemVerilog statement that assigns a cover point's bin index."""
         # `expression` is the index of a bin in `vocabulary`, or the value of a numeric bin without `vocabulary`.
         if not self.has(point):
             return []

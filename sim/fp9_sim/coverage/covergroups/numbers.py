@@ -1,4 +1,4 @@
-"""Write SystemVerilog functions that read the codes of formats for functional coverage."""
+"""Write SystemVerilog functions that decode the codes of number formats, for functional coverage."""
 
 from __future__ import annotations
 
@@ -101,7 +101,7 @@ COMMON = """\
 
 
 class Numbers:
-    """SystemVerilog functions that read codes, one for each format that a unit's coverage needs."""
+    """SystemVerilog functions that decode codes, one for each format that a unit's coverage needs."""
 
     def __init__(self) -> None:
         self._texts: dict[str, str] = {}
@@ -116,7 +116,7 @@ class Numbers:
         return "\n".join(self._texts.values())
 
     def read(self, fmt: Format) -> str:
-        """Return the name of the SystemVerilog function that reads a code of a format."""
+        """Return the name of the SystemVerilog function that reads a code."""
         # The function takes the code, and the exponent bias minus the format's default bias.
         name = f"read_{_tag(fmt)}"
         if name not in self._texts:
@@ -125,14 +125,14 @@ class Numbers:
         return name
 
     def chosen(self, formats: Sequence[Format], code: str, select: str | None, moved: Sequence[str]) -> str:
-        """Return a SystemVerilog expression that reads a code whose format a select port chooses."""
+        """Return a SystemVerilog expression that reads a code in the format that the port `select` has chosen."""
         # `moved` holds an expression for the exponent bias minus the default bias of each format. A select code above
         # the last format chooses the last format.
         *before, last = [f"{self.read(f)}({code}, {m})" for f, m in zip(formats, moved, strict=True)]
         return "".join(f"{select} == {i} ? {read} : " for i, read in enumerate(before)) + last
 
     def dropped(self, fmt: Format, ulp: int, longest: int) -> str:
-        """Return the name of a function that computes how many bits are dropped by rounding to a format."""
+        """Return the name of a function that counts the bits dropped by rounding."""
         # The argument is the bit length, at most `longest`, of a magnitude in units of 2^`ulp`.
         name = f"dropped_{_tag(fmt)}{'_m' if ulp < 0 else '_'}{abs(ulp)}"
         bits = {length: fmt.quantum(length - 1 + ulp) - ulp for length in range(1, longest + 1)}

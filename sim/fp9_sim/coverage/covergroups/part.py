@@ -1,4 +1,4 @@
-"""Parts that SystemVerilog coverage samples: a whole unit, or one operation of an FPU."""
+"""Parts of a unit for which SystemVerilog coverage is sampled: the whole unit, or one operation of an FPU."""
 
 from __future__ import annotations
 
@@ -15,7 +15,7 @@ from fp9_sim.templates import width
 
 @dataclass(frozen=True)
 class Part:
-    """Unit, or one operation of an FPU, with its groups of cover points by name."""
+    """Groups of cover points by name, for a whole unit or for one operation of an FPU."""
 
     unit: Unit
     prefix: str
@@ -25,7 +25,7 @@ class Part:
     state: dict[str, tuple[str, str]] = field(default_factory=dict)
 
     def kept(self, name: str, kind: str, start: str) -> str:
-        """Declare a SystemVerilog variable that keeps its value between operations, and return its name."""
+        """Declare a variable that keeps its value between operations, and return its name."""
         variable = identifier(self.prefix, "kept", name)
         self.state[variable] = kind, start
         return variable

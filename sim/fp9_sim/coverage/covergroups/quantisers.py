@@ -15,7 +15,7 @@ from fp9_sim.coverage.values import lowest_place
 
 
 def quantiser(part: Part, unit: Quantiser) -> str:
-    """Return the SystemVerilog function that samples a block. Every element of the block hits bins."""
+    """Return the SystemVerilog function that samples the coverage of a block."""
     source, longest = unit.source, _longest(unit)
     part.numbers.need(longest + 2)
     count = unit.block.length
@@ -40,12 +40,11 @@ def quantiser(part: Part, unit: Quantiser) -> str:
 
 
 def _factors(unit: Quantiser) -> list[tuple[Format, str]]:
-    """Return the format and the port of each factor of an element's scale."""
     return [(unit.block.scale, "scale"), *([(TENSOR_SCALE, "tensor")] if unit.block.tensor else [])]
 
 
 def _longest(unit: Quantiser) -> int:
-    """Return the bit length of the longest integer in the function that `quantiser` generates."""
+    """Return the width in bits of the widest integer that the generated SystemVerilog function computes."""
     formats, place = [fmt for fmt, _ in _factors(unit)], lowest_place(unit.source)
     spread = floor_log2(unit.source.max_magnitude) - place + 1
     low, high = sum(map(lowest_place, formats)), sum(floor_log2(fmt.max_magnitude) for fmt in formats)
@@ -56,7 +55,8 @@ def _longest(unit: Quantiser) -> int:
 
 
 def _scale(part: Part, unit: Quantiser) -> Iterator[str]:
-    """Yield statements that compute an element's scale, including any tensor scale, as `by` * 2^`up`."""
+    """Yield statements that compute `by` and `up`: an element's scale is `by` * 2^`up`."""
+    # The element's scale includes the tensor scale if the unit has a tensor scale.
     if unit.block.powers_of_two:
         yield f"up = int'(scale) + ({unit.block.scale.min_normal_exponent});"
         return

@@ -24,14 +24,12 @@ _GATED = ("none", "a", "b", "both", "zero times special")
 
 @dataclass(frozen=True)
 class Added:
-    """SystemVerilog statements that compute a sum of products and an addend.
-
-    `lanes` names the two operand ports of each product.
-    """
+    """SystemVerilog statements that compute the sum of all products and the addend."""
 
     part: Part
     group: CoverGroup
     covered: SumCoverage
+    # Names of the two operand ports of each product.
     lanes: Sequence[tuple[str, str]]
 
     @property
@@ -54,7 +52,7 @@ class Added:
         ]
 
     def operands(self) -> Iterator[str]:
-        """Yield SystemVerilog statements that decode all operands and add the products exactly."""
+        """Yield statements that decode all operands and add the products exactly."""
         s, numbers = self.sum, self.part.numbers
         bits = floor_log2(max(s.depth * s.products.largest, s.engine.addend_format.max_magnitude)) - self.covered.ulp
         numbers.need(bits + 6)

@@ -50,7 +50,8 @@ _visible: Hook[[], bool] = Hook(
 def coverage_package(unit: Unit) -> str:
     """Return the SystemVerilog package `NAME_coverage` with the functions `sample`, `restart` and `report`.
 
-    The bins are those of the unit's coverage model. Raises KeyError for a kind of unit without SystemVerilog coverage.
+    The SystemVerilog package has the same coverage bins as fp9's Python coverage model of the unit. Raises KeyError for
+    a kind of unit without SystemVerilog coverage.
     """
     model = model_of(unit)
     excluded = all_excluded(model)

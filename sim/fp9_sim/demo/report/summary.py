@@ -35,7 +35,7 @@ NEEDED = (
 
 
 def write(summary: Summary, folder: Path) -> None:
-    """Write `report.json` and `report.html` to a folder, without half-written files after an error.
+    """Write the files `report.json` and `report.html` atomically: a write error leaves no incomplete file.
 
     Raises OSError if a file cannot be written.
     """

@@ -20,11 +20,9 @@ BESIDE = 2
 
 
 def around(dump: Path, unit: Unit, mismatch: Mismatch) -> Record:
-    """Return the port values of a combinational unit around a failed operation, as hexadecimal digits.
-
-    Each operation takes one time unit in the test bench, so the simulation time is the operation's index.
-    """
+    """Return the hexadecimal port values of a combinational unit for the operations around a failed operation."""
     first = max(0, mismatch.index - BESIDE)
+    # Each operation takes one time unit in the test bench, so the simulation time is the operation's index.
     times = range(first, mismatch.index + BESIDE + 1)
     ports = [*unit.inputs, *unit.outputs]
     seen = _values(dump, unit.name, {port.name for port in ports})

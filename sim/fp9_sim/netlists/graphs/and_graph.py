@@ -11,7 +11,7 @@ Literal = int
 
 
 class AndGraph:
-    """A graph whose nodes are named inputs and ANDs of two literals. Equal AND nodes are stored once."""
+    """A graph of named inputs and AND gates of two literals. Equal AND nodes are stored once."""
 
     def __init__(self) -> None:
         self._names = ["1'b0"]
@@ -67,7 +67,7 @@ class AndGraph:
         return {node: (a // 2, b // 2) for node, (a, b) in self._operands.items()}
 
     def cone(self, literal: Literal, free: Collection[int] = ()) -> Iterator[str]:
-        """Yield a Verilog line for every AND node in a literal's cone, operands first."""
+        """Yield Verilog lines for the AND gates in a literal's fan-in cone, starting from the inputs."""
         for node in sorted(self.reached(literal, free) & self._operands.keys()):
             a, b = self._operands[node]
             yield f"  wire {self._names[node]} = {self.text(a)} & {self.text(b)};"
@@ -82,7 +82,7 @@ class AndGraph:
         return self.reached(literal) - self._operands.keys() - {0}
 
     def reached(self, literal: Literal, free: Collection[int] = ()) -> set[int]:
-        """Return the nodes in a literal's cone, which ends before the nodes in `free`."""
+        """Return the nodes in a literal's fan-in cone, which stops before the nodes in `free`."""
         reached, stack = set(), [literal // 2]
         while stack:
             node = stack.pop()

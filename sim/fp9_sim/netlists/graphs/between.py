@@ -1,4 +1,4 @@
-"""Move gates that belong to no step module of a circuit into new modules ENTER and LEAVE.
+"""Move all gates at the top level of a circuit into two new modules, ENTER and LEAVE.
 
 ENTER contains the gates that drive inputs of step modules, and LEAVE contains the gates that drive outputs of the
 circuit.
@@ -15,10 +15,10 @@ _Cells = Mapping[str, dict[str, Any]]
 
 
 def gather(modules: dict[str, dict[str, Any]], name: str) -> None:
-    """Move gates that drive step modules in `name` into a new module ENTER, and gates that drive outputs into LEAVE.
+    """Move the gates of module `name` into two new modules, ENTER and LEAVE.
 
-    `modules` maps the module names of a Yosys JSON netlist to modules, and is changed in place. Raises ValueError if
-    gates drive only a part of a step module's input.
+    The module ENTER drives inputs of step modules, and the module LEAVE drives outputs of module `name`. The function
+    changes the Yosys JSON netlist `modules` in place.
     """
     top = modules[name]
     gates = {key: cell for key, cell in top["cells"].items() if cell["type"] not in modules}
@@ -83,6 +83,6 @@ def _module(gates: _Cells, driver: Mapping[Any, str], given: Mapping[str, list[A
 
 
 def nets_of(cell: Mapping[str, Any], *directions: str) -> list[int]:
-    """Return the nets at a cell's pins of the given directions, without constant bits."""
+    """Return the nets at a cell's pins, for pins with a direction in `directions`. Constant bits are left out."""
     pins: Iterable[tuple[str, list[Any]]] = cell["connections"].items()
     return [b for pin, bits in pins if cell["port_directions"][pin] in directions for b in bits if isinstance(b, int)]

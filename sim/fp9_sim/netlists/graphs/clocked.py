@@ -27,13 +27,11 @@ write_verilog -noattr circuit.v
 
 
 def keeps_registers(unit: Unit) -> bool:
-    """Return whether the circuit for mutation testing keeps the unit's registers."""
     return unit.has_state or holds(unit)
 
 
 @functools.lru_cache(maxsize=16)
 def circuit(unit: Unit, verilog: str) -> str:
-    """Return the unit's Verilog without handshake logic, for mutation testing."""
     if not keeps_registers(unit):
         return function(unit, verilog)
     with tempfile.TemporaryDirectory(prefix="fp9-circuit-") as name:

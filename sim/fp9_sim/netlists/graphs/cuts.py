@@ -16,7 +16,6 @@ _FIRST, _LAST = -1, -2
 
 
 def levels(operands: Operands, root: int) -> dict[int, int]:
-    """Return the logic level of the node `root` and of each node in its cone."""
     found: dict[int, int] = {}
     stack = [root]
     while stack:

@@ -37,6 +37,7 @@ hierarchy -check -top tied
 proc
 {kept}flatten
 async2sync
+dffunmap
 opt_expr
 opt_clean
 techmap -map wires.v {registers}
@@ -72,17 +73,18 @@ endmodule
 
 @functools.lru_cache(maxsize=16)
 def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
-    """Return a unit's combinational function as Verilog, with the unit's name.
-
-    If `steps` is true, the function is a chain of step modules. Raises ValueError for a unit whose operand gating holds
-    earlier operands.
-    """
+    """Return a unit's combinational function as a Verilog module that has the unit's name."""
     if not unit.stages:
         return verilog
     if holds(unit):
         raise ValueError(
             f"{unit.name}: gate_zeros holds factors, so results depend on earlier operations; set gate_zeros=false, "
             "or stages=1"
+        )
+    if unit.extra_clocks:
+        raise ValueError(
+            f"{unit.name}: division=iterative given, which computes in registers, so the unit is no combinational "
+            "function; set division=array"
         )
     with tempfile.TemporaryDirectory(prefix="fp9-function-") as name:
         folder = Path(name)
@@ -91,6 +93,7 @@ def function(unit: Unit, verilog: str, steps: tuple[str, ...] = ()) -> str:
         (folder / "wires.v").write_text(_WIRES)
         kept = _accumulator(unit)
         registers = _ALL_BUT_SHOWN.format(output=kept.name) if kept else ""
+        # The module keeps a submodule for each of the named computation steps.
         whole = _KEPT.format(modules=" ".join(f"{unit.name}_*_{step}" for step in steps)) if steps else ""
         run_yosys(_FLATTEN.format(kept=whole, registers=registers), folder)
         design = json.loads((folder / "function.json").read_text())

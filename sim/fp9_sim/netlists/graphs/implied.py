@@ -10,7 +10,7 @@ Known = Mapping[int, int]
 
 
 class Implied:
-    """The cone of a literal in an AND graph, which ends at the `free` nodes."""
+    """The fan-in cone of a literal in an AND graph. The cone stops at the nodes in `free`."""
 
     def __init__(self, graph: AndGraph, literal: Literal, free: Collection[int]) -> None:
         self._graph, self.literal = graph, literal
@@ -52,7 +52,10 @@ class Implied:
         return []
 
     def left(self, known: Known) -> tuple[AndGraph, Literal, dict[int, int]]:
-        """Replace known nodes by constants. Return the new graph, the literal to prove, and a map to the old nodes."""
+        """Replace known nodes by constants.
+
+        Return the simplified graph, the literal that a proof must show to be always 0, and a map from new to old nodes.
+        """
         graph, image = AndGraph(), dict(known)
         agree: Literal = 1
         for node in self._nodes:

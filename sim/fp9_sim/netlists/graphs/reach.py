@@ -1,7 +1,7 @@
-"""Find inputs for which two circuits still differ at a net of high logic depth.
+"""Find inputs for which two circuits differ at a net of high logic depth.
 
-Two circuits often differ at nets of high logic depth only for special operands, such as infinities. A proof can treat
-special operands separately.
+At nets of high logic depth, two circuits often agree for all operands except special operands, such as infinities. A
+proof can treat special operands separately.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ class Far:
     patterns: NDArray[np.uint64]
 
     def flipped(self, patterns: Planes) -> Planes:
-        """Return bit planes of copies of the input pattern, where copy i has input bit i inverted."""
+        """Return bit planes for copies of the input pattern: in copy i, input bit i is inverted."""
         bits = patterns[:, self.word] >> np.uint64(self.place) & np.uint64(1)
         planes = np.repeat(~np.uint64(0) * bits[:, None], -(-len(bits) // WORD), axis=1)
         places = np.arange(len(bits))

@@ -1,7 +1,8 @@
 """Registers in a netlist: pipeline registers, state, and registers with don't-care values.
 
-A register can hold don't-care values if it either loads the inputs or keeps its old value, as in operand gating. A wire
-replaces each register that can hold don't-care values. A free input replaces the register's old value.
+A register that either loads inputs or keeps its old value, as in operand gating, can hold don't-care values. A wire
+replaces each register that can hold don't-care values. A register with don't-care values can keep any old value, so a
+free (unconstrained) input replaces the register's old value.
 
     D = new or X     Q = D     X: anything
 """
@@ -19,12 +20,10 @@ Register = tuple[int, int]
 
 @dataclass(frozen=True)
 class Kept:
-    """The gates of a netlist in which wires replace the registers with don't-care values.
-
-    `first` and `second` are the free inputs of the two circuits that are compared.
-    """
+    """Gates of a netlist in which a wire replaces each register that can hold don't-care values."""
 
     gates: list[Row]
+    # The free inputs of the two compared circuits. A free input replaces the old value of a register.
     first: tuple[int, ...]
     second: tuple[int, ...]
     is_second: int

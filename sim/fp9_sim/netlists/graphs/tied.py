@@ -11,7 +11,6 @@ TAKEN = "1'b1"
 
 
 def tied(unit: Unit, clocked: bool) -> str:
-    """Return the Verilog wrapper, which has the port `clk` if `clocked` is true."""
     ports = [*(("input", port) for port in unit.inputs), *(("output", port) for port in unit.outputs)]
     declared = ["input clk"] * clocked + [f"{direction} [{port.width - 1}:0] {port.name}" for direction, port in ports]
     pins = ", ".join(f".{port.name}({port.name})" for _, port in ports)

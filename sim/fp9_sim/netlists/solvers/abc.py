@@ -26,7 +26,7 @@ def program() -> str | None:
 
 
 def version() -> dict[str, str]:
-    """Return the name of the installed ABC program as its version, because ABC prints no version number."""
+    # ABC prints no version number, so the name of the installed program stands for the version.
     return {"abc": Path(program() or "none").name}
 
 
@@ -65,15 +65,15 @@ def never(graph: AndGraph, literal: Literal, timeout: float) -> Verdict:
 def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal, Literal], timeout: float) -> Verdict:
     """Decide with ABC whether a literal is 0 in every clock cycle of every input sequence.
 
-    `following` maps the literal of each register to the literal of its next value. All registers start at 0. The proof
-    uses property-directed reachability (Bradley 2011). The counterexample gives the value of each input in each clock
-    cycle, such as `name@0`.
+    `following` maps the literal of each register to the literal of its next value.
     """
     started = time.perf_counter()
+    # All registers start at 0.
     following = _needed(graph, literal, following)
     with tempfile.TemporaryDirectory(prefix="fp9-abc-") as name:
         Path(name, "graph.blif").write_text("\n".join(_blif(graph, [literal], following)) + "\n")
         limit = max(1, int(timeout))
+        # The command `pdr` is property-directed reachability (Bradley 2011).
         said = run(f"read_blif graph.blif; strash; scorr; pdr -T {limit}; write_cex -n found.txt", Path(name), timeout)
         seconds = time.perf_counter() - started
         if "Property proved" in said:
@@ -81,6 +81,7 @@ def never_reached(graph: AndGraph, literal: Literal, following: Mapping[Literal,
         if "was asserted in frame" not in said:
             return Verdict(State.UNFINISHED, seconds)
         found = re.findall(r"^x(\d+)@(\d+)=([01])$", Path(name, "found.txt").read_text(), re.MULTILINE)
+    # The key `a[3]@0` is input `a[3]` in clock cycle 0.
     bits = {f"{graph.text(2 * int(node))}@{step}": int(bit) for node, step, bit in found}
     return Verdict(State.REFUTED, seconds, bits)
 
@@ -97,7 +98,7 @@ def _needed(graph: AndGraph, literal: Literal, following: Mapping[Literal, Liter
 
 
 def run(command: str, folder: Path, timeout: float) -> str:
-    """Run an ABC command and return its output, which is empty without ABC or after the time limit."""
+    """Run an ABC command and return its output, or an empty text if ABC is not installed or does not finish."""
     if (installed := program()) is None:
         return ""
     try:
@@ -115,14 +116,14 @@ def run(command: str, folder: Path, timeout: float) -> str:
 
 
 def limited(command: Sequence[str], seconds: float) -> list[str]:
-    """Return a command line with the operating system's time limit, because some algorithms of ABC ignore a limit."""
+    # Some ABC algorithms ignore ABC's own time limit, so the operating system limits the processor time.
     return ["sh", "-c", f'ulimit -t {math.ceil(seconds)} && exec "$@"', "sh", *command]
 
 
 def _blif(
     graph: AndGraph, outputs: Sequence[Literal], following: Mapping[Literal, Literal] = MappingProxyType({})
 ) -> Iterator[str]:
-    """Yield the lines of a BLIF circuit, in which x<n> is node n of the AND graph."""
+    # The signal x<n> is node n of the AND graph.
     inputs = graph.inputs()
     needed = set().union(*(graph.reached(literal) for literal in (*outputs, *following.values())))
     yield ".model graph"

@@ -1,6 +1,6 @@
 """Proofs about two circuits with similar structure, by merging equal internal nodes in ABC.
 
-Without merged nodes, SAT solvers do not finish for two circuits that contain the same multiplier and adder structure.
+SAT solvers do not finish on two circuits with the same multipliers and adders, unless equal internal nodes are merged.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ write_blif wrong.blif
 
 
 def alike(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation that ABC tries first. Yosys' SAT solver finds counterexamples."""
+    """Return a proof obligation that ABC tries to prove before Yosys' SAT solver runs."""
+    # Yosys' SAT solver finds counterexamples.
     plain = combinational(unit, proof)
     return _Alike(plain.script, plain.files)
 

@@ -19,7 +19,6 @@ Clause = Sequence[int]
 
 
 def version() -> str:
-    """Return the version of the Python package that contains CaDiCaL."""
     try:
         return importlib.metadata.version(PACKAGE)
     except importlib.metadata.PackageNotFoundError:

@@ -13,7 +13,10 @@ import pysolvers
 
 
 def main(seconds: float, *counted: str) -> None:
-    """Read clauses from standard input, and write the true variables of a satisfying assignment, or null."""
+    """Read clauses from standard input, and write a satisfying assignment to standard output.
+
+    The output lists the true variables as JSON, or is null if the clauses are unsatisfiable.
+    """
     signal.setitimer(signal.ITIMER_PROF if counted else signal.ITIMER_REAL, seconds)
     solver = pysolvers.cadical195_new()
     for clause in json.load(sys.stdin):

@@ -1,8 +1,9 @@
-"""Proof by case split that a literal is always 0, where a SAT solver alone does not finish.
+"""Prove by case splits that a literal (a node or an inverted node) of an AND graph is always 0.
 
-A proof case assumes fixed values for some nodes, and unit propagation turns the consequences into constants. With a
-fixed shift distance, for example, a shifter consists of wires. A case that takes too long is split at a multiplexer's
-select node. The proof splits at control signals before it splits at bits of numbers.
+A case split helps if a SAT solver does not finish on the whole proof. A proof case assumes fixed values for some nodes,
+and unit propagation turns implied nodes into constants. With a fixed shift distance, for example, a shifter consists of
+wires. A case that takes too long is split at a multiplexer's select node. The proof first splits cases by the values of
+control signals, and then by bits of numbers.
 """
 
 from __future__ import annotations
@@ -34,12 +35,9 @@ _DECISIONS = 2
 def never(
     graph: AndGraph, literal: Literal, free: Collection[int], timeout: float, among: Collection[int] = ()
 ) -> Verdict:
-    """Decide by case split whether a literal of an AND graph is 0 for all inputs.
-
-    The proof first treats the nodes in `free` as inputs that can have any value. If arbitrary values of the `free`
-    nodes can set the literal to 1, the proof case is decided again with the logic that drives the `free` nodes.
-    """
+    """Decide by case split whether a literal of an AND graph is 0 for all inputs."""
     started = time.perf_counter()
+    # The proof first treats the nodes in `free` as inputs that can have any value.
     implied = Implied(graph, literal, free)
     waiting: list[tuple[dict[int, int], Literal]] = [({}, 0)]
     # If a case was too large, other cases with the same last value are split at once, without asking the solver.
@@ -55,6 +53,7 @@ def never(
         skipped = last in too_large and node is not None
         state = State.UNFINISHED if skipped else _kept_state(left, asked, _SECONDS if decides else _LAST_SECONDS)
         if state is State.REFUTED:
+            # The case is repeated with the logic that drives the `free` nodes.
             whole = _whole(Implied(graph, literal, ()), known, timeout - time.perf_counter() + started)
             if whole.state is not State.PROVEN:
                 return Verdict(whole.state, time.perf_counter() - started, whole.counterexample)

@@ -1,7 +1,7 @@
 """Proofs about additions of many terms, by ABC's binary decision diagrams.
 
-SAT solvers do not finish on sums of many terms. The decision diagram of a sum stays small if the variables are in the
-order of bit weights.
+SAT solvers do not finish on sums of many terms. The decision diagram of a sum stays small if the variables are ordered
+by bit weight.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ _NODES = 50_000_000
 
 
 def by_diagrams(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation for a SAT solver and, if the SAT solver does not finish, decision diagrams."""
+    """Return a proof obligation for two methods: first a SAT solver, and then binary decision diagrams."""
     plain = combinational(unit, proof)
     return _ByDiagrams(plain.script, plain.files)
 

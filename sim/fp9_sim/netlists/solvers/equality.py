@@ -3,9 +3,10 @@
 The following methods run in turn, until one method proves or refutes the equivalence:
 
 1. A SAT solver decides most mutants within a short time.
-2. ABC tries SAT for all inputs together, SAT for two sets of inputs, and merging of equal nodes.
-3. Simulation finds nets whose values stay equal although the mutation changes an operand of their gate. SAT proves each
-   net equal in both circuits.
+2. ABC tries one SAT proof for all input values, then two SAT proofs for complementary input values, and then merges
+   equal nodes.
+3. Simulation finds gates at which a difference between the circuits ends: an input differs, but the output is equal. A
+   SAT solver proves that the gate outputs found by simulation are equal for all inputs.
 4. The proof is repeated on a smaller circuit, in which the nodes of a minimum cut become free inputs.
 5. The module `cases` splits the proof into cases, each with fixed values of some nodes.
 
@@ -62,8 +63,8 @@ class Comparison:
         """Decide whether mutant `number` is equivalent to the original circuit.
 
         The proof takes up to `timeout` seconds, and a proof by case split takes up to `timeout` further seconds. The
-        proof excludes bias values that the unit does not accept. A counterexample that starts from reset maps the
-        inputs of each operation, such as `a@0`, to values.
+        proof excludes bias values that the unit does not accept. A counterexample that starts from reset maps each
+        input of each operation to a value; `a@0` is input `a` of operation 0.
         """
         pair = self._pair
         verdict = self._equal(number, timeout)
@@ -157,10 +158,7 @@ class Comparison:
         return verdict if verdict.state is State.PROVEN else self._case_by_case(number, timeout)
 
     def _behind_cut(self, number: int, until: float) -> Verdict:
-        """Try to prove that the circuits are equal for arbitrary values at the nodes of a minimum cut.
-
-        The verdict is never "refuted", because the circuit may be unable to produce the values at the cut.
-        """
+        """Try to prove that the circuits are equal for arbitrary values at the nodes of a minimum cut."""
         pair = self._pair
         started = time.perf_counter()
         differs = pair.difference(number, pair.compared)
@@ -170,6 +168,7 @@ class Comparison:
             left = until - time.perf_counter()
             if cut and left > 0 and pair.never(differs, left, cut & operands.keys()).state is State.PROVEN:
                 return Verdict(State.PROVEN, time.perf_counter() - started)
+        # A counterexample proves nothing, because the circuit may be unable to produce the values at the cut.
         return Verdict(State.UNFINISHED, time.perf_counter() - started)
 
     def _case_by_case(self, number: int, timeout: float) -> Verdict:

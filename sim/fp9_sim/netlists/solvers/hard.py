@@ -1,4 +1,4 @@
-"""Proofs about combinational circuits that are too hard for Yosys' SAT solver."""
+"""Proofs about combinational circuits by the SAT solver CaDiCaL, if Yosys' SAT solver takes too long."""
 
 from __future__ import annotations
 
@@ -57,7 +57,6 @@ class _Hard(Obligation):
 
 
 def hard(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation for CaDiCaL."""
     return _Hard(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 
@@ -71,7 +70,7 @@ class _Perhaps(_Hard):
 
 
 def perhaps_hard(unit: str, proof: str) -> Obligation:
-    """Return a proof obligation for Yosys' SAT solver, which is fast for simple proofs, and then for CaDiCaL."""
+    """Return a proof obligation for two solvers: Yosys' SAT solver for two seconds, and then CaDiCaL."""
     return _Perhaps(PREPARE + _TO_GATES, {"unit.v": unit, "proof.v": proof})
 
 

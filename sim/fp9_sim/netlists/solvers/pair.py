@@ -1,4 +1,4 @@
-"""Compare an original circuit and its mutant by simulation and in one AND graph.
+"""Compare an original circuit and its mutant, by simulation and by an AND graph that contains both circuits.
 
 The current value of a state register becomes an input, and its next value becomes an output.
 """
@@ -36,11 +36,7 @@ sat -verify -show-ports -dump_json counterexample.json -prove ok 1 proof
 
 
 class Pair:
-    """A netlist that is the original circuit if the input `select` is 0, and otherwise a mutant.
-
-    `patterns` has a row for each input bit and a bit for each simulation pattern. `right` maps each net of the original
-    circuit to its literal in the AND graph. `state` holds a pair of nets (D, Q) for every state register.
-    """
+    """A netlist that is the original circuit if the input `select` is 0, and otherwise a mutant."""
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
         self.unit = unit
@@ -52,6 +48,7 @@ class Pair:
 
     def set_up(self, kept: list[Register]) -> None:
         netlist, operations = self.source
+        # `state` holds a pair of nets (D, Q) for every state register.
         gates, self.state = opened(netlist, kept)
         wires = as_wires(gates, kept, netlist.nets)
         self.gates, self.nets, self._is_second = wires.gates, wires.nets, wires.is_second
@@ -62,6 +59,7 @@ class Pair:
         planes = {name: bit_planes(operations[name][drawn], len(nets)) for name, nets in self.ports.items()}
         for name, nets in free.items():
             planes[name] = rng.integers(0, 1 << 64, (len(nets), -(-len(drawn) // 64)), dtype=np.uint64)
+        # One row per input bit. Each bit of a row belongs to one simulation pattern.
         self.patterns = np.concatenate([planes[name] for name in self.inputs])
         self.graph = AndGraph()
         bits = [(f"{name}[{i}]", net) for name, nets in self.inputs.items() for i, net in enumerate(nets)]
@@ -70,6 +68,7 @@ class Pair:
         self.literals |= dict.fromkeys(self.always_zero, 0)
         self._driven = np.array([net not in self.always_zero for nets in self.inputs.values() for net in nets])
         self.patterns[~self._driven] = 0
+        # The literal of each net of the original circuit.
         self.right = self.evaluated(0, 0)
         self.ignored: frozenset[int] | None = None
 
@@ -140,7 +139,7 @@ class Pair:
         return value
 
     def ends(self, differs: Planes) -> list[int]:
-        """Return the nets that agree in both circuits, although an input of the net's gate differs."""
+        """Return the nets at which differences end: outputs of gates with a differing input, but an equal output."""
         unequal = np.bitwise_or.reduce(differs, axis=1) != 0
         return [row[4] for row in self.gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
 

@@ -1,4 +1,4 @@
-"""Equivalence checks of two AIGER circuits by ABC or, without registers, by CaDiCaL."""
+"""Equivalence checks of two AIGER circuits by ABC; without ABC, CaDiCaL checks circuits that have no registers."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ class Comparison:
 
     @property
     def proven(self) -> bool:
-        """Return whether the solver proved the circuits equivalent, and found a difference after a deliberate error."""
+        """Return whether the solver proved the equivalence, and refuted a check that has a deliberate error."""
         return self.state is State.PROVEN and self.control is State.REFUTED
 
 

@@ -1,8 +1,8 @@
 """Equivalence checking of two circuits with state, for all input sequences from reset.
 
-Simulation finds the nets whose values stay equal although the mutation changes an operand of their gate. ABC proves
-with inductive invariants that the nets found by simulation are equal in every clock cycle. A counterexample extends the
-stimulus of the simulation.
+Simulation finds gates at which a difference between the circuits ends: an input differs, but the output is equal. For
+gates with equal outputs in simulation, ABC proves with inductive invariants that the outputs are equal in every clock
+cycle. If ABC finds a counterexample, the next simulation uses the counterexample and random variants as stimulus.
 
     registers that agree ---+--> first circuit ---> | ends | --> the rest is the same
     registers of the first -'                       |  ==  |
@@ -31,11 +31,7 @@ _Sequences = dict[str, NDArray[Any]]
 
 
 class Sequences:
-    """Equivalence checks of mutants for sequences of operations. All registers start at 0.
-
-    The proof also covers sequences from reset, because its second operation can be CLEAR, which restores the state
-    after reset.
-    """
+    """Comparison of mutants with the original circuit, for sequences of operations. All registers start at 0."""
 
     def __init__(self, unit: Unit, netlist: GateNetlist, select: str, operations: Mapping[str, NDArray[Any]]) -> None:
         self._netlist = netlist
@@ -44,16 +40,15 @@ class Sequences:
         self._widths = {port.name: len(netlist.inputs[port.name]) for port in unit.inputs}
         gates: list[Row] = [(op, a, b, s, y) for op, a, b, s, y in netlist.gates.tolist()]
         self._gates = in_order(gates)
+        # A sequence can contain the operation CLEAR, which restores the reset state. The proof therefore also covers
+        # sequences from reset.
         self._registers: list[tuple[int, int]] = [(d, q) for d, q in netlist.registers.tolist()]
         columns = {name: np.asarray(operations[name]) for name in self._widths}
         count = max(1, len(next(iter(columns.values()))) // STEPS)
         self._sequences = {name: np.resize(values, (count, STEPS)).T for name, values in columns.items()}
 
     def equal(self, number: int, timeout: float) -> Verdict:
-        """Decide whether mutant `number` gives the same outputs as the original circuit in every clock cycle.
-
-        A counterexample maps the inputs of consecutive operations, such as `a@0` and `b@0`, to values.
-        """
+        """Decide whether mutant `number` gives the same outputs as the original circuit in every clock cycle."""
         started, sequences = time.perf_counter(), self._sequences
         unequal = np.zeros(self._netlist.nets, dtype=np.bool_)
         while True:
@@ -61,6 +56,7 @@ class Sequences:
                 unequal |= differs.any(axis=1)
                 if any(unequal[net] for net in self._outputs):
                     seconds = time.perf_counter() - started
+                    # The key `a@0` of a counterexample is input `a` of operation 0.
                     return Verdict(State.REFUTED, seconds, self._operations(sequences, step, differs[self._outputs]))
             left = timeout - time.perf_counter() + started
             verdict = self._ends_agree(number, unequal, left) if left > 0 else Verdict(State.UNFINISHED, 0.0)
@@ -69,7 +65,8 @@ class Sequences:
             sequences = self._beside(verdict.counterexample)
 
     def _steps(self, number: int, sequences: _Sequences) -> Iterator[Planes]:
-        """Yield one bit plane for every net and clock cycle. A 1 marks a net that differs in the mutant."""
+        # For each clock cycle, yield an array (nets, words). Each word holds one bit of each of 64 sequences. A 1 marks
+        # a difference between the circuits.
         d, q = np.array(self._registers, dtype=np.int64).reshape(-1, 2).T
         rows, ones = np.array(self._gates, dtype=np.int64), ~np.uint64(0)
         words = -(-next(iter(sequences.values())).shape[1] // WORD)

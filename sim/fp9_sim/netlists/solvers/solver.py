@@ -71,7 +71,6 @@ class Obligation:
     files: Mapping[str, str]
 
     def decide(self, timeout: float) -> Verdict:
-        """Decide the proof obligation within `timeout` seconds. Raises YosysError for unreadable Verilog."""
         return run(self.script, self.files, timeout)
 
     def tools(self) -> dict[str, str]:
@@ -79,22 +78,22 @@ class Obligation:
 
 
 def combinational(unit: str, proof: str) -> Obligation:
-    """Return the proof obligation that the output `ok` of the Verilog module `proof` is 1 for all inputs."""
+    """Return a proof obligation: the output `ok` of the Verilog module `proof` is 1 for all inputs."""
     return Obligation(PREPARE + _DECIDE, {"unit.v": unit, "proof.v": proof})
 
 
 def by_induction(design: str, proof: str, steps: int, *, control: bool = False) -> Obligation:
-    """Return the proof obligation that the proof module's output `ok` is 1 in every clock cycle after reset.
+    """Return a proof obligation: the output `ok` of the Verilog module `proof` is 1 in every clock cycle after reset.
 
-    The proof is a temporal induction over `steps` clock cycles. If `control` is true, the solver only searches for a
-    counterexample.
+    The proof is a temporal induction over `steps` clock cycles.
     """
+    # With `control`, the solver only searches for a counterexample.
     script = _INDUCT.format(steps=steps, only=" -tempinduct-baseonly" * control)
     return Obligation(script, {"unit.json": design, "proof.v": proof})
 
 
 def at_once(files: Mapping[str, str], timeout: float) -> Verdict:
-    """Try to decide a combinational proof obligation within two seconds, before slower methods start."""
+    """Try to decide a combinational proof obligation before slower methods start."""
     return run(PREPARE + _DECIDE, files, min(timeout, _AT_ONCE))
 
 
@@ -126,13 +125,11 @@ def run(script: str, files: Mapping[str, str], timeout: float) -> Verdict:
 
 
 def _counterexample(folder: Path) -> dict[str, int]:
-    """Return the port values of the last time step from Yosys' WaveJSON. Don't-care bits become 0.
-
-    In the string `wave`, `=` stands for the next entry of `data`, `.` means no change, and 4 means no value.
-    """
+    """Return the port values of the last time step from Yosys' WaveJSON. Don't-care bits become 0."""
     signals = json.loads((folder / "counterexample.json").read_text())["signal"]
     ports = {}
     for signal in signals:
+        # In the string `wave`, `=` stands for the next entry of `data`, `.` means no change, and 4 means no value.
         last = signal["wave"].rstrip(".4")[-1:]
         bits = [text for text in signal.get("data", []) if text][-1:] if last == "=" else [last]
         ports[signal["name"].lstrip("\\")] = int("".join(b if b in "01" else "0" for b in "".join(bits)) or "0", 2)
@@ -140,5 +137,5 @@ def _counterexample(folder: Path) -> dict[str, int]:
 
 
 def finished(log: str) -> bool:
-    """Return whether Yosys' log contains a verdict, which is missing if an induction needs more steps."""
+    # Yosys gives no verdict if an induction needs more steps.
     return "Reached maximum number of time steps" not in log

@@ -2,10 +2,10 @@
 
 
 class Failed(Exception):
-    """Stand-in for pytest's exception `Failed`, which fp9 never raises."""
+    """Replacement for the exception `Failed` of pytest. fp9 never raises the replacement."""
 
 
 class raises:
-    """Stand-in for `pytest.raises` with an attribute `Exception`, which cocotb reads."""
+    """Replacement for `pytest.raises`. cocotb reads only the attribute `pytest.raises.Exception`."""
 
     Exception = Failed

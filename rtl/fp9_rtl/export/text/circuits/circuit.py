@@ -27,19 +27,15 @@ SHARED = {"$dff": ("CLK", "ARST"), "$mux": ("S",), "$pmux": ("S",)}
 
 @dataclass(eq=False, slots=True)
 class Cell:
-    """One operation of a circuit. `output` holds the bits that the cell drives.
-
-    A register with asynchronous reset is reset while its input `ARST` equals `reset_by`. Its input `RESET` holds the
-    reset value.
-    """
+    """One operation of a circuit."""
 
     kind: str
     inputs: dict[str, Bits]
-    output: Bits
+    output: Bits  # bits that the cell drives
     path: Path
     source: tuple[str, int] | None = None
     signed: bool = False
-    reset_by: int = 1
+    reset_by: int = 1  # value of the input `ARST` that resets a register to its input `RESET`
 
     def places(self, kept: Sequence[int]) -> Cell:
         shared = SHARED.get(self.kind, ())
@@ -53,7 +49,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class Wire:
-    """A name in the Python source, with its module and the bits that it denotes."""
+    """A name from the Python source, and the circuit bits that it names."""
 
     path: Path
     name: str
@@ -69,7 +65,7 @@ class Port:
 
 @dataclass
 class Circuit:
-    """The cells, source names and ports of a circuit.
+    """A circuit: its cells, the names from its Python source, and its ports.
 
     Each cell comes after all combinational cells that drive its inputs.
     """
@@ -80,7 +76,7 @@ class Circuit:
 
 
 def read_circuit(module: Mapping[str, Any]) -> Circuit:
-    """Return the circuit of a flat module in Yosys' JSON. Raises NotImplementedError for an unsupported cell."""
+    """Read a flat module in Yosys' JSON format. Raises NotImplementedError for an unsupported cell."""
     ports = [Port(n, p["direction"] == "input", tuple(p["bits"])) for n, p in module["ports"].items()]
     used = [bit for wire in module["netnames"].values() for bit in wire["bits"] if isinstance(bit, int)]
     free = _Free(max(used, default=0) + 1)
@@ -162,7 +158,7 @@ def _compare_less(cell: Cell) -> None:
 
 
 def _as_gate(cell: Cell) -> None:
-    """Replace a one-bit multiplexer by an AND or OR if one of its data inputs is constant."""
+    # A one-bit multiplexer becomes an AND gate if input A is 0, or an OR gate if input B is 1.
     a, b, s = cell.inputs["A"], cell.inputs["B"], cell.inputs["S"]
     if a == ("0",):
         cell.kind, cell.inputs = "$and", {"A": s, "B": b}
@@ -171,10 +167,6 @@ def _as_gate(cell: Cell) -> None:
 
 
 def extended(bits: Bits, width: int, signed: bool) -> Bits:
-    """Return the bits of a number, shortened or extended to `width` bits.
-
-    Extension repeats the sign bit if `signed`.
-    """
     sign = bits[-1] if signed else "0"
     return (bits + (sign,) * (width - len(bits)))[:width]
 
@@ -200,7 +192,7 @@ def nets(bits: Iterable[Bit]) -> Iterator[int]:
 
 
 def _read_signs(circuit: Circuit) -> None:
-    """Replace the comparison `x < 0` by the sign bit of x, and `x >= 0` by the inverted sign bit."""
+    """Replace `x < 0` by the sign bit of x, and `x >= 0` by the inverted sign bit."""
     same: dict[Bit, Bit] = {}
     for cell in circuit.cells:
         if cell.signed and cell.kind in ("$lt", "$ge") and set(cell.inputs["B"]) == {"0"}:
@@ -223,7 +215,7 @@ def _rename(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
 
 
 def _trim(circuit: Circuit) -> None:
-    """Remove each cell, and each bit of a cell, on which no circuit output depends."""
+    """Remove cells, and bits of cells, on which no circuit output depends."""
     driver = {bit: (cell, i) for cell in circuit.cells for i, bit in enumerate(cell.output)}
     live: set[int] = set()
     pending = [bit for port in circuit.ports if not port.is_input for bit in nets(port.bits)]
@@ -289,14 +281,13 @@ def _merge(circuit: Circuit) -> None:
 
 
 def settled(circuit: Circuit, same: Mapping[Bit, Bit]) -> None:
-    """Replace each bit by its equivalent in the dict `same`, then remove unread and duplicate cells."""
     _rename(circuit, same)
     _trim(circuit)
     _merge(circuit)
 
 
 def readers_first(cells: Sequence[Cell]) -> Iterator[Cell]:
-    """Yield all registers, then the other cells in order from the circuit's outputs to its inputs."""
+    """Yield registers first, then the other cells from the circuit's outputs to its inputs."""
     yield from (cell for cell in cells if cell.kind == "$dff")
     yield from (cell for cell in reversed(cells) if cell.kind != "$dff")
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import hashlib
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 _OUTPUTS = ("Y", "Q")
@@ -20,7 +20,6 @@ def digest(words: Mapping[str, Any]) -> str:
 
 
 def code_digest(text: str) -> str:
-    """Return the SHA-256 of a Verilog text without its comments and empty lines."""
     code = (line.partition("//")[0].rstrip() for line in text.splitlines())
     return hashlib.sha256("\n".join(line for line in code if line).encode()).hexdigest()
 
@@ -107,7 +106,7 @@ def canonical_digest(words: Mapping[str, Any]) -> str:
 
 
 class _Terms:
-    """Compute a digest of each bit from the logic between the bit and the circuit's inputs and registers."""
+    """Compute a digest of each bit from the logic that drives the bit, starting at circuit inputs and registers."""
 
     def __init__(self, words: Mapping[str, Any]) -> None:
         self._ports = dict(sorted(words["ports"].items()))
@@ -117,55 +116,52 @@ class _Terms:
             if "init" in net["attributes"]
             for bit, value in zip(net["bits"], reversed(net["attributes"]["init"]), strict=False)
         }
-        self._inputs = {
+        self._terms: dict[Any, str] = {
             bit: f"{name}.{i}"
             for name, port in self._ports.items()
             if port["direction"] == "input"
             for i, bit in enumerate(port["bits"])
         }
         self._cells = list(words["cells"].values())
-        self._registers = [cell for cell in self._cells if "Q" in cell["connections"]]
-        self._order = self._sorted()
+        self._registers = [_Operation(cell) for cell in self._cells if "Q" in cell["connections"]]
+        self._logic = [_Operation(cell) for cell in self._sorted()]
 
     def digest(self) -> str:
-        held = {id(cell): _hash("register", self._start(cell)) for cell in self._registers}
-        clocks = 2 * len(self._registers) + 1
-        for _ in range(clocks):
-            terms = self._evaluated(held)
-            following = {id(cell): _hash(self._start(cell), self._term(cell, terms)) for cell in self._registers}
+        starts = [self._start(register) for register in self._registers]
+        held = [_hash("register", start) for start in starts]
+        self._update(held)
+        for _ in range(2 * len(self._registers) + 1):
+            following = [
+                _hash(start, register.term(self._terms))
+                for start, register in zip(starts, self._registers, strict=True)
+            ]
             if following == held:
                 break
             held = following
-        terms = self._evaluated(held)
+            self._update(held)
         outputs = [
-            f"{name} {_bits(terms, port['bits'])}"
+            f"{name} {_bits(self._terms, port['bits'])}"
             for name, port in self._ports.items()
             if port["direction"] == "output"
         ]
         return hashlib.sha256("\n".join([f"{len(self._registers)} registers", *outputs]).encode()).hexdigest()
 
-    def _start(self, register: Any) -> str:
-        return "".join(str(self._initial.get(bit, "x")) for bit in register["connections"]["Q"])
+    def _start(self, register: _Operation) -> str:
+        return "".join(str(self._initial.get(bit, "x")) for bit in register.outputs)
 
-    def _evaluated(self, held: Mapping[int, str]) -> dict[Any, str]:
-        terms: dict[Any, str] = dict(self._inputs)
-        for cell in self._registers:
-            terms.update({bit: f"{held[id(cell)]}.{i}" for i, bit in enumerate(cell["connections"]["Q"])})
-        for cell in self._order:
-            term = self._term(cell, terms)
-            terms.update({bit: f"{term}.{i}" for i, bit in enumerate(cell["connections"]["Y"])})
-        return terms
+    def _update(self, held: Sequence[str]) -> None:
+        # Store the new register digests `held`, and recompute the digest of each operation that reads a changed digest.
+        changed: set[Any] = set()
+        for register, digest in zip(self._registers, held, strict=True):
+            self._set(register, digest, changed)
+        for operation in self._logic:
+            if operation.outputs[0] not in self._terms or not changed.isdisjoint(operation.inputs):
+                self._set(operation, operation.term(self._terms), changed)
 
-    def _term(self, cell: Any, terms: Mapping[Any, str]) -> str:
-        parameters, connections = cell["parameters"], cell["connections"]
-        operands = [(p, bits) for p, bits in sorted(connections.items()) if p not in _OUTPUTS]
-        if cell["type"] in _COMMUTATIVE:
-            pair = sorted(f"{int(parameters[f'{p}_SIGNED'], 2)}({_bits(terms, bits)})" for p, bits in operands)
-            rest = {name: value for name, value in parameters.items() if name not in _SIGNED}
-        else:
-            pair = [f"{p}({_bits(terms, bits)})" for p, bits in operands]
-            rest = parameters
-        return _hash(cell["type"], *(f"{name}={int(value, 2)}" for name, value in sorted(rest.items())), *pair)
+    def _set(self, operation: _Operation, term: str, changed: set[Any]) -> None:
+        if self._terms.get(operation.outputs[0]) != f"{term}.0":
+            self._terms.update({bit: f"{term}.{i}" for i, bit in enumerate(operation.outputs)})
+            changed.update(operation.outputs)
 
     def _sorted(self) -> list[Any]:
         driver = {bit: cell for cell in self._cells for bit in cell["connections"].get("Y", ())}
@@ -183,6 +179,27 @@ class _Terms:
                     inputs = [b for p, bits in cell["connections"].items() if p not in _OUTPUTS for b in bits]
                     pending += [(driver[bit], False) for bit in inputs if bit in driver]
         return order
+
+
+class _Operation:
+    """A cell whose digest is computed from the digests of its operands."""
+
+    def __init__(self, cell: Any) -> None:
+        connections, parameters = cell["connections"], cell["parameters"]
+        self.outputs: list[Any] = next(connections[port] for port in _OUTPUTS if port in connections)
+        operands = [(port, bits) for port, bits in sorted(connections.items()) if port not in _OUTPUTS]
+        self.inputs = [bit for _, bits in operands for bit in bits]
+        self._commutes = cell["type"] in _COMMUTATIVE
+        if self._commutes:
+            self._operands = [(str(int(parameters[f"{port}_SIGNED"], 2)), bits) for port, bits in operands]
+            parameters = {name: value for name, value in parameters.items() if name not in _SIGNED}
+        else:
+            self._operands = operands
+        self._words = [cell["type"], *(f"{name}={int(value, 2)}" for name, value in sorted(parameters.items()))]
+
+    def term(self, terms: Mapping[Any, str]) -> str:
+        operands = [f"{name}({_bits(terms, bits)})" for name, bits in self._operands]
+        return _hash(*self._words, *(sorted(operands) if self._commutes else operands))
 
 
 def _bits(terms: Mapping[Any, str], bits: list[Any]) -> str:

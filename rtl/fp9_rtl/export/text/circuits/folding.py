@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import operator
 from collections.abc import Callable, Mapping
 
@@ -18,12 +19,16 @@ _COMPARED: Mapping[str, Callable[[int, int], bool]] = {
 
 
 def fold(circuit: Circuit) -> None:
-    """Remove the cells whose output is constant or equal to one of their inputs."""
+    """Remove cells whose output is constant or equal to an input."""
     same: dict[Bit, Bit] = {}
     joined: dict[Bit, tuple[str, frozenset[Bit]]] = {}
+    bounds: dict[Bit, tuple[str, Bits, Bits]] = {}
+    equals: dict[Bit, tuple[Bits, Bits]] = {}
     left = []
     for cell in circuit.cells:
         cell.inputs = {port: tuple(same.get(bit, bit) for bit in bits) for port, bits in cell.inputs.items()}
+        _narrow(cell, bounds)
+        _drop_defaults(cell, equals)
         value = _value(cell, joined)
         if value is None:
             left.append(cell)
@@ -34,6 +39,33 @@ def fold(circuit: Circuit) -> None:
     settled(circuit, same)
 
 
+def _narrow(cell: Cell, bounds: dict[Bit, tuple[str, Bits, Bits]]) -> None:
+    # `x >= c and x <= c` becomes `x == c`.
+    if cell.kind in ("$ge", "$le"):
+        bounds[cell.output[0]] = cell.kind, cell.inputs["A"], cell.inputs["B"]
+    elif cell.kind == "$and" and len(cell.output) == 1:
+        (first, *compared), (second, *also) = (bounds.get(cell.inputs[port][0], ("", (), ())) for port in "AB")
+        if {first, second} == {"$ge", "$le"} and compared == also:
+            cell.kind, cell.inputs = "$eq", dict(zip("AB", compared, strict=True))
+
+
+def _drop_defaults(cell: Cell, equals: dict[Bit, tuple[Bits, Bits]]) -> None:
+    # A choice by the value of one word needs no choice whose result is the default.
+    inputs, width = cell.inputs, len(cell.output)
+    if cell.kind in ("$eq", "$is_zero"):
+        equals[cell.output[0]] = inputs["A"], inputs.get("B", ("0",) * len(inputs["A"]))
+    if cell.kind != "$pmux" or not set(inputs["S"]) <= equals.keys():
+        return
+    words, labels = zip(*(equals[bit] for bit in inputs["S"]), strict=True)
+    is_constant = not any(True for label in labels for _ in nets(label)) and "x" not in itertools.chain(*labels)
+    if len(set(words)) == 1 and len(set(labels)) == len(labels) and is_constant:
+        values = [inputs["B"][i * width : (i + 1) * width] for i in range(len(labels))]
+        left = [(s, value) for s, value in zip(inputs["S"], values, strict=True) if value != inputs["A"]]
+        cell.inputs = inputs | {"S": tuple(s for s, _ in left), "B": tuple(bit for _, value in left for bit in value)}
+        if len(left) == 1:
+            cell.kind = "$mux"
+
+
 def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits | None:
     # This also removes inputs that cannot affect the output from the cell.
     inputs = cell.inputs
@@ -41,7 +73,11 @@ def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits
         return _each(inputs["A"], inputs["B"], lambda a, b: _operation(cell.kind, a, b, joined))
     if cell.kind == "$mux":
         select, a, b = inputs["S"][0], inputs["A"], inputs["B"]
-        return b if select == "1" else a if select == "0" or a == b else None
+        if b == ("0",) and a == ("1",):
+            cell.kind, cell.inputs = "$not", {"A": (select,)}
+            return None
+        chosen = (select,) if b == ("1",) and a == ("0",) else None
+        return b if select == "1" else a if select == "0" or a == b else chosen
     if cell.kind == "$pmux":
         return _selected(cell)
     if cell.kind == "$not":
@@ -51,7 +87,7 @@ def _value(cell: Cell, joined: Mapping[Bit, tuple[str, frozenset[Bit]]]) -> Bits
         return _reduced(cell)
     if cell.kind in _COMPARED and not cell.signed:
         return _compared(cell)
-    if cell.kind == "$add" and set(inputs["B"]) == {"0"}:
+    if cell.kind in ("$add", "$sub") and set(inputs["B"]) == {"0"}:
         return inputs["A"]
     return None
 

@@ -1,4 +1,4 @@
-"""Specification of a running maximum: one of the magnitudes, and no magnitude is larger."""
+"""Specification of a running maximum: the result is one of the magnitudes, and no magnitude is larger."""
 
 from __future__ import annotations
 
@@ -9,10 +9,7 @@ from fp9_sim.proofs.miter import Case
 
 
 def amax_case(unit: Cast) -> Case:
-    """Return the proof case of the running maximum.
-
-    As a control, the solver must refute a specification that ignores the last lane.
-    """
+    # The control ignores the last lane.
     return Case("amax", {}, _largest(unit, unit.lane_names("x")), _largest(unit, unit.lane_names("x")[:-1]))
 
 

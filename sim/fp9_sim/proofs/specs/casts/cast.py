@@ -19,7 +19,6 @@ Table = ThresholdTable | HybridTable
 
 
 def cast_cases(unit: Cast) -> Iterator[Case]:
-    """Yield one proof case for each combination of lane, target format, rounding mode and overflow policy."""
     widths = {port.name: port.width for port in unit.inputs}
     offers = (range(unit.lanes), enumerate(unit.targets), enumerate(unit.roundings), enumerate(unit.overflow))
     for lane, (i, target), (j, rounding), (k, overflow) in itertools.product(*offers):
@@ -85,11 +84,7 @@ def _later(steps: Sequence[Step], index: int) -> tuple[Step, ...]:
 
 
 def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> list[str]:
-    """Return Verilog for a lane's wires `negative` (sign), `m` (magnitude times 2^scale) and `added` (random bits).
-
-    If the scaled magnitude is outside the source format's normal range, `m` is a source number that rounds to the same
-    result.
-    """
+    """Return Verilog for a lane's wires `negative` (sign), `m` (magnitude times 2^scale) and `added` (random bits)."""
     p, width = source.fraction_bits, source.bits - 1
     x = ports["x"]
     lines = [f"  wire negative = {x}[{width}]; wire [{width - 1}:0] raw = {x}[{width - 1}:0];"]
@@ -97,6 +92,8 @@ def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> 
         lines.append(f"  wire [63:0] added = {ports['random']};")
     if not scale:
         return [*lines, f"  wire [{width - 1}:0] m = raw;"]
+    # A scaled magnitude outside the source format's normal range is replaced by the smallest or largest source number,
+    # which rounds to the same result.
     field = f"raw[{width - 1}:{p}]"
     return [
         *lines,
@@ -113,7 +110,6 @@ def magnitude(source: FixedFormat, ports: dict[str, str], scale: str | None) -> 
 
 
 def expected(tables: Sequence[Table]) -> list[str]:
-    """Return Verilog for the wire `expected`: a cast's code and flags."""
     lines = []
     for name, table in zip(("positive", "negative"), tables, strict=True):
         lines += _hybrid(table, name) if isinstance(table, HybridTable) else _monotone(table, name)

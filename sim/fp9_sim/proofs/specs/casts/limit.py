@@ -1,8 +1,11 @@
-"""Specification of quantisers with a tensor scale, written with products and no division.
+"""Specification of quantisers with a tensor scale. The specification uses multiplications in place of divisions.
 
-The block scale is at least S if the block's largest magnitude (amax) reaches the product of three factors: smallest
-quotient that rounds to S, divisor of the rule, tensor scale. An element is at least E if the input number reaches the
-product of block scale, tensor scale and the midpoint below E.
+A quantiser rounds amax / (divisor * tensor scale) to a block scale, where amax is the block's largest magnitude. The
+scale rule defines the divisor. The block scale is S or larger if amax exceeds P * divisor * tensor scale. If the scale
+rule rounds to nearest, P is the midpoint between S and the next smaller block scale. If the scale rule rounds up, P is
+the next smaller block scale. An element is E or larger if the magnitude of the input number exceeds M * block scale *
+tensor scale. Here, M is the midpoint between the element value E and the next smaller element value. Ties round to the
+even code.
 """
 
 from __future__ import annotations
@@ -29,9 +32,9 @@ def limit_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def _element_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a proof case for each significand of the block scale, covering all exponents of the scale."""
     scale = unit.block.scale
     bits = scale.precision - 1
+    # Each case covers all exponents of the block scale.
     for significand in range(1, 2 << bits):
         high, low = f"scale[{scale.bits - 1}:{bits}]", f"scale[{bits - 1}:0] == {significand % (1 << bits)}"
         normal = significand >> bits
@@ -70,10 +73,7 @@ def _element(unit: Quantiser, condition: str, significand: int, field: str, late
 
 
 def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[str]:
-    """Return Verilog for two aligned significands: `left` of a source magnitude, and `right` of the tensor scale.
-
-    A specification compares `left` with multiples of `right`.
-    """
+    """Return Verilog for `left` and `right`: aligned significands of a source magnitude and of the tensor scale."""
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()
     total = above + below + source.precision

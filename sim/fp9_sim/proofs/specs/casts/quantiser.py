@@ -1,4 +1,4 @@
-"""Specification of quantisers: scale from the largest magnitude, elements from thresholds.
+"""Specification of quantisers. Comparisons with thresholds give the block scale and the elements.
 
 The proof has one case for each position of the largest magnitude, so the specification need not compute the maximum.
 """
@@ -38,13 +38,13 @@ def element_cases(unit: Quantiser) -> Iterator[Case]:
 
 
 def scale_specifications(unit: Quantiser, rule: ScaleRule) -> tuple[str, str]:
-    """Return Verilog for the scale code of the largest magnitude `m`, and a wrong version of the Verilog."""
     firsts = _first_magnitudes(unit, rule)
+    # The second text is a copy with a deliberate error, which the solver must refute.
     return _step(unit, firsts), _step(unit, [*firsts[:-1], firsts[-1] + 1])
 
 
 def _first_magnitudes(unit: Quantiser, rule: ScaleRule) -> list[int]:
-    """Return the smallest source magnitude for each scale code above 0, found by bisection."""
+    """Return the smallest source magnitude for each scale code above 0."""
     codes = np.arange(1, unit.block.scale.max_code + 1)
     low, high = np.full(codes.size, -1), np.full(codes.size, unit.source.max_code + 1)
     while (high - low > 1).any():

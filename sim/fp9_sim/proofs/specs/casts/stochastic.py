@@ -9,17 +9,14 @@ from fp9.oracle.casts import Exact, encode
 
 
 def stochastic(source: FixedFormat, target: Format, policy: CastPolicy, random_bits: int, broken: bool) -> list[str]:
-    """Return Verilog lines that compute the wire `expected`, the code and flags of a stochastic cast.
-
-    The Verilog lines read the magnitude `m`, the sign `negative` and the random bits `added`. If `broken` is true, the
-    specification wrongly adds 1 to the random bits.
-    """
+    """Return Verilog lines that compute the wire `expected`, the code and flags of a stochastic cast."""
     if not isinstance(target, FixedFormat) or not target.subnormals:
         raise ValueError(f"{target.name}: no stochastic rounding into this format is proven")
     p, q, width, n = target.fraction_bits, source.fraction_bits, source.bits - 1, random_bits
     lowest, e = target.lowest_exponent - p, "signed [11:0]"
     field, zeros = f"m[{width - 1}:{q}]", f"{64 - q - 1 - n}'d0"
     inexact, tiny = int(Flags.INEXACT), int(Flags.INEXACT | Flags.UNDERFLOW)
+    # The lines read the magnitude `m`, the sign `negative` and the random bits `added`.
     return [
         f"  wire [{q}:0] bits = {{{field} != 0, m[{q - 1}:0]}};",
         f"  wire [63:0] long = {{{zeros}, bits, {n}'d0}};",

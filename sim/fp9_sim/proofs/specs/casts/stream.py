@@ -51,7 +51,6 @@ def stream_order_cases(unit: Quantiser) -> tuple[Case, ...]:
 
 
 def stream_scale_cases(unit: Quantiser) -> Iterator[Case]:
-    """Yield a proof case for the running maximum in the block register, then proof cases for each scale rule."""
     yield Case("amax", {}, _kept(unit, ""), _kept(unit, " ^ 1'b1"))
     widths = {port.name: port.width for port in unit.inputs}
     for index, rule in enumerate(unit.rules):
@@ -100,8 +99,8 @@ def _handshake(unit: Quantiser, most: int) -> str:
 
 
 def _block_wires(unit: Quantiser) -> list[str]:
-    """Return Verilog for `waiting`: how many operations of a complete block are still inside the unit."""
     count = unit.group
+    # `waiting` counts the operations of a complete block that are still in the block registers.
     return [
         "  wire [7:0] given = taken + lead;",
         f"  wire [7:0] waiting = block_valid ? {count} - given : 8'd0;",
@@ -189,7 +188,6 @@ def _scale(unit: Quantiser, place: int, condition: str, steps: str) -> str:
 
 
 def oblige_stream(unit: Quantiser, verilog: str, case: Case, specification: str) -> Obligation:
-    """Return the proof obligation of a streaming quantiser for every input sequence."""
     if case.name == _BEHIND:
         return oblige_order(behind_block(unit), behind(unit, verilog), case, specification)
     design, widths = exposed(unit, verilog)

@@ -1,8 +1,8 @@
-"""Specification of a multi-format FPU's conversions, except stochastic and hybrid rounding.
+"""Specification of a multi-format FPU's conversions in all rounding modes except stochastic and hybrid rounding.
 
-A table holds the oracle's result for every code of a narrow operand. Wide operands are compared with the oracle's
-thresholds, as in the specification of casts. Conversions between two wide formats, and FPUs with a scale, have no
-specification.
+A table holds the oracle's result for every code of a narrow operand. Wide operands are compared with thresholds, at
+which the oracle's result changes. Conversions between two wide formats have no specification. FPUs with the port
+`scale`, or with the option `tiny_before_rounding`, have no specification of conversions.
 """
 
 from __future__ import annotations
@@ -36,15 +36,10 @@ ASSUMES = (
 
 
 def is_offered(unit: MultiFpu) -> bool:
-    """Return whether proof cases exist: the FPU has conversions, no scale, and tininess detection after rounding."""
     return GROUP in unit.groups and not (unit.scale or unit.tiny_before_rounding)
 
 
 def cases(unit: MultiFpu) -> Iterator[Case]:
-    """Yield a proof case for each source format, result format, rounding mode and overflow policy.
-
-    As a control, the solver must refute a specification with a wrong result for the smallest positive number.
-    """
     roundings = [mode for mode in unit.roundings if not (mode.needs_bits or mode.reads_source)]
     for split in splits(unit):
         for source, target, mode in itertools.product(split.lane.formats, split.lane.formats, roundings):

@@ -1,8 +1,9 @@
 """Specification of the operations of a multi-format FPU that need no rounding, such as comparisons.
 
-Each operand becomes a key, an unsigned integer that orders all magnitudes of all formats of the unit. A key consists of
-the exponent and the normalised fraction of a number. A zero has the key 0, and the key of an infinity has only ones.
-For operands of at most 8 bits, a table computed by the oracle gives the key. The circuit under proof compares two
+Each operand is converted to a key: an unsigned integer that is larger for operands of larger magnitude. Keys of
+operands in different formats can also be compared with each other. A key consists of the exponent and the normalised
+fraction of a number. The key of a zero is 0, and the key of an infinity is the integer whose bits are all 1. For
+operands of at most 8 bits, a table from the oracle maps each code to its key. The circuit under proof compares two
 operands by the sign of their exact difference.
 """
 
@@ -39,16 +40,10 @@ _INJECTIONS = {
 
 
 def is_offered(unit: MultiFpu) -> bool:
-    """Return whether fp9 has proof cases for an FPU."""
     return GROUP in unit.groups
 
 
 def cases(unit: MultiFpu) -> Iterator[Case]:
-    """Yield a proof case for each operation of the group and each format of its operands.
-
-    As a control, the solver must refute a specification with a wrong result if operand a is the smallest positive
-    number.
-    """
     for split in splits(unit):
         offered = split.lane.formats
         for op, a, c in itertools.product(GROUPS[GROUP], offered, offered):
@@ -114,11 +109,7 @@ def _result(op: MultiFpuOp, fmt: Format) -> tuple[str, str]:
 
 
 def _operand(lane: MultiFpu, name: str, fmt: Format, low: int) -> Iterator[str]:
-    """Yield Verilog wires for the class and the key of an operand, and for its code as `operand.code`.
-
-    The wire `NAME_plain` is the operand's code, but zeros and NaNs without a sign have the format's canonical code. The
-    wire `NAME_away` is 0 for zero, 1 for subnormal numbers, 2 for normal numbers, and 3 for infinities.
-    """
+    """Yield Verilog wires for the operand at input port `name`: code, number class, and a key for comparisons."""
     yield code(lane, name, fmt, low)
     keys = _Keys(lane)
     if isinstance(fmt, FixedFormat) and fmt.bits > NARROW_BITS:
@@ -128,7 +119,9 @@ def _operand(lane: MultiFpu, name: str, fmt: Format, low: int) -> Iterator[str]:
     yield f"  wire {name}_negative = {name}_code[{fmt.bits - 1}] && ({name}_key != 0 || {int(fmt.signed_zero)});"
     yield f"  wire {name}_signals = {signals(name, fmt)};"
     lowest = keys.of(pow2(fmt.min_normal_exponent))
+    # The wire `NAME_away` is 0 for zero, 1 for subnormal numbers, 2 for normal numbers, and 3 for infinities.
     yield f"  wire [1:0] {name}_away = {name}_key == 0 ? 0 : &{name}_key ? 3 : {name}_key < {lowest} ? 1 : 2;"
+    # In formats without signed zeros or signed NaNs, the canonical code replaces every code of zero or NaN.
     yield f"  wire [{fmt.bits - 1}:0] {name}_plain = {_plain(name, fmt)};"
 
 
@@ -142,7 +135,7 @@ def _plain(name: str, fmt: Format) -> str:
 
 
 class _Keys:
-    """Keys of operands: unsigned integers in the order of the operands' magnitudes, over all formats of a unit."""
+    """Keys of operands: unsigned integers that are larger for operands of larger magnitude, also across formats."""
 
     def __init__(self, unit: MultiFpu) -> None:
         self._lowest = min(floor_log2(fmt.value_of(fmt.smallest_code)) for fmt in unit.formats) - 1
@@ -151,12 +144,11 @@ class _Keys:
         self.width = (exponents + 1).bit_length() + self._fraction
 
     def of(self, magnitude: Fraction) -> int:
-        """Return the key of a positive number."""
         exponent = floor_log2(magnitude)
         return int((exponent - self._lowest - 1 + magnitude / pow2(exponent)) * 2**self._fraction)
 
     def table(self, name: str, fmt: Format) -> Iterator[str]:
-        """Yield Verilog that looks up the key of a narrow operand and whether the operand is NaN."""
+        # The top bit of a table row is 1 if the operand is NaN. The other bits of the row are the operand's key.
         infinity = (1 << self.width) - 1
         yield f"  reg [{self.width}:0] {name}_row;"
         yield f"  always @* case ({name}_code)"
@@ -169,7 +161,6 @@ class _Keys:
         yield f"  wire [{self.width - 1}:0] {name}_key = {name}_row[{self.width - 1}:0];"
 
     def fields(self, name: str, fmt: FixedFormat) -> Iterator[str]:
-        """Yield Verilog that computes an operand's key (an integer ordered like the magnitude) from its fields."""
         p, width, infinity = fmt.fraction_bits, self.width, fmt.inf_code(False)
         yield f"  wire [{fmt.bits - 2}:0] {name}_ordinal = {name}_code[{fmt.bits - 2}:0];"
         yield f"  wire [{p - 1}:0] {name}_fraction = {name}_code[{p - 1}:0];"

@@ -1,4 +1,4 @@
-"""Verilog for operands of a multi-format FPU, and the inputs that select an operation."""
+"""Verilog text that decodes operands of a multi-format FPU, and input values that select an operation."""
 
 from __future__ import annotations
 
@@ -13,10 +13,10 @@ from fp9_sim.proofs.miter import selected
 
 @dataclass(frozen=True)
 class Split:
-    """The whole word of an FPU, or all its lanes of one width.
+    """All lanes of one width in an FPU, or the whole word as a single lane.
 
-    `lane` is the specification of one lane, or of the whole FPU. `lows` holds the lowest bit of each lane. `vector` is
-    the value of the port `vector` that selects the lanes.
+    `lane` is the specification of one lane, or of the whole FPU. `lows` holds the position of each lane's lowest bit in
+    the word. The FPU uses lanes of this width if the FPU's input port `vector` has the value of the field `vector`.
     """
 
     unit: MultiFpu
@@ -36,12 +36,10 @@ def splits(unit: MultiFpu) -> Iterator[Split]:
 
 
 def selecting(split: Split, op: MultiFpuOp, choices: Mapping[str, tuple[int, int]]) -> tuple[dict[str, int], str]:
-    """Return the constant inputs that select an operation, and a Verilog condition on the free inputs.
-
-    `choices` maps the name of each further select port to the number of its choices and the chosen index.
-    """
+    """Return the constant inputs that select an operation, and a Verilog condition on the free inputs."""
     widths = {port.name: port.width for port in split.unit.inputs}
     offered = split.lane.operations
+    # Each select port has a pair: the number of choices, and the index of the selected choice.
     every = {
         "op": (len(offered), offered.index(op)),
         "vector": (1 + len(split.unit.lane_widths), split.vector),
@@ -52,27 +50,23 @@ def selecting(split: Split, op: MultiFpuOp, choices: Mapping[str, tuple[int, int
 
 
 def in_formats(lane: MultiFpu, formats: Mapping[str, Format]) -> dict[str, tuple[int, int]]:
-    """Return the choices that select the formats of operands or of the result, as an argument of `selecting`."""
+    """Map each format-select port to a pair: the number of formats, and the index of the selected format."""
     return {lane.format_port(x): (len(lane.formats), lane.formats.index(fmt)) for x, fmt in formats.items()}
 
 
 def code(lane: MultiFpu, name: str, fmt: Format, low: int) -> str:
-    """Return Verilog for the wire `NAME_code`, the code that an operation reads from bit `low` of an operand.
-
-    With NaN boxing, an operand without ones above its code is the canonical NaN.
-    """
+    """Return Verilog for the wire `NAME_code`: the operand's code, whose lowest bit is bit `low` of the port NAME."""
     bits = fmt.bits
+    # With NaN boxing, an operand with a 0 bit above the code's bits is read as the canonical NaN.
     boxed = f"&{name}[{lane.word - 1}:{bits}]" if lane.nan_boxing and bits < lane.word else "1'b1"
     read = f"{name}[{low + bits - 1}:{low}]"
     return f"  wire [{bits - 1}:0] {name}_code = {boxed} ? {read} : {bits}'d{fmt.nan_code(False) or 0};"
 
 
 def specification(split: Split, fmt: Format, condition: str, lane: Callable[[int], Sequence[str]], broken: bool) -> str:
-    """Return Verilog for the wire `ok`: each lane's result is right, and the flags are the OR of the lanes' flags.
+    """Return Verilog for the wire `ok`, which is 1 if all lanes' results and the OR of their flags are right.
 
-    `lane` returns Verilog for the wires `a_code`, `code` and `raised` of the lane at the given bit. With `broken`, the
-    lowest bit of the expected result is inverted if lane 0 of operand a holds the smallest positive number of `fmt`. A
-    solver can refute the wrong specification, because operand a can be the smallest positive number.
+    `lane(low)` returns Verilog for the wires `a_code`, `code` and `raised` of the lane that starts at bit `low`.
     """
     names = [f"lane{low}" for low in split.lows]
     lines = [

@@ -1,7 +1,7 @@
 """Lemmas that specify dot products whose terms are all aligned to the largest product.
 
-The products and the addend lose all bits more than a fixed distance below the largest product's exponent. If all
-products are zero, the addend is not truncated. `fp9_rtl.sums.window.beside` generates the circuit.
+The circuit truncates the products and the addend at a fixed number of bits below the largest product's exponent. If all
+products are zero, the addend is not truncated. `fp9_rtl.sums.window.separate_addend` generates the circuit.
 """
 
 from __future__ import annotations
@@ -23,7 +23,6 @@ _PRODUCTS, _SUM, _TOP = "align_products", "normalise_products.product", "align_p
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit."""
     engine = unit.engine
     if (
         engine.window.width is None

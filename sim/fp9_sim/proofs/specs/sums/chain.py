@@ -1,6 +1,6 @@
 """Proof, one computation step at a time, that an accumulator unit equals a combinational unit.
 
-ABC cannot prove the equality of two complete wide sums, but quickly proves the equality of two single steps.
+The solver ABC fails to prove two complete wide sums equal, but quickly proves two single computation steps equal.
 """
 
 from __future__ import annotations
@@ -21,7 +21,6 @@ from fp9_sim.proofs.specs.sums.window import after, entering
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit."""
     whole = unit.has_state and unit.engine.chunk.length is None and unit.stages <= 2
     infinities = any(fmt.inf_code(False) is not None for fmt in (*unit.a, *unit.b))
     return whole and unit.scale is not None and infinities
@@ -29,7 +28,7 @@ def is_offered(unit: Dot) -> bool:
 
 @functools.lru_cache(maxsize=4)
 def lemmas(unit: Dot) -> tuple[Lemma, ...]:
-    """Return lemmas that each computation step equals the same step of a simpler circuit."""
+    # Each lemma states that a computation step equals the same step of a combinational unit.
     other = dismantled(step_of(unit), step_verilog(unit))
     named = _names(other) | {bit: f"{ENTER}.{name}" for bit, name in _names(other).items() if _is_addend(name)}
     return (*entering(unit), *(_of_step(other, step, named) for step in _in_order(other)), _leaving(unit, other, named))

@@ -39,7 +39,6 @@ _HELD = "chunk.payload"
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit."""
     engine = unit.engine
     if not unit.has_state or unit.engine.steps_of_chunk < 2 or engine.step.products > 1 or unit.stages > _STAGES:
         return False

@@ -1,7 +1,7 @@
 """Lemmas that specify exact fixed-point sums: products, alignment, sum and rounding.
 
-Every product is shifted to its position in a fixed-point word, and the addend to its position in a window around the
-word (`fp9_rtl.sums.fixed.sum`).
+The circuit aligns all products in one fixed-point word. The circuit aligns the addend in a window, a range of bit
+positions that contains all bit positions of the products. `fp9_rtl.sums.fixed.sum` generates the circuit.
 """
 
 from __future__ import annotations
@@ -25,7 +25,6 @@ ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit."""
     engine = unit.engine
     if unit.scale is not None or unit.stages or not is_fixed_point(unit):
         return False
@@ -51,17 +50,16 @@ def lemmas(unit: Dot) -> tuple[ConeLemma, ...]:
 def _rounds_as_exact(unit: Dot) -> bool:
     """Return whether the sum of the bits inside the window always rounds like the exact sum.
 
-    The window is the range of bit positions that the circuit adds. The circuit moves an addend above the window down to
-    the highest addend position in the window. The sum of the products, which is below 2^`window.top`, must be at most a
-    quarter of the moved addend's ulp. Products with a sum of at most a quarter of the addend's ulp cannot move the
-    total across a rounding boundary.
-
-    Every product is a multiple of 2^`window.ulp`. An addend that loses bits below the window is smaller than half of
-    2^`window.ulp`. A nonzero sum of products plus an addend that loses bits has a magnitude of at least half of
-    2^`window.ulp`. The guard bit of a total of this magnitude must lie inside the window.
+    The window is the range of bit positions that the circuit adds.
     """
     window, fmt = window_of(unit), unit.engine.result.format
+    # The circuit moves an addend above the window down to the highest addend position in the window. If the sum of the
+    # products, which is below 2^`window.top`, is at most a quarter of the moved addend's ulp, the sum cannot move the
+    # total across a rounding boundary.
     above = not window.far or window.addend_highest - fmt.fraction_bits >= window.top + 2
+    # Every product is a multiple of 2^`window.ulp`, and an addend that loses bits below the window is smaller than half
+    # of 2^`window.ulp`. A total of lossy addend and nonzero products therefore has a magnitude of at least half of
+    # 2^`window.ulp`. The window must contain the guard bit of such a total.
     return above and (not window.cut or window.lowest <= window.ulp - 1 - fmt.precision)
 
 
@@ -89,9 +87,10 @@ def _addend(unit: Dot) -> Iterator[str]:
 
 
 def _window(unit: Dot) -> Iterator[str]:
-    """Yield Verilog for the addend: `far` (above the window), `bits_of_addend` and the sticky bit `lost`."""
+    """Yield Verilog wires for the addend's position relative to the window."""
     window, f = window_of(unit), unit.engine.addend_format.fraction_bits
     bits = window.addend_highest - window.lowest + 1
+    # The wire `far` is 1 for an addend above the window, and `lost` is the sticky bit.
     yield _far(unit)
     yield f"  wire {EXPONENT} lift = (far ? {window.addend_highest} : addend_exponent) - {f} - ({window.lowest});"
     yield f"  wire [{bits + f}:0] wide = addend_value;"

@@ -1,4 +1,4 @@
-"""Specification of an FPU: lemmas for FMA, single-purpose units for all other operations.
+"""Specification of an FPU, by lemmas for FMA and by single-purpose units for all other operations.
 
 For an FMA, the circuit's second product is zero. The specification's sum is as wide as the circuit's sum of two
 products, so that ABC finds equal internal nets.
@@ -32,7 +32,6 @@ _ALONE = "!multiply.product1_nan && multiply.product1_zero && multiply.product1_
 
 
 def is_offered(unit: Fpu) -> bool:
-    """Return whether the FPU is combinational and outputs flags."""
     return not unit.stages and unit.flags
 
 
@@ -51,9 +50,9 @@ def oblige_fpu(unit: Fpu, verilog: str, case: Case, specification: str) -> Oblig
 
 
 def _others(unit: Fpu) -> dict[FpuOp, tuple[Unit, dict[str, str]]]:
-    """Return a single-purpose unit for each FPU operation except FMA, and a dictionary for the unit's input ports.
+    """Return a dictionary that maps each FPU operation except FMA to a single-purpose unit and its port connections.
 
-    The dictionary maps each input port of the single-purpose unit to the FPU bits that drive the port.
+    The port connections map each input port of the single-purpose unit to bits of the FPU's inputs.
     """
     wide, rounding = unit.engine.result.format, unit.engine.result.rounding
     halves = {f"{side}{lane}": f"{side}[{8 * lane + 7}:{8 * lane}]" for side in "ab" for lane in range(2)}
@@ -80,7 +79,6 @@ def _like_others(unit: Fpu) -> Iterator[Case]:
 
 
 def _same(unit: Fpu, other: Unit, pins: dict[str, str], broken: bool) -> str:
-    """Return Verilog that compares the FPU's outputs with the outputs of a single-purpose unit."""
     names = [port.name for port in unit.outputs]
     last = next(name for name in reversed(pins) if name in ("c", "code", "x"))
     read = pins | ({last: f"{pins[last]} ^ 1'b1"} if broken else {})

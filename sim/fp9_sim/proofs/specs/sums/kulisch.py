@@ -28,7 +28,6 @@ _STAGES = 4
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit."""
     engine = unit.engine
     if not unit.has_state or not engine.step.exact or unit.scale is not None or unit.bias_port or unit.gate_zeros:
         return False

@@ -1,4 +1,4 @@
-"""Verilog for sums of normalised numbers: products, codes, and the exact sum of two terms.
+"""Verilog that specifies the sum of two normalised numbers, from the decoding of the terms to the rounded result.
 
 The formats have no subnormal numbers, and have one code for NaN and infinity (DLFloat).
 """
@@ -36,7 +36,7 @@ def products_of(unit: Dot) -> Products:
 
 
 def normal_products(unit: Dot) -> Iterator[ConeLemma]:
-    """Yield a lemma for each product, which says that the product is exact and normalised."""
+    """For each product, yield a lemma which states that the product is exact and normalised."""
     of = products_of(unit)
     lanes = zip(*(unit.lane_names(name) for name in ("a", "b", "product")), of.lemmas(), strict=True)
     for a, b, product, lemma in lanes:
@@ -63,7 +63,6 @@ def is_product(unit: Dot, product: str) -> tuple[str, ...]:
 
 
 def product_term(unit: Dot, product: str) -> Iterator[str]:
-    """Yield Verilog wires for the sign, the significand and the bit position of a product."""
     of, p = products_of(unit), unit.engine.result.format.precision
     net = f"multiply.{product}"
     yield f"  wire [{p - 1}:0] {product}_bits = {net}_zero ? 0 : {{{net}_significand, {p - of.bits}'d0}};"
@@ -88,14 +87,14 @@ def is_nan(fmt: FixedFormat, code: str) -> str:
 def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[str]:
     """Yield Verilog for the exact sum of two terms with significands of `bits` bits.
 
-    `bits` must be at least the precision of the result format. A term far below the other is moved up, but stays below
-    all bits that affect rounding.
+    `bits` must be at least the precision of the result format.
     """
     p, far = fmt.precision, bits + 3
     width = bits + far + 1
     yield f"  wire other_leads = {one}_bits == 0 || {other}_bits != 0 && {other}_place > {one}_place;"
     yield f"  wire {EXPONENT} lead = other_leads ? {other}_place : {one}_place;"
     for name in (one, other):
+        # A term far below the other term is moved up to a distance at which the rounded sum is still the same.
         yield f"  wire {EXPONENT} below_{name} = lead - {name}_place;"
         yield f"  wire [{width - 1}:0] whole_{name} = {{1'b0, {name}_bits, {far}'d0}}"
         yield f"    >> (below_{name} > {far} ? {far} : below_{name});"
@@ -112,14 +111,12 @@ def sum_of_two(fmt: FixedFormat, one: str, other: str, bits: int) -> Iterator[st
 
 
 def rounded_up(fmt: FixedFormat, significand: str, guard: str, zero: str, negative: str) -> Iterator[str]:
-    """Yield Verilog that rounds a number to nearest, ties away.
-
-    The Verilog drives the wires `ended` (the code without its sign), `value` (the code) and `raised` (the flags).
-    """
+    """Yield Verilog that rounds a number to nearest, ties away."""
     f = fmt.fraction_bits
     yield f"  wire signed [31:0] code = (exponent <<< {f}) + $signed({{1'b0, {significand}}}) - {1 << f}"
     yield f"    + $signed({{1'b0, {guard}}});"
     yield f"  wire over = !{zero} && code > {fmt.max_code}; wire under = !{zero} && code <= 0;"
+    # `ended` is the code without its sign, `value` is the code, and `raised` holds the flags.
     yield f"  wire [{fmt.bits - 2}:0] ended = {zero} || under ? 0 : code;"
     yield f"  wire [{fmt.bits - 1}:0] value = nan || over ? {fmt.nan_code(False)}"
     yield f"    : {{{negative} && ended != 0, ended}};"

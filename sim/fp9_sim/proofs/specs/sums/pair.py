@@ -33,7 +33,6 @@ ASSUMES: tuple[str, ...] = ()
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit."""
     return not unit.stages and unit.engine.chunk.length is None and is_pair(unit) and is_normal(unit)
 
 
@@ -49,15 +48,13 @@ def _is_nan(unit: Dot) -> str:
 
 
 def _terms(unit: Dot) -> Iterator[str]:
-    """Yield Verilog that orders the two products and the addend by exponent.
-
-    `low` is the product with the smaller exponent. Of the addend and the product with the larger exponent, `first` has
-    the larger exponent, and `second` has the smaller exponent.
-    """
+    """Yield Verilog that orders the two products and the addend by exponent."""
     fmt = unit.engine.result.format
     for name in products_of(unit).names:
         yield from product_term(unit, name)
     yield from code_term(fmt, "addend", "c")
+    # `low` is the product with the smaller exponent. Of the addend and the other product, `first` has the larger
+    # exponent.
     larger, smaller = "product1_place > product0_place", ("product1", "product0")
     fields = {"bits": f"[{fmt.precision - 1}:0] ", "place": f"{EXPONENT} ", "negative": ""}
     for field, kind in fields.items():
@@ -225,7 +222,7 @@ def _of_normal(unit: Dot) -> tuple[str, ...]:
 
 
 def _exact(unit: Dot) -> Iterator[ConeLemma]:
-    """Yield the lemmas that no rounding boundary lies between the exact sum and the sum in the window."""
+    """Yield lemmas which state that no rounding boundary lies between the exact sum and the truncated sum."""
     p, far = unit.engine.result.format.precision, _highest(unit)
     half = far - (window_bits(unit.engine.result.format) + 1 - p)
     wide = p + far + HEADROOM

@@ -15,14 +15,12 @@ from fp9_sim.proofs.specs.sums.round import EXPONENT
 
 @dataclass(frozen=True)
 class Places:
-    """The products of a unit, each shifted to its position in a fixed-point word of `bits` bits.
-
-    The least significant bit of each fixed-point word is worth one ulp of the smallest product. A word is inverted if
-    the product's sign differs from the Verilog expression `sign`.
-    """
+    """The products of a unit, each shifted to its position in a fixed-point word of `bits` bits."""
 
     unit: Dot
+    # The least significant bit of each word is worth one ulp of the smallest product.
     bits: int
+    # A word is inverted if the product's sign differs from this Verilog expression.
     sign: str
     zeros: bool
 

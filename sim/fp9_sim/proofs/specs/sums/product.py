@@ -23,14 +23,11 @@ STEPS = ("decode", "multiply")
 
 @dataclass(frozen=True)
 class Products:
-    """The products of a unit. `bias` is added to the exponents in the circuit.
-
-    If `zeros` is true, a net of the circuit marks each zero product. If `zeros` is false, a product is zero exactly if
-    its significand is 0.
-    """
+    """The products of a unit. `bias` is the constant that the circuit adds to the products' exponents."""
 
     unit: Dot
     bias: int
+    # If false, no net of the circuit marks a zero product, and a product is zero if its significand is 0.
     zeros: bool = True
 
     @property
@@ -65,7 +62,7 @@ class Products:
         return f"({{{self.bits}'d0, {net}}} << ({self.bits} - $bits({net})))"
 
     def lemmas(self) -> Iterator[Lemma]:
-        """Yield a lemma for each lane, which derives the product's fields from the operand codes."""
+        """For each lane, yield a lemma that derives the product's fields from the operand codes."""
         lanes = zip(*(self.unit.lane_names(name) for name in ("a", "b", "product")), strict=True)
         for a, b, product in lanes:
             field = f"multiply.{product}"

@@ -25,9 +25,7 @@ Sources: IEEE 754-2019, 4.3; for rounding to odd, Boldo and Melquiond 2008.
 def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: str) -> tuple[str, ...]:
     """Return Verilog that rounds a finite sum to the code `finite`, and detects inexact, tiny and overflowing results.
 
-    The exact sum is the integer `magnitude` times 2^`place`. The wire `inexact` is 1 if rounding changes the sum. The
-    wire `tiny` is 1 if the nonzero sum, rounded with unbounded exponent, is below the normal range. The wire `over` is
-    1 if the rounded sum exceeds the format's largest number. The result format must have subnormal numbers.
+    The exact sum is the integer `magnitude` times 2^`place`. The result format must have subnormal numbers.
     """
     fmt, policy = engine.result.format, CastPolicy(engine.result.rounding, engine.result.overflow)
     f, up = fmt.fraction_bits, ROUNDS_UP[engine.result.rounding]
@@ -44,6 +42,7 @@ def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: st
         *_cut_at("last_place", "", width, fmt.precision, up),
         f"  wire [{fmt.bits + 1}:0] code = (upper + ((last_place - ({lowest})) << {f})) << {fmt.padding};",
         "  wire inexact = guard || rest;",
+        # The nonzero sum, rounded with unbounded exponent, is below the normal range.
         f"  wire tiny = magnitude != 0 && "
         f"$signed(normal_place + {f} + $signed({{1'b0, normal_upper[{fmt.precision}]}})) < {fmt.min_normal_exponent};",
         f"  wire over = magnitude != 0 && code > {largest};",
@@ -53,7 +52,7 @@ def rounded(engine: Engine, width: int, magnitude: str, place: str, negative: st
 
 
 def _cut_at(last: str, name: str, width: int, precision: int, up: str) -> tuple[str, ...]:
-    """Return Verilog for the wire `upper`, the magnitude of a number rounded to a multiple of 2^`last`."""
+    """Return Verilog that divides a magnitude by 2^`last` and rounds the quotient to the integer wire `upper`."""
     wide = width + precision
     names = ("kept", "guard", "rest")
     for word in names:

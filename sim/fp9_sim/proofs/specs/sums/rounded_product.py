@@ -20,17 +20,13 @@ PROVES = "result and flags equal the exact product rounded once, for all a and b
 
 
 def product_cases(unit: Mul) -> Iterator[Case]:
-    """Yield a proof case for each pair of operand formats.
-
-    Each case also has a wrong specification that the solver must refute: the product of two negative operands is
-    negative.
-    """
     if unit.result.precision < PRODUCT_BITS:
         raise ValueError(f"no proof is available for products in {unit.result.name}; run fp9 sweep")
     widths = {port.name: port.width for port in unit.inputs}
     for (i, a), (j, b) in itertools.product(enumerate(unit.a), enumerate(unit.b)):
         fixed_a, chosen_a = selected("a_format", len(unit.a), i, widths.get("a_format", 0))
         fixed_b, chosen_b = selected("b_format", len(unit.b), j, widths.get("b_format", 0))
+        # The control claims that the product of two negative operands is negative.
         texts = [_specification(unit, a, b, f"{chosen_a} && {chosen_b}", sign) for sign in ("^", "|")]
         yield Case(f"{a.name} x {b.name}", fixed_a | fixed_b, *texts)
 

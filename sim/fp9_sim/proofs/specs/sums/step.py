@@ -1,4 +1,4 @@
-"""Proof that a unit with an accumulator or stages equals a combinational unit."""
+"""Proof that a unit with an accumulator or pipeline stages equals a combinational unit."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from fp9_sim.proofs.miter import Case
 
 
 def step_of(unit: Dot) -> Dot:
-    """Return a combinational unit that computes one step of a unit with an accumulator or stages."""
+    """Return a combinational unit that computes one operation of a unit with accumulator or pipeline registers."""
     kind = Fma if unit.products == 1 else Dot
     fields = {name: getattr(unit, name) for name in ("a", "b", "engine", "flags", "bias_port", "scale", "block")}
     return kind(name=f"{unit.name}_step", **fields)
@@ -20,7 +20,6 @@ def step_verilog(unit: Dot) -> str:
 
 
 def step_cases(unit: Dot) -> tuple[Case, ...]:
-    """Return the proof case that compares a unit with the combinational unit for one step."""
     return (Case("every operation", {}, _same(unit, broken=False), _same(unit, broken=True)),)
 
 

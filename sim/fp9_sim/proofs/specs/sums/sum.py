@@ -1,7 +1,7 @@
 """Specification of a multiply-add in FP32: one exact product, a wide integer sum, one rounding.
 
-If product and addend are far apart, the smaller of the two only affects the sticky bit, so the distance is limited.
-Zeros, infinities and NaN have a separate proof case, which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
+The specification limits the exponent difference of product and addend, because a much smaller term affects only the
+sticky bit. Zeros, infinities and NaN have a separate proof case, which follows IEEE 754-2019 6.1 to 6.3 and 7.2.
 
 A sum of an 8-bit product and an FP32 addend does not overflow. Sums below the normal range of FP32 are exact.
 """
@@ -24,7 +24,6 @@ PRODUCT_BITS = 8
 
 
 def sum_cases(unit: Dot) -> Iterator[Case]:
-    """Yield three proof cases for each pair of operand formats: special operands, sums and differences."""
     result = unit.engine.result.format
     assert isinstance(result, FixedFormat)
     widths = {port.name: port.width for port in unit.inputs}
@@ -60,7 +59,6 @@ def _terms(a: Format, b: Format, result: FixedFormat) -> list[str]:
 
 
 def _special(a: Format, b: Format, result: FixedFormat, chosen: str, broken: bool) -> str:
-    """Return the specification of a multiply-add for zeros, infinities and NaN."""
     p, bits = result.fraction_bits, result.bits
     e = NARROW_EXPONENT
     nan, infinity = result.nan_code(False), result.inf_code(False)

@@ -32,7 +32,6 @@ _NO_NUMBER = "!align.invalid || align.nan"
 
 
 def is_offered(unit: Dot) -> bool:
-    """Return whether the lemmas can prove the result values of a unit."""
     engine = unit.engine
     plain = (
         engine.window.width is not None

@@ -19,13 +19,12 @@ from fp9_rtl.quantisers.rules import tries
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
-    """Bounds on how much a quantised number and its squared error differ between two scales of a block.
+class DifferenceBounds:
+    """Bounds on the change of a quantised number, and of its squared error, if the scale of its block changes."""
 
-    The fields are upper bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)|, if a first and a second scale quantise
-    a number x to d1 and d2. The numbers x, d1 and d2 are in units of the smallest element times the first scale's last
-    place times the tensor scale.
-    """
+    # The fields are upper bounds of |d2 - d1|, |d2^2 - d1^2| and |2 x (d2 - d1)|, where two scales quantise the number
+    # x to d1 and d2. The unit of x, d1 and d2 is the product of three factors: the smallest element, the first scale's
+    # unit in the last place, and the tensor scale.
 
     elements: int
     squares: int
@@ -45,18 +44,19 @@ class _Nearest:
 
 
 def counts(element: Format) -> list[int]:
-    """Return the magnitude of each element code as a multiple of the smallest element."""
+    """Return each code's magnitude as a multiple of the smallest positive element."""
     return [int(element.value_of(code) / element.value_of(1)) for code in range(element.max_code + 1)]
 
 
 @functools.cache
-def apart(unit: Quantiser) -> Apart:
-    """Return bounds that hold for every pair of different scales between which a quantiser unit may choose."""
+def difference_bounds(unit: Quantiser) -> DifferenceBounds:
+    """Return bounds on how far a quantised number and its squared error change between two scales of a block."""
+    # The bounds cover all pairs of different scales that a block can have.
     differ = [
         (abs(second.number - first.number), first.number + second.number, min(first.high, second.high))
         for first, second in _elements(unit)
     ]
-    return Apart(
+    return DifferenceBounds(
         math.ceil(max(difference for difference, _, _ in differ)),
         math.ceil(max(difference * total for difference, total, _ in differ)),
         math.ceil(max(2 * x * difference for difference, _, x in differ)),
@@ -80,7 +80,6 @@ def _elements(unit: Quantiser) -> Iterator[tuple[_Nearest, _Nearest]]:
 
 
 def _nearest(numbers: Sequence[Fraction], divisor: Fraction, most: Fraction) -> list[_Nearest]:
-    """Return each representable number with the interval of numbers that round to it."""
     middles = [(low + high) / 2 * divisor for low, high in itertools.pairwise(numbers)]
     between = zip(numbers, [Fraction(0), *middles], [*middles, most], strict=True)
     return [_Nearest(number, low, min(high, most)) for number, low, high in between if low <= most]

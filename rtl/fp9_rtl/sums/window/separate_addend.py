@@ -19,9 +19,10 @@ from fp9_rtl.sums.window.align import AddWindow, AlignWindow, Ranks, carry_place
 
 
 def normalised_products(unit: Dot, i: data.StructLayout, passed: tuple[str, ...]) -> list[Step]:
-    """Return the datapath stages that compute the truncated sum of the products, in the output field `product`."""
-    # The fields named in `passed` are forwarded unchanged. The output `dropped` is 1 if a truncated bit was 1. For an
-    # accumulator with aligned addends, the output `top` holds the exponent of the addition window.
+    """Return the stages that truncate the products to the addition window and add them."""
+    # The last stage outputs the sum in the field `product`. The fields named in `passed` are forwarded unchanged. The
+    # output `dropped` is 1 if a truncated bit was 1. For an accumulator with aligned addends, the output `top` holds
+    # the exponent of the addition window.
     align = AlignWindow(unit, i, passed)
     add = AddWindow(unit, carry_places(unit), align.o.shape(), passed)
     kept = (*passed, "top") if unit.engine.window.addend is Addend.ALIGNED else passed
