@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import textwrap
 from collections import defaultdict
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -107,9 +108,13 @@ def _declared_first(module: Module, ordered: Sequence[Definition]) -> list[Signa
     return [s for s in module.values if s.is_register or id(s) not in defined or id(s) in late]
 
 
+def _commented(comment: str) -> list[str]:
+    return textwrap.wrap(comment, WIDTH, initial_indent=f"{INDENT}// ", subsequent_indent=f"{INDENT}// ")
+
+
 def _written(definition: Definition, declared: str) -> Iterator[str]:
     if definition.comment:
-        yield f"{INDENT}// {definition.comment}"
+        yield from _commented(definition.comment)
     if definition.signal.is_register:
         yield from definition.text
         return
@@ -203,7 +208,7 @@ def _clocked(module: Module, cells: Sequence[Cell], dialect: Dialect) -> list[st
         heads.append("else" if heads else "")
         values.append([module.uses.updates[id(cell)].otherwise for cell in cells])
     comments = dict.fromkeys(c for cell in cells if (c := source.comment(cell.source)))
-    lines = [f"{INDENT}// {comment}" for comment in comments]
+    lines = [line for comment in comments for line in _commented(comment)]
     block = len(cells) > 1 or bool(conditions)
     lines += [f"{INDENT}{dialect.clocked} @({' or '.join(edges)})" + (" begin" if block else "")]
     targets = [module.reading.home[id(cell)].name for cell in cells]
