@@ -102,6 +102,8 @@ SUITES: tuple[dict[str, object], ...] = (
         "engine": {"chunk": {"length": 4}},
         "scale": "e8m0",
     },  # no scale makes all products tiny
+    # Each of the two windows holds one product.
+    {"kind": "dot", "engine": {"step": {"products": 2}, "window": {"width": 3, "interleaved": 3}}},
 )
 """Fields that no unit of the catalogue has together."""
 
@@ -129,6 +131,18 @@ CIRCUITS: tuple[dict[str, object], ...] = (
         "b": "fp16",
         "engine": {"window": {"width": 2, "addend": "aligned", "zero_exponent": -133}},
         "stages": 1,
+    },
+    # The window truncates products of subnormal operands to zero; a subnormal addend remains.
+    {"kind": "fma", "engine": {"window": {"width": 2, "addend": "outside"}}},
+    # The joined sum of tiny products is rounded down to zero.
+    {
+        "kind": "dot",
+        "a": "binary8p1se",
+        "engine": {
+            "result": {"format": "fp16"},
+            "step": {"products": 8},
+            "window": {"width": 35, "interleaved": 39},
+        },
     },
     {"kind": "multi_fpu", "formats": ["1.1.14,b=6,specials=merged,subnormals=false"]},  # no number reaches 1
     {"kind": "multi_fpu", "formats": ["1.3.12,b=-2,specials=ieee,subnormals=false"]},  # every number is above 1

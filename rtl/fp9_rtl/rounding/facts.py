@@ -50,6 +50,8 @@ def _facts(engine: Engine, products: range, product_ulp: int) -> SumFacts:
     longer = rounds_addend(engine)
     reaches |= longer and engine.result.rounding is not Rounding.RTZ
     below_normal = longer or engine.result.flush or smallest_sum < result.min_normal_exponent + (not result.subnormals)
+    # A window can truncate a product to zero. The sum is then the addend, which can be subnormal.
+    below_normal |= engine.window.width is not None
     # Zero products then place a window, which can cut a subnormal addend.
     below_normal |= engine.window.addend is Addend.ALIGNED and engine.window.zero_exponent is not None
     return SumFacts(products, below_normal or engine.step.products > 1, reaches)

@@ -112,16 +112,20 @@ class NormaliseSum(Step):
     def rounding_bits(self, m: Module, below: Value) -> Value:
         return below
 
+    def kept_bits(self, normalised: Value, rounding_bits: Value) -> Value:
+        # A sum without a 1 in these bits is zero.
+        return normalised
+
     def elaborate(self, platform: object) -> Module:
         m = Module()
         # The shift stops at exponent 1, the exponent of subnormal numbers.
         limit = self.i.exponent + (self._headroom - 1) if self._stops else None
         normalised, shift = shift_left_normalising(m, self.i.sum, limit, only_last=Const(0))
-        o = self.o
-        drive_significand(m, o, normalised[-self._kept :], self.rounding_bits(m, normalised[: -self._kept]))
+        o, below = self.o, self.rounding_bits(m, normalised[: -self._kept])
+        drive_significand(m, o, normalised[-self._kept :], below)
         m.d.comb += [
             o.exponent.eq(self.i.exponent + self._headroom - shift),
-            o.zero.eq(~normalised.any() if self._stops else ~normalised[-1]),
+            o.zero.eq(~self.kept_bits(normalised, below).any() if self._stops else ~normalised[-1]),
         ]
         forward(m, self.i, self.o, *self._passed)
         return m

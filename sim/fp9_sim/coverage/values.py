@@ -42,8 +42,9 @@ class Codes(dict[int, Code]):
 
     def __missing__(self, code: int) -> Code:
         value = oracle.decode(code, self.format)
-        units = self._units(value.magnitude)
         is_number = value.kind in (Kind.ZERO, Kind.FINITE)
+        # The magnitude of a NaN is its payload, which can lie below the format's last place.
+        units = self._units(value.magnitude) if is_number else 0
         name = class_name(value.kind, units, *self._ends)
         exponent = alignment_exponent(self.format, units.bit_length() - 1 + self.ulp) if units else 0
         self[code] = found = Code(name, is_number, value.negative, -units if value.negative else units, exponent, code)

@@ -10,10 +10,11 @@ from xml.etree import ElementTree
 
 import numpy as np
 import pytest
-from tests.support.rosters import each_kind, thinned
+from tests.support.rosters import FACTORS, each_kind, thinned
 
+import fp9
 from fp9.engines import engine
-from fp9.formats import format
+from fp9.formats import Format, format
 from fp9.formats.blocks import BlockFormat, block_format
 from fp9.formats.rounding import NanSign, Overflow, Rounding
 from fp9.oracle import casts as oracle
@@ -24,7 +25,7 @@ from fp9.vectors import sets as vectors
 from fp9_sim import coverage as functional
 from fp9_sim import regress
 from fp9_sim.coverage.accumulators.chunks import follow
-from fp9_sim.coverage.values import Grid
+from fp9_sim.coverage.values import Codes, Grid
 
 ONE = {"e4m3": 0x38, "hfp8_143(bias=4)": 0x58}
 """The code of 1 with exponent field 7, and with 7 + 4."""
@@ -170,6 +171,16 @@ def test_positions_are_those_of_the_oracles_neighbours(name: str) -> None:
         excess |= {"below half": 0 < near.excess < Fraction(1, 2), "above half": near.excess > Fraction(1, 2)}
         assert excess[position]
         assert (last_place == "odd") == bool((near.below / near.ulp).numerator & 1)
+
+
+@pytest.mark.parametrize("fmt", [*FACTORS, format("1.1.5,b=0,specials=nan_only")], ids=str)
+def test_numbers_are_multiples_of_the_last_place_and_other_codes_are_zero(fmt: Format) -> None:
+    """The payload of a NaN can lie below the last place, as in a format with a single binade."""
+    codes = Codes(fmt)
+    for code in range(1 << fmt.bits):
+        number = fp9.decode(code, fmt)
+        assert codes[code].is_number == bool(np.isfinite(number))
+        assert codes[code].units * 2.0**codes.ulp == (number if np.isfinite(number) else 0)
 
 
 def test_an_addend_meets_a_product() -> None:

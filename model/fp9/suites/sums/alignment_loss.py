@@ -41,7 +41,8 @@ _DEEPEST, _ABOVE = 8, 4
 
 
 def alignment_loss_corner(unit: Dot, rng: np.random.Generator) -> Iterator[Inputs]:
-    if _is_narrow(unit) or (unit.engine.window.interleaved is not None and unit.products > 2):
+    interleaved = unit.engine.window.interleaved is not None
+    if unit.products // _windows(unit) > 1 and (_is_narrow(unit) or interleaved):
         yield from (_lost(unit, a, b, rng) for a, b in operand_pairs(unit))
 
 
@@ -68,10 +69,16 @@ def _is_narrow(unit: Dot) -> bool:
     return narrow and unit.products > 1 and engine.chunk.length is None
 
 
+def _windows(unit: Dot) -> int:
+    # Even and odd products have separate windows if the engine interleaves them.
+    return 1 if unit.engine.window.interleaved is None else 2
+
+
 def _lost(unit: Dot, a: Operand, b: Operand, rng: np.random.Generator) -> Inputs:
-    # The large term is the addend or another product, which the addend cancels in half of the operations. If even and
-    # odd products have separate windows, both products are in the same window.
-    halves, share = (1, 0.5) if unit.engine.window.interleaved is None else (2, 1.0)
+    # The large term is the addend or another product of the same window, which the addend cancels in half of the
+    # operations.
+    halves = _windows(unit)
+    share = 0.5 if halves == 1 else 1.0
     formats, count = (a.format, b.format), halves * _COUNT
     x, y, exponents = several_products.by_exponent(*formats)
     lowest = np.round(np.log2(_lowest_bit(product(x, y, *formats)))).astype(np.int64)

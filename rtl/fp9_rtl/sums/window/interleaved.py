@@ -217,10 +217,14 @@ class NormaliseFloor(NormaliseSum):
     the circuit adds 1 to the magnitude's rounding bits, because rounding toward -infinity increases the magnitude. If
     all rounding bits (the bits below the result's significand) are 1, the circuit adds nothing, because rounding to
     nearest increases the significand anyway.
+
+    The lowest last place of a sum is 2^`ulp`. If that is below the fraction bits of a subnormal sum, the circuit can
+    round a positive sum down to zero. Such a result is inexact, but does not underflow.
     """
 
-    def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int) -> None:
+    def __init__(self, fmt: FixedFormat, places: int, i: data.StructLayout, fraction_bits: int, ulp: int) -> None:
         self._fraction_bits = fraction_bits
+        self._floors_to_zero = ulp < fmt.min_normal_exponent - fraction_bits
         super().__init__(fmt, places, i, "dropped")
         self._passed = tuple(name for name in self._passed if name != "dropped")
 
@@ -234,3 +238,6 @@ class NormaliseFloor(NormaliseSum):
             self.o.dropped.eq(self.i.dropped | lost),
         ]
         return bits
+
+    def kept_bits(self, normalised: Value, rounding_bits: Value) -> Value:
+        return Cat(rounding_bits, normalised[-self._kept :]) if self._floors_to_zero else normalised

@@ -7,7 +7,7 @@ from dataclasses import replace
 from amaranth.lib import data
 
 from fp9.engines import Addend, Truncation
-from fp9.units import Dot
+from fp9.units import Dot, product_range
 from fp9_rtl.parts.condition import Circuits, Condition
 from fp9_rtl.parts.step import Beside, Step
 from fp9_rtl.rounding.facts import SumFacts, sum_facts
@@ -105,8 +105,9 @@ def _beside_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
 
 
 def _interleaved_steps(unit: Dot, i: data.StructLayout) -> list[Step]:
-    fmt = unit.engine.result.format
+    fmt, addend = unit.engine.result.format, unit.engine.addend_format
     assert unit.engine.window.interleaved is not None
+    ulp = min(product_range(unit.a, unit.b, unit.bias_port).ulp, addend.quantum(addend.min_normal_exponent))
     add = AddAddend(unit, i)
-    normalise = NormaliseFloor(fmt, carry_places(unit), add.o.shape(), unit.engine.window.interleaved)
+    normalise = NormaliseFloor(fmt, carry_places(unit), add.o.shape(), unit.engine.window.interleaved, ulp)
     return [add, normalise, Round(unit.engine, sum_facts(unit), normalise.o.shape())]
