@@ -53,6 +53,14 @@ def test_suites_are_made_of_scales_with_any_engine(name: str) -> None:
     assert len(from_inputs(other, inputs_of(other, "corner", None, 0))) > 1000
 
 
+@pytest.mark.parametrize("kind", ["fma", "mac"])
+def test_suites_are_made_of_results_with_one_exponent_bit(kind: str) -> None:
+    """Such a format has no third binade below its largest number."""
+    result = {"format": "1.1.20,b=-8,specials=merged"}
+    other = build({"kind": kind, "name": "unit", "a": "e4m3", "b": "fp16", "engine": {"result": result}, "stages": 1})
+    assert len(from_inputs(other, inputs_of(other, "corner", None, 0))) > 1000
+
+
 def test_a_cast_that_offers_hybrid_rounding_needs_no_hif8() -> None:
     """It means `rna` for other targets."""
     other = replace(CATALOGUE["cast_fp16_hif8"], targets=(fp9.format("e4m3"),))

@@ -172,6 +172,7 @@ def extremes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.rand
     first = np.arange(3)[:, None] << result.fraction_bits | fractions
     lowest = first.reshape(-1) << result.padding
     highest = result.max_code - ((first & ~(1 << result.fraction_bits)).reshape(-1) << result.padding)
+    highest = np.maximum(highest, 0)  # a format of one exponent bit has no third binade
     parts = []
     for outer, addends in ((_lowest, lowest), (_highest, highest)):
         signed = [*outer(a, 3), outer(a, 1)[0] | 1 << (a.bits - 1)]
