@@ -174,8 +174,8 @@ def explain(rows: Rows) -> Verdict:
     """Return the accumulator presets that reproduce the most sums in a file of measured sums.
 
     Only presets with the output format of the file are tried. The function computes the sums of each preset with the
-    addends `c` of the file, and again with zero addends. If both computations reproduce equally many measured sums, the
-    function chooses presets with the addends `c`.
+    addends `c` of the file, and again with zero addends. If both computations reproduce equally many sums, the function
+    returns the presets of the first computation, which uses the addends `c`.
     """
     tried = [(engine, with_c) for engine in _candidates(rows.output) for with_c in (True, False)]
     counts = [np.count_nonzero(rows.results(engine, with_c) == rows.d) for engine, with_c in tried]

@@ -94,7 +94,7 @@ def decode_to(
 
 
 def look_up(codes: NDArray[Any], table: NDArray[Any], results: NDArray[Any]) -> None:
-    """Write the table entry of each code (n,) to `results` (n,)."""
+    """Look up each code (n,) in a table, and write the entries to `results` (n,)."""
     if stays_in_numpy(codes.size // _LOOK_UPS):
         np.take(table, codes, out=results, mode="clip")
     else:

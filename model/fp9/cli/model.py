@@ -212,10 +212,10 @@ def export(
     """Write golden vectors of UNIT... as files.
 
     The suite smoke has a few hundred operations, and the suite corner has systematic corner cases. The suite random has
-    COUNT random operations. The suite full has every input combination if the unit has few input bits and no state. For
-    a unit with many input bits or with state, the suite full has the operations of the suites corner and random. File
-    formats: vec (one line of hexadecimal values for each operation), memh (for $readmemh), csv, npz (for NumPy),
-    parquet.
+    COUNT random operations. For a unit with few input bits and no state, the suite full contains every input
+    combination. For a unit with many input bits or with state, the suite full has the operations of the suites corner
+    and random. File formats: vec (one line of hexadecimal values for each operation), memh (for $readmemh), csv, npz
+    (for NumPy), parquet.
 
     \b
       fp9 vectors export fma_fp32 cast_fp32 --suite corner --out build/vectors

@@ -181,8 +181,8 @@ class MultiFpu(Unit):
     and an unsigned integer result is zero-extended.
 
     The operations of the group `dot` add products of operands of at most 8 bits exactly, and round once. For dot
-    products, the ports `a_format` and `b_format` select formats of at most 8 bits. In a dot product, a select value
-    that is too large selects the last of the unit's `formats` that have at most 8 bits. The operation `dot4` needs a
+    products, the ports `a_format` and `b_format` select formats of at most 8 bits. A dot product uses only the unit's
+    `formats` of at most 8 bits. A select value that is too large selects the last one. The operation `dot4` needs a
     word of 32 bits.
 
     The group `divsqrt` needs formats of at most 16 bits. Division by zero raises only the flag `divide_by_zero`. The

@@ -77,7 +77,7 @@ def _recorded(product: Product) -> Recorded:
 
 
 def casts(unit: Cast, layer: LayerTensors, generator: np.random.Generator, count: int = CASTS) -> Columns:
-    """Return cast operations on values of the layer's tensors, as an array of codes (n,) for each input port."""
+    """Return casts of values from the layer's tensors. Each input port has an array of codes (n,)."""
     # Different rounding modes use different overflow policies. The scale input is 0, because the values are already
     # scaled.
     parts = []

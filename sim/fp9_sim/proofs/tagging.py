@@ -1,4 +1,4 @@
-"""The netlist of a pipelined unit in which tag registers replace the data registers."""
+"""The netlist of a pipelined unit whose data registers are replaced by tag registers."""
 
 from __future__ import annotations
 

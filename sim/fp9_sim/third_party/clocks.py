@@ -31,7 +31,7 @@ def latency_of(path: Path, said: Mapping[str, Any]) -> int | None:
 
 
 def check_handshake(path: Path, handshake: Mapping[str, Any], latency: int | None, enabled: bool) -> None:
-    """Raise ValueError if handshake keys are incomplete, or contradict each other, the latency or the key `enable`."""
+    """Raise ValueError if handshake keys are incomplete, or contradict another key, such as `latency`."""
     if handshake and latency == 0:
         raise ValueError(f"{path}: handshake given with latency 0; leave it out, or give the latency")
     if held := [name for name in HELD if name in handshake]:

@@ -176,7 +176,10 @@ def _operand_codes(a: Operand, b: Operand, formats_a: int, formats_b: int) -> Tr
 
 
 def ports(unit: Dot, first: Operand, second: Operand, a: Codes, b: Codes, c: Codes) -> Inputs:
-    """Return the columns of all input ports for factors (n, products) and addends (n,)."""
+    """Return a column of codes for each input port.
+
+    The factors have the shape (n, products), and the addends have the shape (n,).
+    """
     count = len(c)
     columns: Inputs = {"c": np.asarray(c, dtype=np.uint32)}
     for name, operand, codes, formats in (("a", first, a, unit.a), ("b", second, b, unit.b)):
