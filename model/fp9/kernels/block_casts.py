@@ -296,7 +296,7 @@ def _counted_groups(blocks, factors, limits, scales, out):
 
 @kernel
 def levelled(patterns, lengths, starts, limits, place, nan, scales, words, codes):
-    """Cast blocks of 2^n >= 16 numbers to HiF4: a level bit of 1 doubles all FP4 elements of a group."""
+    """Cast blocks of 2^n >= 16 numbers to HiF4. A level bit of 1 doubles all FP4 elements of its group."""
     # `lengths` (levels,): number of elements in a group of each level, a divisor of the block length.
     # `starts` (levels, scales), int32: lowest float32 pattern of a group's largest magnitude that sets the level bit.
     # `limits` (scales, 7), int32: lowest float32 patterns that round to the magnitude codes 1 to 7.

@@ -3,8 +3,8 @@
 One operation is selected for each rare cover point. Operations of the corner suite form a class if their select values,
 flags and upper result bits are equal. Each further selection step samples a few candidate operations from random
 classes, and all classes are equally likely. A selection step takes the candidate whose pairs of bit values are the
-rarest so far (pairwise coverage). For every second selected operation, the pairs of bit values leave out input bits
-whose inversion changes no result. No circuit is simulated.
+rarest so far (pairwise coverage). Every second selection step ignores input bits whose inversion changes no result. No
+circuit is simulated.
 """
 
 from __future__ import annotations

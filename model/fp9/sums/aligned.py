@@ -115,7 +115,7 @@ class AlignedNarrow(Aligned):
 
 
 class Joined(Aligned):
-    """Matrix-product strategy for accumulators with separate sums of products with even and with odd indices."""
+    """Matrix-product strategy for accumulators that sum products with even and with odd indices separately."""
 
     def __init__(self, engine: Engine, a: Side, b: Side, joins: bool) -> None:
         super().__init__(engine, a, b, joins)

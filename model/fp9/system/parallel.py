@@ -165,7 +165,7 @@ def row_parts(
 ) -> list[slice]:
     """Return slices that divide the rows of a matrix product into parts with at most `part` products each.
 
-    A row with more than `part` products is a part of its own.
+    If a single row has more than `part` products, the row is one part.
     """
     products = rows * products_per_row
     # Each thread gets at least `worth` products.

@@ -91,14 +91,13 @@ def update(
 ) -> Iterator[Ended]:
     """Run the measurements whose records are missing or stale, and yield the outcome of each measurement.
 
-    Sweeps start after all other measurements. Among the sweeps, and also among the other measurements, missing records
-    come before stale records. `hours` is the time limit of the update. A sweep starts if the time limit of the update
-    has not passed. A measurement that is not a sweep starts only if its estimated time fits into the remaining time of
-    the update. A measurement without an estimated time also starts if the time limit has not passed. `limit` is the
-    time limit for one case of a proof, in seconds. The measurements run in `workers` local processes (default: one for
-    each core), or on the Dask cluster at the address `scheduler`. Raises ValueError if another update uses the folder,
-    if the Dask scheduler does not answer, or if a worker process was killed. Raises OSError if the folder cannot be
-    written.
+    Sweeps start after all other measurements. Both groups start with the missing records, and continue with the stale
+    records. `hours` is the time limit of the update. A sweep starts if the time limit of the update has not passed. A
+    measurement that is not a sweep starts only if its estimated time fits into the remaining time of the update. A
+    measurement without an estimated time also starts if the time limit has not passed. `limit` is the time limit for
+    one case of a proof, in seconds. The measurements run in `workers` local processes (default: one for each core), or
+    on the Dask cluster at the address `scheduler`. Raises ValueError if another update uses the folder, if the Dask
+    scheduler does not answer, or if a worker process was killed. Raises OSError if the folder cannot be written.
     """
     deadline, pending = time.monotonic() + hours * 3600, ranked(items)
     apart = [item for item in pending if item.claim.make]

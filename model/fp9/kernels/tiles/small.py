@@ -50,7 +50,7 @@ def unpack(a, b, order_a, order_b, tables_a, tables_b):
 
 @kernel
 def unpack_rows(codes, order, numbers, powers):
-    """Return each code's number and power of two for alignment as float64, and whether all codes (m, k) are valid."""
+    """Return the numbers and alignment powers of the codes (m, k) as float64, and whether all codes are valid."""
     places, filler = order
     aligned, is_valid = powers.size > 0, True
     values = np.empty((codes.shape[0], places.size))
