@@ -28,7 +28,7 @@ class Step:
 
 @dataclass(frozen=True, slots=True)
 class ThresholdTable:
-    """Threshold table of a cast, for source numbers of a single sign.
+    """Threshold table of a cast, for positive or for negative source numbers.
 
     A pattern is the code of a source number without the sign bit.
     """

@@ -17,7 +17,7 @@ _done = 0
 
 
 def is_cold() -> bool:
-    """Return whether this process has not loaded the kernels."""
+    """Return whether the kernels are still to be loaded in this process."""
     return _KERNELS not in sys.modules
 
 

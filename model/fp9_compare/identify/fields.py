@@ -1,6 +1,6 @@
 """Possible values of each parameter of an accumulator model.
 
-The search tries all values of the parameter's type, and the values that occur in the accumulator presets.
+The search tries every value of a parameter that its type allows or that a preset has.
 """
 
 from __future__ import annotations

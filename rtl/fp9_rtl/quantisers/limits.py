@@ -70,8 +70,8 @@ class Limits(Step):
 class Counted(Step):
     """Compare each number of a block with the rounding limits between neighbouring element magnitudes.
 
-    The number of limits that a number's magnitude exceeds is the code of the element's magnitude. Ties are rounded to
-    the even element.
+    The element's magnitude code is the number of limits that the number's magnitude exceeds. Ties are rounded to the
+    even element.
     """
 
     name = "counted"

@@ -157,7 +157,7 @@ def just_above(a: Format, b: Format, least: Floats) -> tuple[Codes, Codes]:
 
 
 def echoes(a: Format, b: Format, result: FixedFormat, count: int, rng: np.random.Generator) -> Triple:
-    """Return addends with the product's significand and opposite sign, at every exponent difference."""
+    """Return addends with the product's significand, the opposite sign, and every exponent difference."""
     # If a circuit ignores a bit of the shift distance, the addend wrongly cancels the product.
     reach = result.fraction_bits + 2 * a.bits + 3
     (distance,) = _grid(rng, count, 2 * reach + 1)

@@ -139,7 +139,7 @@ class Pair:
         return value
 
     def ends(self, differs: Planes) -> list[int]:
-        """Return the nets at which differences end: outputs of gates with a differing input, but an equal output."""
+        """Return the output nets of gates at which the two circuits differ in an input, but not in the output."""
         unequal = np.bitwise_or.reduce(differs, axis=1) != 0
         return [row[4] for row in self.gates if not unequal[row[4]] and unequal[list(row[1:4])].any()]
 

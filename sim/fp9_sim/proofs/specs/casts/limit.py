@@ -73,7 +73,7 @@ def _element(unit: Quantiser, condition: str, significand: int, field: str, late
 
 
 def _sides(unit: Quantiser, x: str, field: str, most: int, apart: int) -> list[str]:
-    """Return Verilog for `left` and `right`: aligned significands of a source magnitude and of the tensor scale."""
+    """Return Verilog of `left` and `right`, the aligned significands of a source number and the tensor scale."""
     source, bits, whole = unit.source, unit.source.fraction_bits, TENSOR_SCALE.fraction_bits
     below, above = source.precision, TENSOR_SCALE.precision + most.bit_length()
     total = above + below + source.precision
