@@ -105,6 +105,7 @@ def _step(engine: Engine, products: Any, powers: Any, c: Any) -> _Rounded:
     exact, dropped = found(engine, engine.window.width, products, powers, c)
     codes, numbers, flags = _rounded(exact, engine.result.format, engine.result.rounding)
     codes[numbers == 0] = 0
+    numbers = numbers + 0.0  # -0 becomes +0
     is_tiny = (exact != 0) & (np.abs(exact) < _lowest_power(engine)) & _target(engine.result.format).can_underflow
     flags[dropped & (flags == 0) & is_tiny] |= np.uint8(Flags.UNDERFLOW)
     flags[dropped] |= np.uint8(Flags.INEXACT)

@@ -6,12 +6,14 @@ import contextlib
 import subprocess
 import sys
 from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
 from numpy.typing import NDArray
 from tests.support.rosters import FACTORS, PRESETS
+from tests.units.spread import draw
 
 import fp9
 from fp9.engines import Engine, Scaling
@@ -19,6 +21,8 @@ from fp9.formats import Format, Rounding
 from fp9.sums import in_numpy
 from fp9.sums.operands import operand
 from fp9.system import warming
+from fp9.units import Dot
+from fp9.units.toml import build
 
 UNUSUAL = (
     *("hopper(truncation=jam)", "hopper(truncation=floor,addend=outside)", "ada(addend=aligned,zero_exponent=-6)"),
@@ -100,6 +104,28 @@ def test_numpy_sums_as_the_kernel(name: str) -> None:
             _check(x, y, {}, {}, format_a=a, format_b=b, engine=engine, **more)
 
 
+def _random_units(seed: int, count: int) -> Iterator[Dot]:
+    rng = Random(seed)
+    while count:
+        try:
+            unit = build(draw(rng, rng.choice(["dot", "fma"])))
+        except ValueError:
+            continue
+        if isinstance(unit, Dot) and _supports(unit.engine, unit.a[0], unit.b[0]):
+            count -= 1
+            yield unit
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_numpy_sums_as_the_kernel_for_random_accumulators(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for unit in _random_units(seed, 40):
+        a, b, engine = unit.a[0], unit.b[0], unit.engine
+        x, y = _codes(a, (4, 17), rng), _codes(b, (4, 17), rng)
+        formats = {"format_a": a, "format_b": b, "format_c": engine.addend_format}
+        _check(x, y, {}, {}, engine=engine, c=_addends(engine, (4, 4), rng), **formats)
+
+
 @pytest.mark.parametrize("name", [name for name in PRESETS if fp9.engine(name).step.scaling is Scaling.SUMS])
 def test_numpy_scales_sums_as_the_kernel(name: str) -> None:
     rng = np.random.default_rng(4)
@@ -107,6 +133,15 @@ def test_numpy_scales_sums_as_the_kernel(name: str) -> None:
     a, b = rng.integers(-3, 4, (2, 5))
     of_pairs = {"scale_a": a[:, None], "scale_b": b[None]}
     _check(x, y, {"scale_a": a, "scale_b": b}, of_pairs, format_a="e4m3", format_b="e4m3", engine=name)
+
+
+def test_numpy_gives_a_chunk_that_rounds_to_zero_no_sign() -> None:
+    """The chunk's window holds -2^-32, and FP16 rounds it to +0. Its sum with the addend -0 is +0."""
+    x, y, c = (
+        np.array([[code]], dtype=dtype) for code, dtype in ((0x81, np.uint8), (1, np.uint8), (0x8000, np.uint16))
+    )
+    formats = {"format_a": "e5m2", "format_b": "e5m2", "format_c": "fp16"}
+    _check(x, y, {}, {}, engine="ampere_fp16(chunk=8)", c=c, **formats)
 
 
 def test_kernels_compute_sums_that_are_not_finite() -> None:
