@@ -38,6 +38,7 @@ class _Target(NamedTuple):
     top: int
     limit: int
     subnormals: bool
+    signed_zero: bool
     bias: int
     padding: int
     bits: int
@@ -58,6 +59,7 @@ def _target(fmt: FixedFormat, nan: int | None = None, invalid: int | None = None
         top,
         limit,
         fmt.subnormals,
+        fmt.signed_zero,
         fmt.bias,
         fmt.padding,
         fmt.bits,
@@ -138,15 +140,14 @@ def _rounded(total: Tensor, e: Tensor, fmt: _Target, rounding: Rounding) -> _Sum
     kept, last = torch.where(carried > 0, kept >> 1, kept), e + drop + carried
     if not fmt.subnormals:  # the smallest number is just above the power of two of its binade
         tiny = (last + fraction < lowest) | ((last + fraction == lowest) & (kept <= 1 << fraction))
-        exponent = e + length - 1
-        near = (exponent > lowest - 1) | ((exponent == lowest - 1) & (kept > 1 << fraction))
-        smallest = torch.where(near & (size > 0), (1 << fraction) + 1, 0)
+        smallest = torch.where((size > 0) & (rounding is Rounding.RTO), (1 << fraction) + 1, 0)
         kept, last = torch.where(tiny, smallest, kept), torch.where(tiny, lowest - fraction, last)
     top, limit = fmt.top, fmt.limit
     normal = kept >> fraction > 0
     above = normal & ((last + fraction > top) | ((last + fraction == top) & (kept > limit)))
     kind = torch.where(above, torch.where(minus, _MINUS, _PLUS), _FINITE)
-    return _Sum(torch.where(minus, -kept, kept), last, kind, minus & (size > 0))
+    is_signed = (size > 0) & ((kept > 0) | fmt.signed_zero)
+    return _Sum(torch.where(minus, -kept, kept), last, kind, minus & is_signed)
 
 
 def _nearest(kept: Tensor, rest: Tensor, half: Tensor, some: Tensor) -> Tensor:
@@ -273,6 +274,9 @@ def _window(engine: Engine, lowest: int, step: _Step, c: _Sum) -> tuple[Tensor, 
     total = _cut_sum(engine, step, largest)
     if window.addend is Addend.OUTSIDE:
         total, unit = _added(total, unit, c.m, c.e)
+    elif window.addend is Addend.ALIGNED:
+        kept = _CUT[window.truncation](c.m.abs(), c.m < 0, unit - c.e)
+        total, unit = _added(total, unit, kept, torch.maximum(c.e, unit))
     else:
         up = (c.e - unit).clamp(0, 40)
         total = total + _CUT[window.truncation](c.m.abs() << up, c.m < 0, unit - c.e)
@@ -330,7 +334,7 @@ def _stepped(engine: Engine, target: _Target, step: _Step, c: _Sum) -> _Sum:
     minus = found.minus
     if engine.window.width is None:  # only a sum of negative zeros is -0
         zeros = (c.m == 0) & c.minus & (step.size == 0).all(1) & step.minus.all(1)
-        minus = torch.where(total == 0, zeros, minus)
+        minus = torch.where(total == 0, zeros & target.signed_zero, minus)
     else:
         minus = minus & (found.m != 0)
     return found._replace(kind=_ended(_kinds(step.kind(), c.kind), found.kind), minus=minus)
@@ -363,7 +367,8 @@ def _check(engine: Engine, a: Format, b: Format, reach: int, lowest: int) -> Non
         f"operands {a.name} x {b.name}": a.bits > 8
         or b.bits > 8
         or (engine.window.width is None and reach > _LIMB + 46),
-        "flushed results": engine.result.flush and lowest < engine.result.format.min_normal_exponent,
+        "flushed numbers": (engine.result.flush or engine.result.flush_addend)
+        and lowest < max(fmt.min_normal_exponent for fmt in (engine.result.format, engine.output)),
     }
     for what, is_missing in missing.items():
         if is_missing:
@@ -435,7 +440,11 @@ class Product(torch.nn.Module):
         total, quiet = _zeros(m, n, left[0]), torch.zeros((m, n), dtype=torch.bool, device=left[0].device)
         for begin in range(0, depth, max(chunk or depth, 1)):
             part, is_quiet = self._chunk(left, right, begin, min(begin + (chunk or depth), depth))
-            quiet = is_quiet if chunk is None else (total.kind == _NAN) | (part.kind == _NAN)
+            if chunk is not None:
+                if not self._engine.result.format.has_inf:  # its code of an overflow is a NaN
+                    part = part._replace(kind=torch.where(part.kind == _FINITE, _FINITE, _NAN))
+                is_quiet = (total.kind == _NAN) | (part.kind == _NAN)
+            quiet = is_quiet
             total = part if chunk is None else self._joined(total, part)
         if self._is_plain:
             nan = (left[2] == _NAN).any(1)[:, None] | (right[2] == _NAN).any(0)
@@ -471,8 +480,8 @@ class Product(torch.nn.Module):
     def _joined(self, total: _Sum, part: _Sum) -> _Sum:
         joined = _rounded(*_added(total.m, total.e, part.m, part.e), self._target, self._rounding)
         kind = _ended(_kinds(total.kind, part.kind), joined.kind)
-        both = (joined.m == 0) & (total.m == 0) & (part.m == 0) & total.minus & part.minus
-        return joined._replace(kind=kind, minus=(joined.minus & (joined.m != 0)) | both)
+        both = (total.m == 0) & (part.m == 0) & total.minus & part.minus & self._target.signed_zero
+        return joined._replace(kind=kind, minus=joined.minus | both)
 
 
 def matmul(a: Tensor, b: Tensor, format_a: Format | str, format_b: Format | str, engine: Engine | str) -> Tensor:
