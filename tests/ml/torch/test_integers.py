@@ -2,15 +2,23 @@
 
 from __future__ import annotations
 
+import contextlib
+import itertools
+from collections.abc import Iterator
+from random import Random
 from typing import Any
 
 import numpy as np
 import pytest
+from tests.units.spread import draw
 
 torch = pytest.importorskip("torch")
 
 import fp9  # noqa: E402
 from fp9.engines import ENGINES  # noqa: E402
+from fp9.formats import Format  # noqa: E402
+from fp9.units import Dot  # noqa: E402
+from fp9.units.toml import build  # noqa: E402
 from fp9_ml.torch import integers  # noqa: E402
 from fp9_ml.torch.integers import Product, matmul  # noqa: E402
 
@@ -47,6 +55,37 @@ def check(engine: str, formats: tuple[str, str], depths: tuple[int, ...]) -> Non
 @pytest.mark.parametrize("engine", [*(name for name in ENGINES if name not in GROUPED), *VARIANTS])
 def test_every_preset_has_the_bits_of_the_kernels(engine: str) -> None:
     check(engine, ("e4m3", "e4m3"), (0, 37))
+
+
+def _codes(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> Any:
+    """Rows of any codes, of finite codes, or of the smallest magnitudes."""
+    codes = np.arange(1 << fmt.bits).astype(fmt.dtype)
+    numbers = np.abs(fp9.decode(codes, fmt))
+    finite = codes[np.isfinite(numbers)]
+    smallest = codes[np.argsort(numbers, kind="stable")[:6]]
+    return np.stack([rng.choice((codes, finite, smallest)[row % 3], shape[1]) for row in range(shape[0])])
+
+
+def _random_accumulators(seed: int) -> Iterator[Dot]:
+    rng = Random(seed)
+    while True:
+        with contextlib.suppress(ValueError):
+            unit = build(draw(rng, rng.choice(["dot", "fma"])))
+            assert isinstance(unit, Dot)
+            if integers.supports(unit.a[0], unit.b[0], unit.engine, torch.device("cpu")):
+                yield unit
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_random_accumulators_have_the_bits_of_the_kernels(seed: int) -> None:
+    rng = np.random.default_rng(seed)
+    for unit in itertools.islice(_random_accumulators(seed), 100):
+        formats = unit.a[0], unit.b[0]
+        depth = int(rng.choice([1, 2, 5, 17, 40]))
+        a, b = (_codes(fmt, (9, depth), rng) for fmt in formats)
+        want = fp9.matmul(a, b.T, *formats, unit.engine).astype(np.int64)
+        found = matmul(*(torch.from_numpy(x.astype(np.int64)) for x in (a, b.T)), *formats, unit.engine)
+        assert np.array_equal(found.numpy(), want), unit
 
 
 @pytest.mark.parametrize("engine", ["hopper_fp16", "ada_fp16(chunk=64)"])
