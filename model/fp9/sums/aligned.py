@@ -42,8 +42,7 @@ class Aligned(Tiled):
     @staticmethod
     def _is_often_whole(engine: Engine) -> bool:
         # With so wide a window, many steps drop no bit and need no alignment.
-        assert engine.window.width is not None
-        return engine.window.width >= max(engine.result.format.precision, engine.addend_format.precision) - 1
+        return _holds_addends(engine)
 
     _flagging = None  # no other strategy for windows computes flags
 
@@ -167,6 +166,8 @@ class Joined(Aligned):
     def fits(engine: Engine, a: Span, b: Span, depth_bits: int) -> bool:
         if not _aligns(engine, a, b) or engine.window.interleaved is None or engine.window.width is None:
             return False
+        if not _holds_addends(engine):  # steps in which the kernel aligns no product must not truncate the addend
+            return False
         return _holds(engine, max(engine.window.width, engine.window.interleaved + 1), BINARY64.precision - 1)
 
     joins_inside = False
@@ -188,6 +189,11 @@ def _aligns(engine: Engine, a: Span, b: Span) -> bool:
     if engine.window.width is None or engine.step.group is not None or not plain:
         return False
     return NO_EXPONENT + max(a.highest, b.highest) < -SAFE_EXPONENT < a.lowest + b.lowest
+
+
+def _holds_addends(engine: Engine) -> bool:
+    assert engine.window.width is not None
+    return engine.window.width >= max(engine.result.format.precision, engine.addend_format.precision) - 1
 
 
 def _has_low_zeros(a: Span, b: Span) -> bool:

@@ -218,6 +218,8 @@ def fitting(
     rounds = engine.step.exact or can_round(engine.result.format, engine.result.rounding)
     rounds_totals = not joins or can_round(engine.output, engine.output_rounding)
     special = engine.window.truncation is Truncation.JAM or not engine.ends_plainly
+    # The strategies keep the sign of a chunk that rounds to zero, but its format may have no -0.
+    special |= joins and engine.output.signed_zero and not engine.result.format.signed_zero
     if bypasses or special or not rounds or not rounds_totals:
         return ()
     return tuple(

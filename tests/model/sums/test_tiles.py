@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import contextlib
 import inspect
 import itertools
+from random import Random
 from typing import Any
 
 import numpy as np
@@ -11,16 +13,20 @@ import pytest
 from numba import types
 from numpy.typing import NDArray
 from tests.support.rosters import PRESETS, thinned
+from tests.units.spread import draw
 
 import fp9
 from fp9.blocks import quantise
 from fp9.engines import Engine, Truncation, engine
+from fp9.formats import Format
 from fp9.formats.blocks import block_format
 from fp9.formats.rounding import Flags, Rounding
 from fp9.kernels.tiles import aligned, rounded_chains
 from fp9.sums import fast, tiles
 from fp9.sums.general import GeneralSums
 from fp9.sums.sides import side
+from fp9.units import Dot
+from fp9.units.toml import build
 
 PAIRS = (("e4m3", "e4m3"), ("e4m3", "e5m2"), ("hif8", "hif8"), ("hfp8_143", "hfp8_152"))
 ENGINES = [name for name in PRESETS if engine(name).step.group is None]
@@ -397,3 +403,49 @@ def test_a_zero_with_the_largest_exponents_hides_all_products(name: str, exponen
     engine = f"{name}(zero_exponent={exponent})"
     assert fp9.matmul(a, a.T, "e4m3", "e4m3", engine).tolist() == [[0]]
     assert fp9.dot(a[0], a[0], "e4m3", "e4m3", engine).tolist() == 0
+
+
+def _any_finite(fmt: Format, shape: tuple[int, int], rng: np.random.Generator) -> NDArray[Any]:
+    """Rows of all finite magnitudes, of the largest, and of the smallest."""
+    codes = np.arange(1 << fmt.bits).astype(fmt.dtype)
+    finite = codes[np.isfinite(fp9.decode(codes, fmt))]
+    order = finite[np.argsort(np.abs(fp9.decode(finite, fmt)), kind="stable")]
+    return np.stack([rng.choice((finite, order[-10:], order[:6])[row % 3], shape[1]) for row in range(shape[0])])
+
+
+def _agrees_with_the_general_kernel(a: Format, b: Format, engine: Engine, rng: np.random.Generator) -> None:
+    depth = int(rng.choice([5, 17, 40]))
+    x, y = _any_finite(a, (15, depth), rng), _any_finite(b, (15, depth), rng)
+    codes, flags = fp9.dot(x[:, None], y[None], a, b, engine, flags=True)
+    wide = np.tile(y, (8, 1)).T  # too many products for a small plan
+    assert np.array_equal(fp9.matmul(x, wide, a, b, engine)[:, :15], codes), engine
+    assert np.array_equal(fp9.matmul(x, wide, a, b, engine, flags=True)[1][:, :15], flags), engine
+    assert np.array_equal(fp9.matmul(x[:4], y[:5].T, a, b, engine), codes[:4, :5]), engine
+
+
+def test_a_window_narrower_than_the_addend_truncates_it_in_tiles() -> None:
+    for seed in range(8):
+        formats = fp9.format("e4m3ieee"), fp9.format("f134(bias=3)")
+        _agrees_with_the_general_kernel(
+            *formats, engine("cdna3(window=20,interleaved=26)"), np.random.default_rng(seed)
+        )
+
+
+def test_a_chunk_that_rounds_to_a_zero_without_sign_ends_a_negative_zero() -> None:
+    """The first chunk, -2^-30, makes FP16's total -0. DLFloat16 has no -0 for the second chunk, -2^-33."""
+    a, b = np.zeros((24, 16), np.uint8), np.zeros((16, 140), np.uint8)
+    a[:, [0, 8]] = fp9.encode(-np.exp2([-14.0, -17.0]), "f152(bias=16)")
+    b[[0, 8]] = fp9.encode(np.exp2([-16.0]), "e5m2")
+    for columns in (3, 140):
+        product = fp9.matmul(a, b[:, :columns], "f152(bias=16)", "e5m2", "dlfloat(products=8,chunk=8,promotion=fp16)")
+        assert not product.any()
+
+
+@pytest.mark.parametrize("seed", range(2))
+def test_random_accumulators_have_the_bits_of_the_general_kernel(seed: int) -> None:
+    rng, drawn = np.random.default_rng(seed), Random(seed)
+    for _ in range(120):
+        with contextlib.suppress(ValueError):
+            unit = build(draw(drawn, drawn.choice(["dot", "fma"])))
+            assert isinstance(unit, Dot)
+            _agrees_with_the_general_kernel(unit.a[0], unit.b[0], unit.engine, rng)
