@@ -443,9 +443,11 @@ def test_a_chunk_that_rounds_to_a_zero_without_sign_ends_a_negative_zero() -> No
 
 @pytest.mark.parametrize("seed", range(2))
 def test_random_accumulators_have_the_bits_of_the_general_kernel(seed: int) -> None:
-    rng, drawn = np.random.default_rng(seed), Random(seed)
-    for _ in range(120):
-        with contextlib.suppress(ValueError):
+    rng, drawn, units = np.random.default_rng(seed), Random(seed), list[Dot]()
+    while len(units) < 50:
+        with contextlib.suppress(ValueError):  # of a unit that is refused
             unit = build(draw(drawn, drawn.choice(["dot", "fma"])))
             assert isinstance(unit, Dot)
-            _agrees_with_the_general_kernel(unit.a[0], unit.b[0], unit.engine, rng)
+            units += [unit] if unit.scale is None and unit.engine.step.group is None else []
+    for unit in units:
+        _agrees_with_the_general_kernel(unit.a[0], unit.b[0], unit.engine, rng)
