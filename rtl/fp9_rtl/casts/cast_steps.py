@@ -53,6 +53,12 @@ def random_bits(unit: Cast) -> int:
     return unit.random_bits if Rounding.SR in unit.roundings else 0
 
 
+def shown_bits(unit: Cast, targets: list[CastTarget]) -> int:
+    """Return how many fraction bits of a number the rounder reads one by one. It reads the OR of all further bits."""
+    tail = max(1, hybrid_bits(unit), random_bits(unit))
+    return max(target.fraction_bits for target in targets) + tail
+
+
 class Unpack(Step):
     """Unpack the source number, and add the scale to its exponent.
 
@@ -130,7 +136,7 @@ class Place(Step):
         self._targets = targets
         self._window = max(target.fraction_bits for target in targets)
         self._hybrid = Rounding.HYBRID in unit.roundings
-        self._tail = max(1, hybrid_bits(unit), random_bits(unit))
+        self._tail = shown_bits(unit, targets) - self._window
         self._deepest = self._window + 1 + (random_bits(unit) or 1)
         self._passed = [name for name in i.members if name not in ("fraction", "exponent")]
         o = {
@@ -189,12 +195,15 @@ class Place(Step):
     def _shift(self, m: Module, places: Value) -> None:
         shown = self._window + self._tail
         hidden_bits = len(self.i.fraction) - shown
-        padded = Cat(Const(0, max(0, -hidden_bits)), self.i.fraction, Const(1, 1))
+        padded = Cat(Const(0, max(0, -hidden_bits)), self.i.fraction, self._leading_bit())
         shifted, lost = shift_right_sticky(m, padded[-1 - shown :], places)
         m.d.comb += [
             Cat(self.o.tail, self.o.kept).eq(shifted),
             self.o.sticky.eq(lost | self.i.fraction[: max(0, hidden_bits)].any()),
         ]
+
+    def _leading_bit(self) -> Value:
+        return Const(1, 1)
 
     def _near_normal(self, m: Module, target: CastTarget) -> None:
         # The tininess test rounds a number just below the normal numbers to the full precision of normal numbers.

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from amaranth.hdl import Const, Value
+from collections.abc import Sequence
+
+from amaranth.hdl import Const, Mux, Value
 from amaranth.lib import data
 
 from fp9.formats import HiFloat8
@@ -36,3 +38,11 @@ def overflows(unit: MultiFpu) -> tuple[Overflow, ...]:
 def threshold_bits(unit: MultiFpu) -> int:
     """Return the threshold width of HiFloat8's hybrid rounding, or 0 without hybrid rounding."""
     return max((sum(HiFloat8.threshold_bits(fmt)) for fmt in unit.hybrid_sources), default=0)
+
+
+def by_vector(unit: MultiFpu, vector: Value, whole: Value, in_lanes: Sequence[Value]) -> Value:
+    """Select `whole`, or the value for the lane width that the port `vector` selects."""
+    *before, last = in_lanes
+    for number, value in reversed([*enumerate(before, 1)]):
+        last = Mux(vector == number, value, last)
+    return Mux(vector if len(unit.lane_widths) == 1 else vector != 0, last, whole)

@@ -122,8 +122,8 @@ class EncodeIntegers(Step):
             ]
         m.d.comb += [
             beyond.eq(i.nan | i.inf | (~i.zero & (i.normal | too_large))),
-            o.result.eq(Mux(beyond, limit, Mux(i.zero, 0, kept))),
+            o.result.eq(Mux(beyond, limit, kept)),
             o.flags.eq(0),
             o.flags.invalid.eq(beyond),
-            o.flags.inexact.eq(~beyond & ~i.zero & i.inexact),
+            o.flags.inexact.eq(~beyond & i.inexact),
         ]

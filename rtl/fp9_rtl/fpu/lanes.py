@@ -13,9 +13,12 @@ from amaranth.lib import data
 
 from fp9.units import MultiFpu
 from fp9_rtl.casts.lanes import EachLane, lane_name
+from fp9_rtl.fpu.choices import by_vector
 from fp9_rtl.fpu.decode import DecodeMulti
 from fp9_rtl.fpu.iterative import Divider
-from fp9_rtl.fpu.multi import lane_steps, sum_steps
+from fp9_rtl.fpu.multi import addition_steps, lane_steps, sum_steps
+from fp9_rtl.fpu.products import MultiplyLanes, SharedFactors
+from fp9_rtl.fpu.sum import MultiplyMulti
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.select import any_of, at_most
 from fp9_rtl.parts.step import Step, forward
@@ -24,26 +27,38 @@ from fp9_rtl.parts.step import Step, forward
 def multi_steps(unit: MultiFpu) -> list[Step]:
     if not unit.lane_widths:
         return lane_steps(unit)
-    lanes = _lanes(unit)
-    sections = zip(*map(lane_steps, lanes), strict=True)
-    return [Deal(unit), *(EachLane(section, _beside(unit)) for section in sections), Collect(unit)]
+    lanes = lanes_of(unit)
+    decode = EachLane([DecodeMulti(lane) for lane in lanes], _beside(unit))
+    return [Deal(unit), decode, *_sums(unit, lanes, decode.o.shape()), Collect(unit)]
 
 
 def multi_stages(unit: MultiFpu) -> tuple[list[Step], Divider, list[Step]]:
     """Return the stages before the iterative divider, the divider, and the stages after the divider."""
-    lanes = _lanes(unit) if unit.lane_widths else [unit]
+    lanes = lanes_of(unit) if unit.lane_widths else [unit]
     decoders: list[Step] = [DecodeMulti(lane) for lane in lanes]
     if not unit.lane_widths:
         divider = Divider(unit, lanes, decoders[0].o.shape())
         return decoders, divider, sum_steps(unit, divider.o.payload.shape())
     decode = EachLane(decoders, _beside(unit))
     divider = Divider(unit, lanes, decode.o.shape())
-    layouts = [divider.o.payload.shape()[lane_name(number)].shape for number in range(len(lanes))]
-    sections = zip(*map(sum_steps, lanes, layouts), strict=True)
-    return [Deal(unit), decode], divider, [*(EachLane(section, _beside(unit)) for section in sections), Collect(unit)]
+    return [Deal(unit), decode], divider, [*_sums(unit, lanes, divider.o.payload.shape()), Collect(unit)]
 
 
-def _lanes(unit: MultiFpu) -> list[MultiFpu]:
+def _sums(unit: MultiFpu, lanes: Sequence[MultiFpu], i: data.StructLayout) -> list[Step]:
+    """Return the steps after the decoders. If possible, the lanes share the multiplier of the first lane."""
+    factors = SharedFactors(unit, lanes)
+    multiply = MultiplyLanes(unit, lanes, factors, i) if factors.fit else _multipliers(unit, lanes, i)
+    layouts = (multiply.o.shape()[lane_name(number)].shape for number in range(len(lanes)))
+    sections = zip(*map(addition_steps, lanes, layouts), strict=True)
+    return [multiply, *(EachLane(section, _beside(unit)) for section in sections)]
+
+
+def _multipliers(unit: MultiFpu, lanes: Sequence[MultiFpu], i: data.StructLayout) -> Step:
+    own = [MultiplyMulti(lane, i[lane_name(number)].shape) for number, lane in enumerate(lanes)]
+    return EachLane(own, _beside(unit))
+
+
+def lanes_of(unit: MultiFpu) -> list[MultiFpu]:
     # Only the first lane accepts every format.
     whole = replace(unit, lanes=1, half_lanes=False)
     return [whole, *(unit.lane_units[width] for _, width in unit.lane_places[1:])]
@@ -53,13 +68,6 @@ def _beside(unit: MultiFpu) -> dict[str, int]:
     return {"vector": len(unit.lane_widths)}
 
 
-def _by_vector(unit: MultiFpu, vector: Value, whole: Value, in_lanes: Sequence[Value]) -> Value:
-    *before, last = in_lanes
-    for number, value in reversed([*enumerate(before, 1)]):
-        last = Mux(vector == number, value, last)
-    return Mux(vector if len(unit.lane_widths) == 1 else vector != 0, last, whole)
-
-
 class Deal(Step):
     """Distribute the input ports to the lanes. The port `vector` selects the width of the lanes."""
 
@@ -67,7 +75,7 @@ class Deal(Step):
 
     def __init__(self, unit: MultiFpu) -> None:
         self._unit = unit
-        lanes = {lane_name(n): ports_layout(lane.inputs) for n, lane in enumerate(_lanes(unit))}
+        lanes = {lane_name(n): ports_layout(lane.inputs) for n, lane in enumerate(lanes_of(unit))}
         super().__init__(ports_layout(unit.inputs), data.StructLayout({**lanes, **_beside(unit)}))
 
     def elaborate(self, platform: object) -> Module:
@@ -93,7 +101,7 @@ class Deal(Step):
             choices = {port.name: len(port.choices) for port in unit.lane_units[lane_width].inputs}
             limited.append(at_most(value, choices.get(name, 1) - 1))
         if width == unit.word:
-            return _by_vector(unit, self.i.vector, value, limited)
+            return by_vector(unit, self.i.vector, value, limited)
         *narrower, own = limited[: unit.lane_widths.index(width) + 1]
         return Mux(self.i.vector == 1, narrower[0], own) if narrower else own
 
@@ -105,7 +113,7 @@ class Collect(Step):
 
     def __init__(self, unit: MultiFpu) -> None:
         self._unit = unit
-        lanes = {lane_name(n): ports_layout(lane.outputs) for n, lane in enumerate(_lanes(unit))}
+        lanes = {lane_name(n): ports_layout(lane.outputs) for n, lane in enumerate(lanes_of(unit))}
         super().__init__(data.StructLayout({**lanes, **_beside(unit)}), ports_layout(unit.outputs))
 
     def elaborate(self, platform: object) -> Module:
@@ -114,10 +122,10 @@ class Collect(Step):
         lanes = {low: i[lane_name(number)] for number, (low, _) in enumerate(unit.lane_places)}
         used = {width: [lane for low, lane in lanes.items() if low % width == 0] for width in unit.lane_widths}
         results = [Cat(lane.result[:width] for lane in some) for width, some in used.items()]
-        m.d.comb += o.result.eq(_by_vector(unit, i.vector, lanes[0].result, results))
+        m.d.comb += o.result.eq(by_vector(unit, i.vector, lanes[0].result, results))
         if unit.flags:
             flags = [any_of(lane.flags for lane in some) for some in used.values()]
-            m.d.comb += o.flags.eq(_by_vector(unit, i.vector, lanes[0].flags, flags))
+            m.d.comb += o.flags.eq(by_vector(unit, i.vector, lanes[0].flags, flags))
         if unit.tag:
             m.d.comb += o.result_tag.eq(lanes[0].result_tag)
         return m

@@ -12,7 +12,7 @@ from fp9.formats import HiFloat8, fixed_format
 from fp9.formats.rounding import Flags, NanSign
 from fp9.units import MultiFpu
 from fp9.units.multi_fpu import ResultCast
-from fp9_rtl.casts.cast_steps import Place
+from fp9_rtl.casts.cast_steps import Place, shown_bits
 from fp9_rtl.casts.encode import Encode
 from fp9_rtl.casts.round import RoundKept
 from fp9_rtl.casts.target import CastTarget, HiFloat8Target, cast_target
@@ -34,12 +34,20 @@ def lane_steps(unit: MultiFpu) -> list[Step]:
 def sum_steps(unit: MultiFpu, i: data.StructLayout) -> list[Step]:
     """Return the datapath steps that follow the decoder. `i` is the layout of the decoder's output."""
     multiply = MultiplyMulti(unit, i)
-    align = AlignMulti(unit, multiply.o.shape())
+    return [multiply, *addition_steps(unit, multiply.o.shape())]
+
+
+def addition_steps(unit: MultiFpu, i: data.StructLayout) -> list[Step]:
+    """Return the datapath steps that follow the multiplier. `i` is the layout of the multiplier's output."""
+    align = AlignMulti(unit, i)
     add = AddMulti(align.o.shape())
-    normalise = NormaliseMulti(unit, add.o.shape())
+    cast, targets = _result_cast(unit), _targets(unit)
+    sticky = 1
+    normalise = NormaliseMulti(unit, shown_bits(cast, targets) + sticky, add.o.shape())
     exact = data.StructLayout({n: f.shape for n, f in normalise.o.shape() if n not in normalise.beside})
-    rounded = _rounder(unit, exact, normalise.beside)
-    return [multiply, align, add, normalise, *rounded, Finish(unit, rounded[-1].o.shape())]
+    place = PlaceMulti(unit, cast, targets, exact)
+    rounded = _rounder(unit, cast, targets, place, normalise.beside)
+    return [align, add, normalise, *rounded, Finish(unit, rounded[-1].o.shape())]
 
 
 class PlaceMulti(Place):
@@ -53,6 +61,7 @@ class PlaceMulti(Place):
         super().__init__(cast, targets, i)
         self._before = unit.tiny_before_rounding
         self._distance = Signal(signed(len(self.i.exponent) + 2), name="distance")
+        self._normal = Signal(name="is_normal")
 
     def _place(self, m: Module, places: Signal) -> None:
         limit, unused = Signal.like(self._distance, name="limit"), Signal(signed(len(places) + 1), name="unused")
@@ -62,7 +71,7 @@ class PlaceMulti(Place):
                 m.d.comb += [limit.eq(target.lowest + target.bias + dropped), unused.eq(dropped)]
         distance = self._distance
         m.d.comb += distance.eq(limit - self.i.exponent)
-        deepest, normal = self._deepest, Signal(name="is_normal")
+        deepest, normal = self._deepest, self._normal
         m.d.comb += normal.eq(distance <= unused)
         for target in self._each_target(m):
             if isinstance(target, HiFloat8Target):
@@ -71,6 +80,12 @@ class PlaceMulti(Place):
                 m.d.comb += places.eq(Mux(normal, unused, Mux(distance > deepest, deepest, distance)))
             else:
                 m.d.comb += places.eq(unused)
+
+    def _is_normal(self, target: CastTarget) -> Value:
+        return super()._is_normal(target) if isinstance(target, HiFloat8Target) else self._normal
+
+    def _leading_bit(self) -> Value:
+        return ~self.i.zero
 
     def _all_ones(self, m: Module, places: Signal) -> None:
         # In formats with fixed fields, only normal numbers use the exponent after a carry out of the fraction.
@@ -90,9 +105,10 @@ class PlaceMulti(Place):
             super()._near_normal(m, target)
 
 
-def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeLike]) -> list[Step]:
+def _result_cast(unit: MultiFpu) -> ResultCast:
+    """Return the cast that rounds the exact sum."""
     source = max(unit.hybrid_sources, key=lambda fmt: sum(HiFloat8.threshold_bits(fmt)), default=fixed_format("fp16"))
-    cast = ResultCast(
+    return ResultCast(
         unit.name,
         source,
         unit.formats,
@@ -101,12 +117,20 @@ def _rounder(unit: MultiFpu, i: data.StructLayout, beside: dict[str, data.ShapeL
         random_bits=unit.random_bits,
         nan_sign=NanSign.LOST,
     )
+
+
+def _targets(unit: MultiFpu) -> list[CastTarget]:
     bias = Scale.of(unit).sum_bias - 1  # the sum has a bit above the first bit of its terms
     targets = [cast_target(fmt, bias, unit.random_width or 1) for fmt in unit.formats]
-    place = PlaceMulti(unit, cast, [*targets, *(IntegerTarget(unit, bias) for _ in unit.integers[:1])], i)
+    return [*targets, *(IntegerTarget(unit, bias) for _ in unit.integers[:1])]
+
+
+def _rounder(
+    unit: MultiFpu, cast: ResultCast, targets: list[CastTarget], place: PlaceMulti, beside: dict[str, data.ShapeLike]
+) -> list[Step]:
     i = place.o.shape()
     rounded = RoundIntegers(unit, cast, i) if unit.integers else RoundKept(cast, i)
-    encode = Encode(cast, targets, rounded.o.shape())
+    encode = Encode(cast, targets[: len(unit.formats)], rounded.o.shape())
     last = EncodeIntegers(unit, encode, beside) if unit.integers else Beside(encode, beside)
     return [Beside(place, beside), Beside(rounded, beside), last]
 

@@ -20,7 +20,7 @@ from fp9_rtl.fpu.dot import DotField, dot_term
 from fp9_rtl.fpu.operand import Scale
 from fp9_rtl.parts.layouts import product_layout
 from fp9_rtl.parts.select import switch
-from fp9_rtl.parts.shifters import shift_left_normalising, shift_right_sticky
+from fp9_rtl.parts.shifters import shift_left_narrow, shift_right_sticky
 from fp9_rtl.parts.step import Step, forward
 from fp9_rtl.sums.terms import signed_sum
 
@@ -35,8 +35,15 @@ def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
     return {name: i[name].shape for name in CHOICES if name in i.members}
 
 
+EXACT_PRODUCT = "exact_product"
+
+
 class MultiplyMulti(Step):
-    """Form the exact product of two factors."""
+    """Form the exact product of two factors.
+
+    If the input has the field `exact_product`, this field is the product of the significands. A multiplier that several
+    lanes share computes this product.
+    """
 
     name = "multiply"
 
@@ -67,7 +74,8 @@ class MultiplyMulti(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         a, b, product = self.i.a, self.i.b, self.o.product
-        significand = a.significand * b.significand
+        shared = EXACT_PRODUCT in self.i.shape().members
+        significand = self.i[EXACT_PRODUCT] if shared else a.significand * b.significand
         m.d.comb += [
             product.significand.eq(Cat(Const(0, len(product.significand) - len(significand)), significand)),
             product.exponent.eq(a.exponent + b.exponent),
@@ -194,16 +202,21 @@ class AddMulti(Step):
 
 
 class NormaliseMulti(Step):
-    """Normalise the sum and remove its leading 1, which the result does not store."""
+    """Normalise the sum and remove its leading 1, which the result does not store.
+
+    The output `fraction` has `bits` bits, or all bits of the sum if these are fewer. Its last bit is 1 if any further
+    bit of the sum is 1.
+    """
 
     name = "normalise"
 
-    def __init__(self, unit: MultiFpu, i: data.StructLayout) -> None:
+    def __init__(self, unit: MultiFpu, bits: int, i: data.StructLayout) -> None:
         self._unit = unit
         width, exponents = i["sum"].width, i["exponent"].shape
+        self._kept = min(bits, width - 1)
         others = i["others"].shape
         o: dict[str, data.ShapeLike] = {
-            "fraction": width - 1,
+            "fraction": self._kept,
             "exponent": range(exponents.start + 1 - width, exponents.stop),
             **dict.fromkeys(("sign", "zero", "inf", "nan"), 1),
             **{name: shape for name, shape in choices_of(i).items() if name in ROUNDER_CHOICES},
@@ -219,13 +232,13 @@ class NormaliseMulti(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         i, o = self.i, self.o
-        normalised, shift = shift_left_normalising(m, i.sum, None, only_last=Const(0))
+        normalised, sticky, shift = shift_left_narrow(m, i.sum, self._kept, len(i.sum) - 1)
         minus = Signal()
         select = i.rounding if "rounding" in i.shape().members else Const(0, 0)
         for rounding in switch(m, select, self._unit.roundings):
             m.d.comb += minus.eq(rounding.cancels_to_minus)
         m.d.comb += [
-            o.fraction.eq(normalised[:-1]),
+            o.fraction.eq(Cat(sticky, normalised[:-1])),
             o.exponent.eq(i.exponent - shift),
             o.zero.eq(~normalised[-1]),
             o.sign.eq(Mux(o.zero & i.subtract & ~i.inf, minus, i.sign)),
