@@ -33,9 +33,10 @@ module cvfpu #(
     PipeConfig: BEFORE
   };
 
+  // fp9 reads a code that is too large as the last choice of the word or lane.
   function automatic fp_format_e of_code(logic [FormatBits-1:0] code);
-    if (code < NarrowFormats) return code == 0 ? FP8 : FP8ALT;
-    return code == NarrowFormats ? FP16 : FP32;
+    if (code < NarrowFormats || vector == 1) return code == 0 ? FP8 : FP8ALT;
+    return code > NarrowFormats && Width == 32 && vector == 0 ? FP32 : FP16;
   endfunction
 
   operation_e operation;
@@ -44,13 +45,15 @@ module cvfpu #(
   logic [2:0][Width-1:0] operands;
   logic [Width-1:0] boxed;
   fp_format_e source, target;
+  logic [IntegerBits-1:0] integers;
 
+  assign integers = vector == 1 && integer_format > 1 ? IntegerBits'(1) : integer_format;
   assign source = of_code(source_format);
   assign target = of_code(op >= 8 && op <= 19 ? source_format : result_format);
   assign result = vector != 0 || (op >= 13 && op <= 20) ? boxed : boxed & ~({Width{1'b1}} << fp_width(target));
 
   always_comb begin
-    mode = rounding;
+    mode = rounding > 4 ? 3'd4 : rounding;
     modified = 1'b0;
     operands = {c, b, a};
     case (op)
@@ -68,15 +71,15 @@ module cvfpu #(
       14, 17: begin operation = CMP; operands = {c, c, a}; mode = RTZ; end
       15, 18: begin operation = CMP; operands = {c, c, a}; mode = RNE; end
       19: operation = CLASSIFY;
-      20: begin operation = F2I; modified = integer_format[0]; end
-      default: begin operation = I2F; modified = integer_format[0]; end
+      20: begin operation = F2I; modified = integers[0]; end
+      default: begin operation = I2F; modified = integers[0]; end
     endcase
   end
 
   fpnew_top #(.Features(Features), .Implementation(Implementation)) unit (
     .clk_i(1'b0), .rst_ni(1'b1), .hart_id_i('0), .operands_i(operands), .rnd_mode_i(roundmode_e'(mode)),
     .op_i(operation), .op_mod_i(modified), .src_fmt_i(source), .dst_fmt_i(target),
-    .int_fmt_i(int_format_e'(integer_format >> 1)), .vectorial_op_i(|vector), .tag_i(1'b0), .simd_mask_i('1),
+    .int_fmt_i(int_format_e'(integers >> 1)), .vectorial_op_i(|vector), .tag_i(1'b0), .simd_mask_i('1),
     .in_valid_i(1'b1), .in_ready_o(), .flush_i(1'b0), .result_o(boxed), .status_o(flags), .tag_o(), .out_valid_o(),
     .out_ready_i(1'b1), .busy_o()
   );

@@ -9,7 +9,7 @@ import numpy as np
 
 from fp9.casts.arrays import decode_to
 from fp9.formats import FixedFormat, Format
-from fp9.units import FLAGS_PORT, Cast, Columns, Port, Unit
+from fp9.units import FLAGS_PORT, Cast, Columns, MultiFpu, Port, Unit
 from fp9.units.hooks import Hook
 
 if TYPE_CHECKING:
@@ -66,6 +66,40 @@ def numbers(port: Port, codes: Any, inputs: Columns) -> NDArray[np.float64]:
 
 def is_nan(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
     return np.isnan(numbers(port, codes, inputs))
+
+
+def _whole(unit: Unit, port: Port, inputs: Columns) -> list[tuple[int, int, Columns, NDArray[np.bool_]]]:
+    return [(0, port.width, inputs, np.ones(len(next(iter(inputs.values()))), dtype=np.bool_))]
+
+
+def _lanes_of_fpu(unit: MultiFpu, port: Port, inputs: Columns) -> list[tuple[int, int, Columns, NDArray[np.bool_]]]:
+    if not unit.lane_widths:
+        return _whole(unit, port, inputs)
+    mode = np.minimum(inputs["vector"], len(unit.lane_widths))
+    found = [(0, port.width, inputs, mode == 0)]
+    for index, width in enumerate(unit.lane_widths, 1):
+        read = inputs
+        if port.select is not None:
+            last = len(unit.lane_units[width].formats) - 1
+            read = {**inputs, port.select: np.minimum(inputs[port.select], last)}
+        found += [(low, width, read, mode == index) for low in range(0, port.width, width)]
+    return found
+
+
+# The lanes of a port: lowest bit, width in bits, inputs of the lane, and a mask of the operations that use the lane.
+_lanes: Hook[[Port, Columns], list[tuple[int, int, Columns, NDArray[np.bool_]]]] = Hook(
+    "lanes of a result", {MultiFpu: _lanes_of_fpu}, otherwise=_whole
+)
+
+
+def equal_up_to_nan(unit: Unit, port: Port, ours: Any, theirs: Any, inputs: Columns) -> NDArray[np.bool_]:
+    """Return a mask (n,) of the operations whose two results are equal in each lane, or both NaN."""
+    equal = np.ones(len(ours), dtype=np.bool_)
+    for low, width, read, used in _lanes(unit, port, inputs):
+        mask = np.asarray(ours).dtype.type((1 << width) - 1)
+        own, other = (np.asarray(codes) >> low & mask for codes in (ours, theirs))
+        equal &= ~used | (own == other) | (is_nan(port, own, read) & is_nan(port, other, read))
+    return equal
 
 
 def is_signalling(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:

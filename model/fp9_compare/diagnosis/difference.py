@@ -32,7 +32,8 @@ class Topic(IntEnum):
     ZERO = 8
     INFINITY = 9
     NAN = 10
-    FLAGS = 11
+    INTEGERS = 11
+    FLAGS = 12
 
 
 def _same_unit(unit: Unit) -> Unit:

@@ -11,7 +11,7 @@ import numpy as np
 
 from fp9.formats.rounding import FLAG_BITS
 from fp9.vectors.sets import VectorSet
-from fp9_compare.diagnosis.classes import flag_ports, is_nan
+from fp9_compare.diagnosis.classes import equal_up_to_nan, flag_ports
 from fp9_compare.diagnosis.clusters import Cluster, clusters
 from fp9_compare.diagnosis.difference import Difference, Topic, changed, results_under
 from fp9_compare.diagnosis.hypotheses import differences, flag_differences
@@ -135,8 +135,7 @@ class _Case:
                 differs = (self.answers[port.name] ^ expected[port.name]) & np.uint8(self.bits[port.name]) != 0
             differs = differs & care.get(port.name, np.True_)
             if lax and port.formats and differs.any():
-                both = is_nan(port, self.answers[port.name], made.inputs)
-                differs &= ~(both & is_nan(port, expected[port.name], made.inputs))
+                differs &= ~equal_up_to_nan(made.unit, port, self.answers[port.name], expected[port.name], made.inputs)
             wrong |= differs
         return wrong if self.apart is None else wrong & ~self.apart
 

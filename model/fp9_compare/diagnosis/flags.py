@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from typing import Any
@@ -11,16 +12,19 @@ import numpy as np
 from fp9.formats.rounding import FLAG_BITS, Flags, Rounding
 from fp9.golden import evaluate
 from fp9.golden.selects import factor_values
-from fp9.units import Columns, Port, Results, Unit
+from fp9.units import Columns, MultiFpu, MultiFpuOp, Port, Results, Unit
+from fp9.units.multi_fpu import COMPARISONS
 from fp9.units.views import stateless_sum_of
 from fp9_compare.diagnosis.classes import (
     flag_ports,
+    is_nan,
     is_signalling,
     limits,
     numbers,
     operands_beside,
 )
 from fp9_compare.diagnosis.difference import Difference, Topic
+from fp9_compare.diagnosis.fpus import operations
 from fp9_compare.diagnosis.specs import rounded_at_once, with_rounding
 
 _RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
@@ -145,16 +149,35 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
     )
 
 
+def _of_fpu(unit: Unit) -> Iterator[Situation]:
+    """Yield situations in which only FPUs with several operations can be."""
+    if not isinstance(unit, MultiFpu):
+        return
+    for each in COMPARISONS:
+        if each in unit.operations:
+            yield Situation(f"for quiet NaN operands of {each.value}", functools.partial(_compares_nan, unit, each))
+
+
+def _compares_nan(unit: MultiFpu, compared: MultiFpuOp, op: Operation) -> Any:
+    read = [(port, op.inputs[port.name], op.inputs) for port in operands_beside(unit, op.port) if port.name in "ac"]
+    quiet = np.logical_or.reduce([is_nan(*operand) for operand in read])
+    signalling = np.logical_or.reduce([is_signalling(*operand) for operand in read])
+    return operations(unit, op.inputs, compared) & quiet & ~signalling
+
+
 def differences(unit: Unit) -> Iterator[Difference]:
     """Yield possible differences in the flags: a flag is wrongly raised, or wrongly not raised."""
     if not flag_ports(unit):
         return
-    for situation in SITUATIONS:
+    for situation in (*_of_fpu(unit), *SITUATIONS):
         for flag in _RAISED:
             name = (flag.name or "").lower()
             for raised, words in ((True, "raises"), (False, "does not raise")):
                 change = _changed(situation, flag, raised)
                 yield Difference(Topic.FLAGS, f"flags: it {words} {name} {situation.words}", results=change)
+    if isinstance(unit, MultiFpu) and MultiFpuOp.FROM_INTEGER in unit.operations:
+        says = "flags: it raises invalid in place of overflow where a converted integer overflows"
+        yield Difference(Topic.FLAGS, says, results=_integer_is_invalid)
     yield Difference(Topic.FLAGS, "flags: its bits are in the opposite order", results=_reversed)
 
 
@@ -166,10 +189,20 @@ def _changed(situation: Situation, flag: Flags, raised: bool) -> Callable[[Unit,
             bit = np.uint8(flag.value)
             before = operation.flags.astype(np.uint8)
             after = before | bit if raised else before & ~bit
-            given[flags.name] = np.where(situation.meets(operation), after, before)
+            meets = situation.meets(operation)
+            if not raised and "vector" in inputs:  # another lane of an FPU may raise the flag
+                meets &= inputs["vector"] == 0
+            given[flags.name] = np.where(meets, after, before)
         return given
 
     return change
+
+
+def _integer_is_invalid(unit: Unit, inputs: Columns, results: Results) -> Results:
+    assert isinstance(unit, MultiFpu)
+    flags = np.asarray(results["flags"])
+    overflows = operations(unit, inputs, MultiFpuOp.FROM_INTEGER) & (flags & Flags.OVERFLOW.value != 0)
+    return {"flags": np.where(overflows, flags ^ (Flags.OVERFLOW.value | Flags.INVALID.value), flags)}
 
 
 def _reversed(unit: Unit, inputs: Columns, results: Results) -> Results:

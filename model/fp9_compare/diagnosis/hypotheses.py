@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from fp9.units import Unit
-from fp9_compare.diagnosis import exponents, flags, formats, roundings, specials
+from fp9_compare.diagnosis import exponents, flags, formats, fpus, roundings, specials
 from fp9_compare.diagnosis import sum_differences as sums
 from fp9_compare.diagnosis.difference import Difference, changed
 
 
 def differences(unit: Unit) -> Iterator[Difference]:
     """Yield ways in which the results of a unit may differ from its specification, likeliest first."""
-    for source in (roundings, sums, specials, exponents, formats):
+    for source in (roundings, sums, specials, exponents, formats, fpus):
         for difference in source.differences(unit):
             if _possible(unit, difference):
                 yield difference

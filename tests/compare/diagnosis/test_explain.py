@@ -16,7 +16,22 @@ from fp9.formats.blocks import block_format
 from fp9.formats.rounding import Overflow, Rounding
 from fp9.suites import random
 from fp9.suites.columns import every_value
-from fp9.units import CATALOGUE, Cast, Decoder, Dot, Fma, Fpu, Mac, Mul, MultiFpu, Quantiser, Unit, Upcast
+from fp9.units import (
+    CATALOGUE,
+    Cast,
+    Decoder,
+    Dot,
+    Fma,
+    Fpu,
+    FpuGroup,
+    Mac,
+    Mul,
+    MultiFpu,
+    MultiFpuOp,
+    Quantiser,
+    Unit,
+    Upcast,
+)
 from fp9.units.toml import KINDS
 from fp9.vectors.sets import VectorSet, from_inputs
 from fp9_compare.diagnosis import Conversion, Difference, Narrowed, Reading, Topic, differences, explain, results_under
@@ -236,3 +251,42 @@ def test_faults_give_the_products_of_a_public_multiplier(words: str, a: int, b: 
     (fault,) = [d for d in differences(unit) if words in d.says and "wraps" not in d.says]
     assert results_under(unit, inputs, ())["result"].tolist() == [right]
     assert results_under(unit, inputs, (fault,))["result"].tolist() == [wrong]
+
+
+_LANES = MultiFpu(
+    "lanes",
+    (format("e5m2"), format("e4m3ieee"), format("fp16")),
+    (FpuGroup.ADDMUL, FpuGroup.NONCOMP, FpuGroup.INTCONV),
+    overflow=(Overflow.DIRECTED,),
+    mixed=False,
+    lanes=2,
+)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        "its comparisons read operand c in the format of operand a",
+        "copies the top bit of unsigned integer results",
+        "raises invalid in place of overflow where a converted integer overflows",
+        "raises invalid for quiet NaN operands of le_quiet",
+        "does not raise invalid for quiet NaN operands of eq_signaling",
+    ],
+)
+def test_differences_of_cvfpu_are_named(words: str) -> None:
+    """`fp9 check-rtl docs/comparable/cvfpu_fpu_16.toml` names all of them."""
+    made = from_inputs(_LANES, random(_LANES, 4000, np.random.default_rng(3)))
+    (planted,) = [one for one in (*differences(_LANES), *flag_differences(_LANES)) if words in one.says]
+    found = explain(made, results_under(_LANES, made.inputs, (planted,)))
+    assert found.mismatches and not found.unexplained
+    assert [words in one.says for one in found.explanations] == [True]
+
+
+def test_any_nan_is_right_in_every_lane() -> None:
+    """A sum of NaN and 1 in both lanes: the second lane's NaN may differ, the first lane's number may not."""
+    given = {"op": _LANES.operations.index(MultiFpuOp.ADD), "a": 0x7F3C, "c": 0x3C3C, "vector": 1}
+    made = from_inputs(_LANES, {port.name: np.array([given.get(port.name, 0)]) for port in _LANES.inputs})
+    result = made.expected["result"]
+    assert explain(made, made.expected | {"result": result ^ 0x0100}, (), any_nan=True).mismatches == 0
+    assert explain(made, made.expected | {"result": result ^ 0x0001}, (), any_nan=True).mismatches == 1
+    assert explain(made, made.expected | {"result": result ^ 0x0100}, ()).mismatches == 1
