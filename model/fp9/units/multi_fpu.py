@@ -343,7 +343,7 @@ class MultiFpu(Unit):
         # The divider has a register in front of the sum, and the last stage has a register behind it.
         check_shared(self, lowest=2, beside=given)
 
-    @property
+    @cached_property
     def word(self) -> int:
         return max(NARROW_BITS, *(fmt.bits for fmt in self.formats))
 
@@ -385,7 +385,7 @@ class MultiFpu(Unit):
     def reads_source(self, op: MultiFpuOp, source: Format, target: Format) -> bool:
         return op is _O.CONVERT and source in self.hybrid_sources and target.offers(Rounding.HYBRID)
 
-    @property
+    @cached_property
     def operations(self) -> tuple[MultiFpuOp, ...]:
         """Return the operations that the unit offers, in the order of their operation codes."""
         offered = (op for group in FpuGroup if group in self.groups for op in GROUPS[group])
@@ -420,7 +420,7 @@ class MultiFpu(Unit):
         times = (f"{count} more clocks for results in {', '.join(names)}" for count, names in by_clocks.items())
         return f"Division and square root take {', and '.join(times)}. Meanwhile, the unit accepts no operation."
 
-    @property
+    @cached_property
     def integers(self) -> tuple[Integer, ...]:
         return tuple(i for i in INTEGERS if i.bits <= self.word) if FpuGroup.INTCONV in self.groups else ()
 
@@ -480,14 +480,14 @@ class MultiFpu(Unit):
         fixed = self.fixed_overflow(target) or overflow
         return CastPolicy(offered, fixed, nan_to_zero=not target.has_nan, nan_sign=NanSign.LOST)
 
-    @property
+    @cached_property
     def operands(self) -> tuple[str, ...]:
         """Return the names of the operands that at least one operation reads."""
         reads_b = any(op in (*PAIRS, *DOTS) for op in self.operations)
         reads_c = any(op not in SINGLES for op in self.operations)
         return ("a", *("b" for _ in range(reads_b)), *("c" for _ in range(reads_c)))
 
-    @property
+    @cached_property
     def inputs(self) -> tuple[Port, ...]:
         docs = {"a": "first factor or only operand", "b": "second factor", "c": "addend or second operand"}
         several = len(self.formats) > 1
@@ -525,7 +525,7 @@ class MultiFpu(Unit):
             ports.append(Port("tag", self.tag, "passed to the result's tag"))
         return tuple(ports)
 
-    @property
+    @cached_property
     def outputs(self) -> tuple[Port, ...]:
         select = self.format_port("result") if len(self.formats) > 1 else None
         result = Port("result", self.word, "the code in the result's format, a truth value, or a class mask")
