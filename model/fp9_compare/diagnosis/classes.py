@@ -9,8 +9,9 @@ import numpy as np
 
 from fp9.casts.arrays import decode_to
 from fp9.formats import FixedFormat, Format
-from fp9.units import FLAGS_PORT, Cast, Columns, MultiFpu, Port, Unit
+from fp9.units import FLAGS_PORT, Cast, Columns, MultiFpu, MultiFpuOp, Port, Unit
 from fp9.units.hooks import Hook
+from fp9.units.multi_fpu import EXTREMA, SIGN_INJECTIONS
 
 if TYPE_CHECKING:
     from numpy.typing import NDArray
@@ -68,11 +69,21 @@ def is_nan(port: Port, codes: Any, inputs: Columns) -> NDArray[np.bool_]:
     return np.isnan(numbers(port, codes, inputs))
 
 
+def operations(unit: MultiFpu, inputs: Columns, *ops: MultiFpuOp) -> Any:
+    """Return a mask (n,) of the operations that the port `op` selects."""
+    last = len(unit.operations) - 1
+    some = [index for index, op in enumerate(unit.operations) if op in ops]
+    return np.isin(np.minimum(inputs["op"], last), some)
+
+
 def _whole(unit: Unit, port: Port, inputs: Columns) -> list[tuple[int, int, Columns, NDArray[np.bool_]]]:
     return [(0, port.width, inputs, np.ones(len(next(iter(inputs.values()))), dtype=np.bool_))]
 
 
 def _lanes_of_fpu(unit: MultiFpu, port: Port, inputs: Columns) -> list[tuple[int, int, Columns, NDArray[np.bool_]]]:
+    if port.select is not None:  # sign injections, minimum and maximum give a result in the format of operand a
+        copies = operations(unit, inputs, *SIGN_INJECTIONS, *EXTREMA)
+        inputs = {**inputs, port.select: np.where(copies, inputs[unit.format_port("a")], inputs[port.select])}
     if not unit.lane_widths:
         return _whole(unit, port, inputs)
     mode = np.minimum(inputs["vector"], len(unit.lane_widths))

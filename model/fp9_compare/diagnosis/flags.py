@@ -13,6 +13,7 @@ from fp9.formats.rounding import FLAG_BITS, Flags, Rounding
 from fp9.golden import evaluate
 from fp9.golden.selects import factor_values
 from fp9.units import Columns, MultiFpu, MultiFpuOp, Port, Results, Unit
+from fp9.units.hooks import Hook
 from fp9.units.multi_fpu import COMPARISONS
 from fp9.units.views import stateless_sum_of
 from fp9_compare.diagnosis.classes import (
@@ -22,9 +23,9 @@ from fp9_compare.diagnosis.classes import (
     limits,
     numbers,
     operands_beside,
+    operations,
 )
 from fp9_compare.diagnosis.difference import Difference, Topic
-from fp9_compare.diagnosis.fpus import operations
 from fp9_compare.diagnosis.specs import rounded_at_once, with_rounding
 
 _RAISED = (Flags.INEXACT, Flags.UNDERFLOW, Flags.OVERFLOW, Flags.INVALID)
@@ -149,10 +150,7 @@ def _operation(unit: Unit, port: Port, flags: Port, inputs: Columns, results: Re
     )
 
 
-def _of_fpu(unit: Unit) -> Iterator[Situation]:
-    """Yield situations in which only FPUs with several operations can be."""
-    if not isinstance(unit, MultiFpu):
-        return
+def _of_comparisons(unit: MultiFpu) -> Iterator[Situation]:
     for each in COMPARISONS:
         if each in unit.operations:
             yield Situation(f"for quiet NaN operands of {each.value}", functools.partial(_compares_nan, unit, each))
@@ -165,19 +163,38 @@ def _compares_nan(unit: MultiFpu, compared: MultiFpuOp, op: Operation) -> Any:
     return operations(unit, op.inputs, compared) & quiet & ~signalling
 
 
+_situations: Hook[[], Iterator[Situation]] = Hook(
+    "situations of one kind of unit", {MultiFpu: _of_comparisons}, otherwise=lambda unit: iter(())
+)
+
+
+def _of_integers(unit: MultiFpu) -> Iterator[Difference]:
+    def invalid(_: Unit, inputs: Columns, results: Results) -> Results:
+        flags = np.asarray(results["flags"])
+        overflows = operations(unit, inputs, MultiFpuOp.FROM_INTEGER) & (flags & Flags.OVERFLOW.value != 0)
+        return {"flags": np.where(overflows, flags ^ (Flags.OVERFLOW.value | Flags.INVALID.value), flags)}
+
+    if MultiFpuOp.FROM_INTEGER in unit.operations:
+        says = "flags: it raises invalid in place of overflow where a converted integer overflows"
+        yield Difference(Topic.FLAGS, says, results=invalid)
+
+
+_replaced: Hook[[], Iterator[Difference]] = Hook(
+    "one flag in place of another", {MultiFpu: _of_integers}, otherwise=lambda unit: iter(())
+)
+
+
 def differences(unit: Unit) -> Iterator[Difference]:
     """Yield possible differences in the flags: a flag is wrongly raised, or wrongly not raised."""
     if not flag_ports(unit):
         return
-    for situation in (*_of_fpu(unit), *SITUATIONS):
+    for situation in (*_situations(unit), *SITUATIONS):
         for flag in _RAISED:
             name = (flag.name or "").lower()
             for raised, words in ((True, "raises"), (False, "does not raise")):
                 change = _changed(situation, flag, raised)
                 yield Difference(Topic.FLAGS, f"flags: it {words} {name} {situation.words}", results=change)
-    if isinstance(unit, MultiFpu) and MultiFpuOp.FROM_INTEGER in unit.operations:
-        says = "flags: it raises invalid in place of overflow where a converted integer overflows"
-        yield Difference(Topic.FLAGS, says, results=_integer_is_invalid)
+    yield from _replaced(unit)
     yield Difference(Topic.FLAGS, "flags: its bits are in the opposite order", results=_reversed)
 
 
@@ -196,13 +213,6 @@ def _changed(situation: Situation, flag: Flags, raised: bool) -> Callable[[Unit,
         return given
 
     return change
-
-
-def _integer_is_invalid(unit: Unit, inputs: Columns, results: Results) -> Results:
-    assert isinstance(unit, MultiFpu)
-    flags = np.asarray(results["flags"])
-    overflows = operations(unit, inputs, MultiFpuOp.FROM_INTEGER) & (flags & Flags.OVERFLOW.value != 0)
-    return {"flags": np.where(overflows, flags ^ (Flags.OVERFLOW.value | Flags.INVALID.value), flags)}
 
 
 def _reversed(unit: Unit, inputs: Columns, results: Results) -> Results:

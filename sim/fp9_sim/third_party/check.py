@@ -17,7 +17,7 @@ from fp9.suites import FULL_LIMIT
 from fp9.units import Columns, Results
 from fp9.vectors.sets import VectorSet
 from fp9_compare.diagnosis import Explained, Explanation, explain
-from fp9_compare.diagnosis.classes import is_nan, results_of
+from fp9_compare.diagnosis.classes import equal_up_to_nan, results_of
 from fp9_sim.batch.unit import verilated
 from fp9_sim.bench.scoreboard import Answers, Mismatch, mismatch, mismatches
 from fp9_sim.regression import Check, State, protocol_checks, regress
@@ -169,8 +169,9 @@ def _accepted(design: Design, made: VectorSet, answers: Answers) -> Answers:
         return answers
     values = dict(answers.values)
     for port in results_of(made.unit):
-        both = is_nan(port, values[port.name], made.inputs) & is_nan(port, made.expected[port.name], made.inputs)
-        values[port.name] = np.where(both, made.expected[port.name], values[port.name])
+        expected = made.expected[port.name]
+        same = equal_up_to_nan(made.unit, port, values[port.name], expected, made.inputs)
+        values[port.name] = np.where(same, expected, values[port.name])
     return Answers(values, answers.unknown)
 
 
