@@ -120,12 +120,15 @@ class MultiplyLanes(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         i, o, factors = self.i, self.o, self._factors
-        a, b, product = Signal(factors.bits), Signal(factors.bits), Signal(2 * factors.bits)
+        a, b = (Signal(factors.bits, name=f"factors_{name}") for name in "ab")
+        product = Signal(2 * factors.bits)
         m.d.comb += [a.eq(self._factor("a")), b.eq(self._factor("b"))]
-        partial: Value = Const(0)
+        terms: list[Value] = []
         for rows, masks in factors.rows():
-            partial = partial + (((a & self._mask(masks, len(a))) * b[rows.start : rows.stop]) << rows.start)
-        m.d.comb += product.eq(partial)
+            partial = Signal(len(a) + len(rows), name=f"partial_{rows.stop - 1}_{rows.start}")
+            m.d.comb += partial.eq((a & self._mask(masks, len(a))) * b[rows.start : rows.stop])
+            terms.append(partial << rows.start)
+        m.d.comb += product.eq(sum(terms, start=Const(0)))
         for number, step in enumerate(self._lanes):
             name, place = lane_name(number), factors.place(number)
             m.submodules[name] = step
