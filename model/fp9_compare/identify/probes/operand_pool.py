@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import bisect
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 import numpy as np
@@ -117,12 +118,14 @@ Powers = dict[int, tuple[float, float]]
 def _products(a: Format, b: Format) -> tuple[Powers, Powers, Powers]:
     codes_a, codes_b = codes_of(a), codes_of(b)
     powers = _powers(codes_a, codes_b, 1)
-    filled = {e: (_filled(x, codes_a), _filled(y, codes_b)) for e, (x, y) in powers.items()}
+    ordered = sorted(codes_a), sorted(codes_b)
+    filled = {e: (_filled(x, ordered[0]), _filled(y, ordered[1])) for e, (x, y) in powers.items()}
     return powers, filled, _powers(codes_a, codes_b, -1)
 
 
-def _filled(power: float, codes: Mapping[float, int]) -> float:
-    return max(x for x in codes if power <= x < 2 * power)
+def _filled(power: float, ordered: Sequence[float]) -> float:
+    """Return the largest number in the binade that begins at `power`."""
+    return ordered[bisect.bisect_left(ordered, 2 * power) - 1]
 
 
 @functools.lru_cache(maxsize=64)
