@@ -263,6 +263,7 @@ _LANES = MultiFpu(
 )
 
 
+@pytest.mark.every(5)
 @pytest.mark.parametrize(
     "words",
     [

@@ -67,6 +67,7 @@ def test_smoke_suites_agree(unit: Unit, tmp_path: Path) -> None:
     assert passes(built(unit, tmp_path), export(generate(unit, "smoke"), tmp_path))
 
 
+@pytest.mark.every(3)
 @pytest.mark.parametrize("fpu", FPUS, ids=lambda fpu: fpu.name)
 def test_fpus_of_all_groups_agree(fpu: MultiFpu, tmp_path: Path) -> None:
     program = built(fpu, tmp_path)
