@@ -292,10 +292,11 @@ class MultiFpu(Unit):
             raise ValueError(f"{self.name}: formats={value_words(self.formats)} given; name narrower formats first")
 
     def _check_lanes(self) -> None:
-        if self.lanes != 1 and self.lanes * NARROW_BITS != self.word:
+        counts = [count for count in (1, 2, 4) if count == 1 or count * NARROW_BITS == self.word]
+        if self.lanes not in counts:
             raise ValueError(
-                f"{self.name}: lanes={self.lanes} given for formats with a word of {self.word} bits; give 1 or "
-                f"{self.word // NARROW_BITS}"
+                f"{self.name}: lanes={self.lanes} given for formats with a word of {self.word} bits; give "
+                f"{' or '.join(map(str, counts))}"
             )
         if self.lanes != 1 and not self.narrow:
             raise ValueError(

@@ -34,6 +34,8 @@ from fp9.units.toml import load
             ["formats=binary6p3ue"],
             "formats=binary6p3ue given; give signed formats of at most 8 bits, and fp16, bf16, dlfloat16 or fp32",
         ),
+        (["lanes=3"], "lanes=3 given for formats with a word of 16 bits; give 1 or 2"),
+        (["formats=e4m3,e5m2", "lanes=2"], "lanes=2 given for formats with a word of 8 bits; give 1"),
         (
             ["half_lanes=true"],
             "half_lanes=true given with formats=e4m3, e5m2, fp16; give a format of 16 bits and one of 32 bits",
