@@ -292,7 +292,7 @@ class MultiFpu(Unit):
             raise ValueError(f"{self.name}: formats={value_words(self.formats)} given; name narrower formats first")
 
     def _check_lanes(self) -> None:
-        counts = [count for count in (1, 2, 4) if count == 1 or count * NARROW_BITS == self.word]
+        counts = sorted({1, self.word // NARROW_BITS if self.word % NARROW_BITS == 0 else 1})
         if self.lanes not in counts:
             raise ValueError(
                 f"{self.name}: lanes={self.lanes} given for formats with a word of {self.word} bits; give "
