@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from fp9.formats import format
 from fp9.formats.rounding import Overflow, Rounding
-from fp9.units import FpuGroup, MultiFpu
+from fp9.units import CATALOGUE, FpuGroup, MultiFpu
 
 MODES = tuple(mode for mode in Rounding if not (mode.needs_bits or mode.reads_source))
 """Rounding modes that depend only on the exact result."""
@@ -77,4 +77,17 @@ DESCRIBED = [
     MultiFpu("wide_overflow", (format("e2m1"), format("e5m2"), format("fp16")), wide_overflow=True),
     MultiFpu("compare", (format("hif8"), format("fp16")), (FpuGroup.NONCOMP,), flags=False),
     MultiFpu("convert", (format("hfp8_143"), format("dlfloat16"), format("fp32")), (FpuGroup.CONV,), MODES),
+    MultiFpu(
+        "quarters_and_halves",
+        (format("e4m3"), format("hif8"), format("fp16"), format("fp32")),
+        tuple(FpuGroup)[:4],
+        (*MODES, Rounding.SR),
+        lanes=4,
+        half_lanes=True,
+        random_bits=3,
+    ),
+    MultiFpu("wide_lanes", (format("f125"), format("bf16")), (FpuGroup.ADDMUL,), lanes=2),
 ]
+
+SEVERAL = [unit for unit in (*CATALOGUE.values(), *DESCRIBED) if isinstance(unit, MultiFpu) and unit.lane_widths]
+"""Units of several lanes."""

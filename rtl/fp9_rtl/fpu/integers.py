@@ -22,14 +22,19 @@ View: TypeAlias = "data.View[data.StructLayout]"
 
 
 def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple[View, View]:
-    """Return the upper and the lower part of an integer operand as terms of the exact sum."""
+    """Return the upper and the lower part of an integer operand as terms of the exact sum.
+
+    All integers have their highest bits at the same position, as have all significands.
+    """
     k, bits = scale.precision, scale.integer_bits
     extended = Signal(bits, name="integer")
     negative = Signal(name="integer_is_negative")
+    places = Signal(range(bits), name="integer_places")
     for integer in switch(m, ports.integer_format, unit.integers):
         code = ports.a[: integer.bits]
         m.d.comb += [
-            extended.eq(code.as_signed() if integer.signed else code),
+            extended.eq(Cat(Const(0, bits - integer.bits), code)),
+            places.eq(bits - integer.bits),
             negative.eq(code[-1] & integer.signed),
         ]
     magnitude = Signal(bits - k, name="upper_magnitude")
@@ -39,7 +44,7 @@ def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple
         term = Signal(scale.layout, name=f"{name}_part")
         m.d.comb += [
             term.significand.eq(Cat(Const(0, k - len(part)), part)),
-            term.exponent.eq(exponent + scale.bias),
+            term.exponent.eq(exponent + scale.bias - places),
             term.sign.eq(sign),
             term.zero.eq(~part.any()),
         ]

@@ -13,12 +13,14 @@ from amaranth.lib import data
 
 from fp9.units import MultiFpu
 from fp9_rtl.casts.lanes import EachLane, lane_name
+from fp9_rtl.fpu.additions import AddLanes, AlignLanes, NormaliseLanes
 from fp9_rtl.fpu.choices import by_vector
 from fp9_rtl.fpu.decode import DecodeMulti
 from fp9_rtl.fpu.iterative import Divider
-from fp9_rtl.fpu.multi import addition_steps, lane_steps, sum_steps
+from fp9_rtl.fpu.multi import addition_steps, lane_steps, rounding_steps, sum_steps
 from fp9_rtl.fpu.products import MultiplyLanes, SharedFactors
 from fp9_rtl.fpu.sum import MultiplyMulti
+from fp9_rtl.fpu.word import SharedWord
 from fp9_rtl.parts.layouts import ports_layout
 from fp9_rtl.parts.select import any_of, at_most
 from fp9_rtl.parts.step import Step, forward
@@ -45,12 +47,19 @@ def multi_stages(unit: MultiFpu) -> tuple[list[Step], Divider, list[Step]]:
 
 
 def _sums(unit: MultiFpu, lanes: Sequence[MultiFpu], i: data.StructLayout) -> list[Step]:
-    """Return the steps after the decoders. If possible, the lanes share the multiplier of the first lane."""
+    """Return the steps after the decoders. If possible, the lanes share multiplier, aligner, adder and normaliser."""
     factors = SharedFactors(unit, lanes)
     multiply = MultiplyLanes(unit, lanes, factors, i) if factors.fit else _multipliers(unit, lanes, i)
-    layouts = (multiply.o.shape()[lane_name(number)].shape for number in range(len(lanes)))
-    sections = zip(*map(addition_steps, lanes, layouts), strict=True)
-    return [multiply, *(EachLane(section, _beside(unit)) for section in sections)]
+    word = SharedWord(unit, lanes)
+    if not word.fit:
+        layouts = (multiply.o.shape()[lane_name(number)].shape for number in range(len(lanes)))
+        sections = zip(*map(addition_steps, lanes, layouts), strict=True)
+        return [multiply, *(EachLane(section, _beside(unit)) for section in sections)]
+    align = AlignLanes(unit, lanes, factors, word, multiply.o.shape())
+    add = AddLanes(unit, word, align.o.shape())
+    normalise = NormaliseLanes(unit, lanes, word, add.o.shape())
+    sections = zip(*map(rounding_steps, lanes, normalise.lanes), strict=True)
+    return [multiply, align, add, normalise, *(EachLane(section, _beside(unit)) for section in sections)]
 
 
 def _multipliers(unit: MultiFpu, lanes: Sequence[MultiFpu], i: data.StructLayout) -> Step:

@@ -41,13 +41,23 @@ def addition_steps(unit: MultiFpu, i: data.StructLayout) -> list[Step]:
     """Return the datapath steps that follow the multiplier. `i` is the layout of the multiplier's output."""
     align = AlignMulti(unit, i)
     add = AddMulti(align.o.shape())
-    cast, targets = _result_cast(unit), _targets(unit)
+    normalise = NormaliseMulti(unit, fraction_bits(unit), add.o.shape())
+    return [align, add, normalise, *rounding_steps(unit, normalise)]
+
+
+def fraction_bits(unit: MultiFpu) -> int:
+    """Return how many bits of the normalised sum the rounder reads, with a sticky bit."""
     sticky = 1
-    normalise = NormaliseMulti(unit, shown_bits(cast, targets) + sticky, add.o.shape())
+    return shown_bits(_result_cast(unit), _targets(unit)) + sticky
+
+
+def rounding_steps(unit: MultiFpu, normalise: NormaliseMulti) -> list[Step]:
+    """Return the datapath steps that follow the normaliser."""
+    cast, targets = _result_cast(unit), _targets(unit)
     exact = data.StructLayout({n: f.shape for n, f in normalise.o.shape() if n not in normalise.beside})
     place = PlaceMulti(unit, cast, targets, exact)
     rounded = _rounder(unit, cast, targets, place, normalise.beside)
-    return [align, add, normalise, *rounded, Finish(unit, rounded[-1].o.shape())]
+    return [*rounded, Finish(unit, rounded[-1].o.shape())]
 
 
 class PlaceMulti(Place):

@@ -34,7 +34,8 @@ class Scale:
         mixed: bool = True,
     ) -> None:
         self._formats, self._divides, self._rounding_bits, self._mixed = formats, divides, rounding_bits, mixed
-        bits = max((integer.bits for integer in integers), default=0)
+        widths = [integer.bits for integer in integers]
+        bits, self._least_integer_bits = max(widths, default=0), min(widths, default=0)
         self.precision = max((bits + 1) // 2, *(fmt.precision for fmt in formats))
         # The lower part of an integer has no sign, so the upper part has at least one bit.
         self.integer_bits = max(bits, self.precision + 1) if integers else 0
@@ -62,6 +63,20 @@ class Scale:
             for bits in range(1, self._most_extra_bits + 1)
             if self._keeps_factors(self._kept_factors, bits) and self._keeps_addends(self._kept_addends, bits)
         )
+
+    def sum_bits(self, formats: Sequence[Format], integers: Sequence[Integer]) -> int:
+        """Return the bits of the adder below its carry, if all operands and results have one of the given formats.
+
+        The unnormalised subnormal operands are those of this scale.
+        """
+        scale = Scale(formats, integers, rounding_bits=self._rounding_bits, mixed=self._mixed)
+        factors, addends = ([f for f in kept if f in formats] for kept in (self._kept_factors, self._kept_addends))
+        extra_bits = next(
+            bits
+            for bits in itertools.count(1)
+            if scale._keeps_factors(factors, bits) and scale._keeps_addends(addends, bits)
+        )
+        return 2 * scale.precision + extra_bits
 
     @property
     def _most_extra_bits(self) -> int:
@@ -125,8 +140,9 @@ class Scale:
     @cached_property
     def exponents(self) -> range:
         # The range includes exponent 0, because a sum or a conversion multiplies its operand by 1.
-        integers = max(0, self.integer_bits - 1)
-        lowest, highest = zip((0, integers), *(self._range(fmt) for fmt in self._formats), strict=True)
+        lower_part = self.precision - self.integer_bits + self._least_integer_bits - 1
+        integers = (min(0, lower_part), max(0, self.integer_bits - 1))
+        lowest, highest = zip(integers, *(self._range(fmt) for fmt in self._formats), strict=True)
         return range(min(lowest), max(highest) + 1)
 
     def _range(self, fmt: Format) -> tuple[int, int]:

@@ -21,6 +21,9 @@ from fp9_rtl.fpu.operand import Scale
 from fp9_rtl.fpu.sum import EXACT_PRODUCT, MultiplyMulti
 from fp9_rtl.parts.step import Step, forward
 
+# Output field with the products of all lanes.
+PRODUCTS = "products"
+
 
 class SharedFactors:
     """Bits of the first lane's factors that hold the factors of the other lanes in vector operations.
@@ -33,10 +36,10 @@ class SharedFactors:
         self._scales = [Scale.of(lane) for lane in lanes]
         self.modes = (unit.word, *unit.lane_widths)
         self.bits = self._scales[0].precision
-        self._lowest = [0]
-        for number in range(1, len(lanes)):
+        self._lowest = {0: 0}
+        for number in reversed(range(1, len(lanes))):
             free = (low for low in range(self.bits) if self._is_free(number, low))
-            self._lowest.extend(itertools.islice(free, 1))
+            self._lowest.update((number, low) for low in itertools.islice(free, 1))
 
     @property
     def fit(self) -> bool:
@@ -49,7 +52,7 @@ class SharedFactors:
 
     def used(self, mode: int) -> dict[int, range]:
         """Return the bits that each active lane uses in a mode."""
-        ranges = {number: self._range(number, low, mode) for number, low in enumerate(self._lowest)}
+        ranges = {number: self._range(number, low, mode) for number, low in self._lowest.items()}
         return {number: bits for number, bits in ranges.items() if bits}
 
     def _range(self, number: int, low: int, mode: int) -> range:
@@ -115,7 +118,7 @@ class MultiplyLanes(Step):
             exact = {EXACT_PRODUCT: 2 * len(factors.place(number))}
             self._lanes.append(MultiplyMulti(lane, data.StructLayout({**fields, **exact})))
         products = {lane_name(number): step.o.shape() for number, step in enumerate(self._lanes)}
-        super().__init__(i, data.StructLayout({**i.members, **products}))
+        super().__init__(i, data.StructLayout({**i.members, **products, PRODUCTS: 2 * factors.bits}))
 
     def elaborate(self, platform: object) -> Module:
         m = Module()
@@ -128,7 +131,7 @@ class MultiplyLanes(Step):
             partial = Signal(len(a) + len(rows), name=f"partial_{rows.stop - 1}_{rows.start}")
             m.d.comb += partial.eq((a & self._mask(masks, len(a))) * b[rows.start : rows.stop])
             terms.append(partial << rows.start)
-        m.d.comb += product.eq(sum(terms, start=Const(0)))
+        m.d.comb += [product.eq(sum(terms, start=Const(0))), self.o[PRODUCTS].eq(product)]
         for number, step in enumerate(self._lanes):
             name, place = lane_name(number), factors.place(number)
             m.submodules[name] = step

@@ -37,6 +37,9 @@ def choices_of(i: data.StructLayout) -> dict[str, data.ShapeLike]:
 
 EXACT_PRODUCT = "exact_product"
 
+# Input fields of a normaliser whose shifter is shared by several lanes.
+NORMALISED = ("normalised", "sticky", "shift")
+
 
 class MultiplyMulti(Step):
     """Form the exact product of two factors.
@@ -120,17 +123,20 @@ class MultiplyMulti(Step):
 class AlignMulti(Step):
     """Align product and addend, and compute the special results.
 
-    A NaN result has priority over an infinite result. An infinite result has priority over a finite sum.
+    A NaN result has priority over an infinite result. An infinite result has priority over a finite sum. If several
+    lanes share a shifter, the outputs are the distance and which term is larger.
     """
 
     name = "align"
 
-    def __init__(self, unit: MultiFpu, i: data.StructLayout) -> None:
+    def __init__(self, unit: MultiFpu, i: data.StructLayout, shared: bool = False) -> None:
         product, addend = i["product"].shape["exponent"].shape, i["c"].shape["exponent"].shape
         width = i["product"].shape["significand"].width
+        terms: dict[str, data.ShapeLike] = {"larger": width, "smaller": width + Scale.of(unit).extra_bits}
+        if shared:
+            terms = {"product_larger": 1, "distance": len(Signal(addend) - Signal(product)) - 1}
         o = {
-            "larger": width,
-            "smaller": width + Scale.of(unit).extra_bits,
+            **terms,
             "exponent": range(min(product.start, addend.start), max(product.stop, addend.stop)),
             "subtract": 1,
             "sign": 1,
@@ -144,24 +150,34 @@ class AlignMulti(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         product, addend, o = self.i.product, self.i.c, self.o
-        width = len(o.larger)
         difference = Signal.like(addend.exponent - product.exponent)
-        product_larger, unshifted = Signal(), Signal(width)
-        addend_significand = Cat(Const(0, width - len(addend.significand)), addend.significand)
+        product_larger = Signal()
         m.d.comb += [
             difference.eq(addend.exponent - product.exponent),
             product_larger.eq(((difference < 0) | addend.zero) & ~product.zero),
-            o.larger.eq(Mux(product_larger, product.significand, addend_significand)),
             o.exponent.eq(Mux(product_larger, product.exponent, addend.exponent)),
-            # One place further right, so that the distance is ~difference = -difference - 1.
-            unshifted.eq(Mux(product_larger, addend_significand >> 1, product.significand)),
         ]
         distance = difference[:-1] ^ difference[-1].replicate(len(difference) - 1)
-        shifted, lost = shift_right_sticky(m, Cat(Const(0, len(o.smaller) - width - 1), unshifted), distance)
-        m.d.comb += o.smaller.eq(Cat(lost, shifted))
+        if "smaller" in o.shape().members:
+            self._shift(m, product_larger, distance)
+        else:
+            m.d.comb += [o.product_larger.eq(product_larger), o.distance.eq(distance)]
         self._classify(m, product_larger)
         forward(m, self.i, o, *choices_of(self.i.shape()))
         return m
+
+    def _shift(self, m: Module, product_larger: Value, distance: Value) -> None:
+        product, addend, o = self.i.product.significand, self.i.c.significand, self.o
+        width = len(o.larger)
+        unshifted = Signal(width)
+        addend = Cat(Const(0, width - len(addend)), addend)
+        m.d.comb += [
+            o.larger.eq(Mux(product_larger, product, addend)),
+            # One place further right, so that the distance is ~difference = -difference - 1.
+            unshifted.eq(Mux(product_larger, addend >> 1, product)),
+        ]
+        shifted, lost = shift_right_sticky(m, Cat(Const(0, len(o.smaller) - width - 1), unshifted), distance)
+        m.d.comb += o.smaller.eq(Cat(lost, shifted))
 
     def _classify(self, m: Module, product_larger: Value) -> None:
         product, addend, o = self.i.product, self.i.c, self.o
@@ -205,19 +221,20 @@ class NormaliseMulti(Step):
     """Normalise the sum and remove its leading 1, which the result does not store.
 
     The output `fraction` has `bits` bits, or all bits of the sum if these are fewer. Its last bit is 1 if any further
-    bit of the sum is 1.
+    bit of the sum is 1. If several lanes share a shifter, the input is the normalised sum.
     """
 
     name = "normalise"
 
     def __init__(self, unit: MultiFpu, bits: int, i: data.StructLayout) -> None:
         self._unit = unit
-        width, exponents = i["sum"].width, i["exponent"].shape
-        self._kept = min(bits, width - 1)
+        exponents = i["exponent"].shape
+        furthest = i["sum"].width - 1 if "sum" in i.members else (1 << i["shift"].width) - 1
+        self._kept = min(bits, furthest)
         others = i["others"].shape
         o: dict[str, data.ShapeLike] = {
             "fraction": self._kept,
-            "exponent": range(exponents.start + 1 - width, exponents.stop),
+            "exponent": range(exponents.start - furthest, exponents.stop),
             **dict.fromkeys(("sign", "zero", "inf", "nan"), 1),
             **{name: shape for name, shape in choices_of(i).items() if name in ROUNDER_CHOICES},
         }
@@ -232,7 +249,10 @@ class NormaliseMulti(Step):
     def elaborate(self, platform: object) -> Module:
         m = Module()
         i, o = self.i, self.o
-        normalised, sticky, shift = shift_left_narrow(m, i.sum, self._kept, len(i.sum) - 1)
+        if "sum" in i.shape().members:
+            normalised, sticky, shift = shift_left_narrow(m, i.sum, self._kept, len(i.sum) - 1)
+        else:
+            normalised, sticky, shift = (i[name] for name in NORMALISED)
         minus = Signal()
         select = i.rounding if "rounding" in i.shape().members else Const(0, 0)
         for rounding in switch(m, select, self._unit.roundings):

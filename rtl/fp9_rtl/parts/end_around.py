@@ -16,7 +16,7 @@ def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_i
     generate, propagate = Signal(width), Signal(width)
     carries = Signal(width)
     m.d.comb += [generate.eq(x & y), propagate.eq(x ^ y)]
-    tree = _Tree(m, generate, propagate, 0, width)
+    tree = CarryTree(m, generate, propagate, 0, width)
     # If `plain` is 1, the sum is x + y + `carry_in` without end-around carry.
     carry = tree.generate if plain is _NEVER else Mux(plain, carry_in, tree.generate)
     m.d.comb += carries.eq(Cat(*tree.carries(m, carry)))
@@ -25,16 +25,16 @@ def end_around_sum(m: Module, x: Value, y: Value, plain: Value = _NEVER, carry_i
     return total
 
 
-class _Tree:
+class CarryTree:
     """A node of the carry tree for the bits from `first` to `end` - 1."""
 
     def __init__(self, m: Module, generate: Value, propagate: Value, first: int, end: int) -> None:
-        self._halves: tuple[_Tree, _Tree] | None = None
+        self._halves: tuple[CarryTree, CarryTree] | None = None
         if end - first == 1:
             self.generate, self.propagate = generate[first], propagate[first]
             return
         middle = (first + end + 1) // 2
-        low, high = (_Tree(m, generate, propagate, *part) for part in ((first, middle), (middle, end)))
+        low, high = (CarryTree(m, generate, propagate, *part) for part in ((first, middle), (middle, end)))
         self._halves = low, high
         self.generate, self.propagate = Signal(name=f"generate_{first}_{end}"), Signal(name=f"propagate_{first}_{end}")
         m.d.comb += [
