@@ -37,17 +37,24 @@ class SharedWord:
         self.lanes = range(len(lanes))
         self.active = [[lane for lane in self.lanes if unit.lane_places[lane][0] % width == 0] for width in widths]
         narrow = [unit, *(unit.lane_units[width] for width in unit.lane_widths)]
-        self.cells = [0] * len(lanes)
+        self.cells, self._own = [0] * len(lanes), [0] * len(lanes)
         for lane in reversed(self.lanes):
             scale = Scale.of(lanes[lane])
             for mode in self.modes_of(lane):
                 bits = SIGN + CARRY + scale.sum_bits(narrow[mode].formats, narrow[mode].integers)
                 self.cells[lane] = max(self.cells[lane], bits - sum(self.cells[lane + 1 : self._next(lane, mode)]))
+                self._own[lane] = max(self._own[lane], bits)
 
     @property
     def fit(self) -> bool:
-        """Return whether the lanes can share a word: each adds one product and one addend."""
-        return not self._unit.dot_products and FpuGroup.DIVSQRT not in self._unit.groups
+        """Return whether the lanes share a word.
+
+        Each lane must add one product and one addend. In a word that is much wider than the first lane, shifters take
+        more area than the lanes' own shifters.
+        """
+        first, *others = self._own
+        alone = self._unit.dot_products or FpuGroup.DIVSQRT in self._unit.groups
+        return not alone and 4 * (self.bits - first) <= sum(others)
 
     @cached_property
     def bits(self) -> int:
