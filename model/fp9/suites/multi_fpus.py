@@ -9,7 +9,7 @@ from __future__ import annotations
 import functools
 import itertools
 import math
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -31,7 +31,15 @@ _BLOCKS_BELOW_NORMAL = 16
 # The same for sums with long carries, and for sums with one low bit.
 _BLOCKS_OF_CARRIES = 32
 
-# Two of four ways to choose the operands of these sums.
+# The same for sums whose formats are mostly wide: sums near a rounding boundary, sums of a product and an addend with
+# close exponents, and sums with cancellation.
+_BLOCKS_OF_WIDE, _BLOCKS_OF_CLOSE, _BLOCKS_OF_CANCELLATION = 32, 24, 32
+
+# Share of these sums' formats that have more than 8 bits. Only wide formats use the upper bits of a significand, and a
+# sum has four formats, so few sums with random formats are wide.
+_SHARE_WIDE = 0.75
+
+# Two of four ways to choose the operands of sums with long carries.
 _SPARSE, _FAR = 0, 1
 
 # Number of operations in a block, which have the same operation code and the same formats.
@@ -40,6 +48,7 @@ ROWS = 24
 # Operand that is computed from a wanted result. Operations that are not listed compute operand c.
 _LAST = {MultiFpuOp.CONVERT: "a", MultiFpuOp.SQRT: "a", MultiFpuOp.MUL: "b", MultiFpuOp.DIV: "b"}
 _SHARE_UNBOXED = 1 / 16
+_SUMS = tuple(op for op in PRODUCTS if op not in SINGLES)
 # Distances between the codes of two compared operands.
 _AWAY = (0, 0, 0, 1, -1, 1, -1, 2, -2, 3, -3, 4, -4, 8, -8, 16, -16)
 _SCALES = (0, 0, 1, -1, 7, -7, 24, -24, 127, -128)
@@ -51,6 +60,9 @@ _BESIDE = np.array([0.0, 2.0**-30, -(2.0**-30), 0.25, -0.25])
 _TAIL = 0.75
 _SHORTEST_TAILS = range(2, 12)
 _AWAY_BY_SIGN = {Rounding.RNE: 0, Rounding.RNA: 0, Rounding.RUP: 1, Rounding.RDN: -1}
+
+# Select values and formats of a block.
+_Selections = Iterator[tuple[dict[str, int], dict[str, Format]]]
 
 # Function that returns the operand codes of a block's rows.
 _Operands = Callable[
@@ -81,8 +93,20 @@ def _in_one_lane(unit: MultiFpu, rng: np.random.Generator) -> Inputs:
         for operands in (_operands_below_normal, functools.partial(_operands_below_normal, shortest=True))
         for block in _blocks(unit, rng.spawn(1)[0], _BLOCKS_BELOW_NORMAL, _reaches_below_normal, operands)
     ]
-    carries = _blocks(unit, rng.spawn(1)[0], _BLOCKS_OF_CARRIES, _carries_across, _operands_with_carry)
-    return concatenated([*everywhere, *below, *carries])
+    carries = _blocks(unit, rng.spawn(1)[0], _BLOCKS_OF_CARRIES, _carries_across, _operands_with_carry, _mostly_wide)
+    sums = [
+        block
+        for blocks, operands in (
+            (_BLOCKS_OF_WIDE, _operands),
+            (_BLOCKS_OF_CLOSE, _operands_close),
+            (_BLOCKS_OF_CANCELLATION, _operands_cancelling),
+        )
+        for block in _blocks(unit, rng.spawn(1)[0], blocks, lambda op, formats: op in _SUMS, operands, _mostly_wide)
+    ]
+    converted = _blocks(
+        unit, rng.spawn(1)[0], BLOCKS, lambda op, formats: op is MultiFpuOp.CONVERT, _operands, _mostly_wide
+    )
+    return concatenated([*everywhere, *below, *carries, *sums, *converted])
 
 
 def _in_lanes(unit: MultiFpu, width: int, vector: int, rng: np.random.Generator) -> Inputs:
@@ -99,15 +123,47 @@ def _in_lanes(unit: MultiFpu, width: int, vector: int, rng: np.random.Generator)
     return columns
 
 
+def _selecting(port: Port, value: int, rng: np.random.Generator) -> NDArray[np.uint32]:
+    # Unused select values select the last choice.
+    unused = value == len(port.choices) - 1
+    return rng.integers(value, 1 << port.width if unused else value + 1, ROWS).astype(np.uint32)
+
+
+def _selections(unit: MultiFpu, rng: np.random.Generator) -> _Selections:
+    combinations = list(itertools.product(range(len(unit.formats)), repeat=len(_format_ports(unit))))
+    for place in rng.permutation(len(combinations)):
+        yield _selected(unit, combinations[place])
+
+
+def _mostly_wide(unit: MultiFpu, rng: np.random.Generator) -> _Selections:
+    every, ports = range(len(unit.formats)), len(_format_ports(unit))
+    wide = [index for index in every if unit.formats[index].bits > NARROW_BITS]
+    if not wide:
+        yield from _selections(unit, rng)
+        return
+    for _ in range(BLOCKS):
+        yield _selected(unit, [int(rng.choice(wide if rng.random() < _SHARE_WIDE else every)) for _ in range(ports)])
+
+
+def _format_ports(unit: MultiFpu) -> list[str]:
+    return list(dict.fromkeys(unit.format_port(name) for name in (*unit.operands, "result")))
+
+
+def _selected(unit: MultiFpu, combination: Sequence[int]) -> tuple[dict[str, int], dict[str, Format]]:
+    selects = dict(zip(_format_ports(unit), combination, strict=True))
+    return selects, {name: unit.formats[selects[unit.format_port(name)]] for name in (*unit.operands, "result")}
+
+
 def _blocks(
     unit: MultiFpu,
     rng: np.random.Generator,
     blocks: int,
     suits: Callable[[MultiFpuOp, dict[str, Format]], bool],
     operands: _Operands,
+    selections: Callable[[MultiFpu, np.random.Generator], _Selections] = _selections,
 ) -> Iterator[Inputs]:
     for index, op in enumerate(unit.operations):
-        suited = (each for each in _selections(unit, rng) if suits(op, each[1]))
+        suited = (each for each in selections(unit, rng) if suits(op, each[1]))
         for selects, formats in itertools.islice(suited, blocks):
             columns = {port.name: drawn_port(port, ROWS, rng) for port in unit.inputs}
             columns |= {name: _carries(unit, ROWS, rng) for name in unit.random_ports}
@@ -124,21 +180,6 @@ def _blocks(
             yield columns | codes | _boxed(unit, boxed, {name: codes[name] for name in boxed}, rng)
 
 
-def _selecting(port: Port, value: int, rng: np.random.Generator) -> NDArray[np.uint32]:
-    # Unused select values select the last choice.
-    unused = value == len(port.choices) - 1
-    return rng.integers(value, 1 << port.width if unused else value + 1, ROWS).astype(np.uint32)
-
-
-def _selections(unit: MultiFpu, rng: np.random.Generator) -> Iterator[tuple[dict[str, int], dict[str, Format]]]:
-    names = (*unit.operands, "result")
-    ports = list(dict.fromkeys(unit.format_port(name) for name in names))
-    combinations = list(itertools.product(range(len(unit.formats)), repeat=len(ports)))
-    for place in rng.permutation(len(combinations)):
-        selects = dict(zip(ports, combinations[place], strict=True))
-        yield selects, {name: unit.formats[selects[unit.format_port(name)]] for name in names}
-
-
 def _nearest(numbers: NDArray[np.float64], fmt: Format) -> NDArray[Any]:
     return encode(numbers, fmt, "rne", nan_to_zero=not fmt.has_nan)
 
@@ -148,8 +189,13 @@ def _operands(
 ) -> dict[str, NDArray[np.uint32]]:
     # A conversion multiplies its operand by 2^scale, so the operand is the wanted number divided by 2^scale.
     rows = len(scales)
-    codes = {name: rng.choice(_pool(formats[name]), rows).astype(np.uint32) for name in unit.operands}
+    # In a quarter of the rows, each operand is of a random class, so that special operands meet.
     chosen = np.arange(rows) % 4 != 0
+    codes = {
+        name: np.where(chosen, rng.choice(_pool(formats[name]), rows), rng.choice(_often_special(formats[name]), rows))
+        for name in unit.operands
+    }
+    codes = {name: column.astype(np.uint32) for name, column in codes.items()}
     if op in DOTS:
         return _dot_operands(unit, DOTS[op], formats, rows, rng)
     if op is MultiFpuOp.FROM_INTEGER:
@@ -163,8 +209,13 @@ def _operands(
         codes[last] = np.where(chosen, led, codes[last]).astype(np.uint32)
     elif op not in SINGLES:
         fmt = formats["a"] if op.value.startswith(("sgnj", "min", "max")) else formats["c"]
+        # The codes have a small distance, differ in one bit, or are equal, apart from the sign.
+        special = rng.choice(_often_special(formats["a"]), rows).astype(np.uint32)
+        codes["a"] = np.where(rng.random(rows) < 1 / 2, special, codes["a"])
         same = _nearest(decode_to(codes["a"].astype(formats["a"].dtype), formats["a"], np.float64), fmt)
-        moved = same.astype(np.int64) + rng.choice(_AWAY, rows) ^ rng.choice([0, 1 << fmt.bits - 1], rows)
+        way, sign = rng.integers(0, 3, rows), rng.choice([0, 1 << fmt.bits - 1], rows)
+        bit = np.where(way == 0, 1 << rng.integers(0, fmt.bits, rows), 0)
+        moved = same.astype(np.int64) + np.where(way == 1, rng.choice(_AWAY, rows), 0) ^ bit ^ sign
         codes["c"] = np.where(chosen, moved & ((1 << fmt.bits) - 1), codes["c"]).astype(np.uint32)
     return codes
 
@@ -215,6 +266,70 @@ def _operands_below_normal(
     with np.errstate(divide="ignore"):
         codes["b"] = _nearest(sign * product / factor, formats["b"]).astype(np.uint32)
     return codes | {"c": _nearest(sign * (wanted - product), formats["c"]).astype(np.uint32)}
+
+
+def _operands_close(
+    unit: MultiFpu, op: MultiFpuOp, formats: dict[str, Format], scales: NDArray[np.int64], rng: np.random.Generator
+) -> dict[str, NDArray[np.uint32]]:
+    # In a quarter of the rows, all exponents are independent. In the other rows, the addend and the result have the
+    # product's exponent, and at most two zeros lie between the significands of product and addend. In half of the rows,
+    # a factor is subnormal where its format allows this product. Some products are below the result's smallest number,
+    # and some addends are 0.
+    a, b, c, result = (formats[name] for name in ("a", "b", "c", "result"))
+    rows, (low_a, high_a), (low_b, high_b) = len(scales), _finite_exponents(a), _finite_exponents(b)
+    lows, highs = zip((low_a + low_b, high_a + high_b), _finite_exponents(c), _finite_exponents(result), strict=True)
+    low, high = sorted((max(lows), min(highs)))
+    low = max(low_a + low_b, low - result.precision)
+    of_a, of_b, of_c = (_often_low(*_finite_exponents(fmt), fmt, rows, rng) for fmt in (a, b, c))
+    product = _often_low(low, high, result, rows, rng)
+    lowest, highest = np.maximum(low_a, product - high_b), np.minimum(high_a, product - low_b)
+    beside = rng.integers(lowest, np.maximum(lowest, highest) + 1)
+    shared = np.clip(np.choose(rng.integers(0, 4, rows), [of_a, product - of_b, beside, beside]), lowest, highest)
+    away = rng.integers(-max(c.precision, result.precision) - 2, a.precision + b.precision + 2, rows)
+    independent = rng.random(rows) < 1 / 4
+    exponents = {
+        "a": np.where(independent, of_a, shared),
+        "b": np.where(independent, of_b, product - shared),
+        "c": np.where(independent, of_c, product - away),
+    }
+    numbers = {name: np.ldexp(_significands(formats[name], rows, rng), each) for name, each in exponents.items()}
+    numbers["c"] = np.where(rng.random(rows) < 1 / 16, np.copysign(0, numbers["c"]), numbers["c"])
+    return {name: _nearest(number, formats[name]).astype(np.uint32) for name, number in numbers.items()}
+
+
+def _finite_exponents(fmt: Format) -> tuple[int, int]:
+    smallest = decode_to(np.array([fmt.smallest_code], fmt.dtype), fmt, np.float64)[0]
+    return math.frexp(smallest)[1] - 1, math.frexp(fmt.max)[1] - 1
+
+
+def _often_low(low: int, high: int, fmt: Format, rows: int, rng: np.random.Generator) -> NDArray[np.int64]:
+    # Exponents from `low` to `high`. In half of the rows, an exponent is so low that it is subnormal in most formats.
+    lowest = low + rng.integers(0, min(fmt.precision, high - low + 1), rows)
+    return np.where(rng.random(rows) < 1 / 2, lowest, rng.integers(low, high + 1, rows))
+
+
+def _significands(fmt: Format, rows: int, rng: np.random.Generator) -> NDArray[np.float64]:
+    # Signed significands. A half of the fractions is random, a quarter has at most two ones, and a quarter has at most
+    # two zeros.
+    width = fmt.precision - 1
+    few = (1 << rng.integers(0, max(width, 1), (2, rows))) & (1 << width) - 1
+    sparse, every = few[0] | few[1], rng.integers(0, 1 << width, rows)
+    fraction = np.choose(rng.integers(0, 4, rows), [sparse, sparse ^ (1 << width) - 1, every, every])
+    significands: NDArray[np.float64] = rng.choice([-1, 1], rows) * (1 + np.ldexp(fraction, -width))
+    return significands
+
+
+def _operands_cancelling(
+    unit: MultiFpu, op: MultiFpuOp, formats: dict[str, Format], scales: NDArray[np.int64], rng: np.random.Generator
+) -> dict[str, NDArray[np.uint32]]:
+    # The addend cancels the product, in most rows except for a relative difference of a random power of two.
+    codes, rows = _operands_close(unit, op, formats, scales, rng), len(scales)
+    numbers = {name: decode_to(codes[name].astype(formats[name].dtype), formats[name], np.float64) for name in "ab"}
+    place = rng.integers(1, formats["a"].precision + formats["b"].precision, rows)
+    left = np.where(rng.random(rows) < 3 / 4, rng.choice([-1, 1], rows) * np.ldexp(1.0, -place), 0)
+    sign = 1 if op in (MultiFpuOp.FMSUB, MultiFpuOp.FNMSUB) else -1
+    addend = sign * numbers["a"] * numbers["b"] * (1 + left)
+    return codes | {"c": _nearest(addend, formats["c"]).astype(np.uint32)}
 
 
 def _carries_across(op: MultiFpuOp, formats: dict[str, Format]) -> bool:
@@ -365,6 +480,14 @@ def _pool(fmt: Format) -> NDArray[np.uint32]:
     else:
         others = np.arange(1 << fmt.bits, dtype=np.uint32)
     return np.concatenate([others, np.resize(telling, len(others) // 2)])
+
+
+@functools.lru_cache(maxsize=64)
+def _often_special(fmt: Format) -> NDArray[np.uint32]:
+    # One code of each class, and as many codes of zeros, infinities and NaN.
+    codes = np.array(classes(fmt), np.uint32)
+    numbers = decode_to(codes.astype(fmt.dtype), fmt, np.float64)
+    return np.concatenate([codes, np.resize(codes[~np.isfinite(numbers) | (numbers == 0)], len(codes))])
 
 
 def _boxed(
