@@ -15,6 +15,7 @@ GROUPS = (
     "small",
     "blocks",
     "layers",
+    "training",
     "integers",
     "simulation",
     "cmodel",

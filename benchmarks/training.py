@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import itertools
 from collections.abc import Callable
 
 from benchmarks.measure import Contender, Result, baseline, measure
@@ -18,7 +19,8 @@ def run() -> list[Result]:
     import fp9_ml.torch as ft  # optional
 
     torch.manual_seed(0)
-    pairs = zip(WIDTHS, WIDTHS[1:], strict=False)
+    pairs = list(itertools.pairwise(WIDTHS))
+    multiply_adds = 3 * BATCH * sum(n * m for n, m in pairs)
     layers = [module for n, m in pairs for module in (torch.nn.Linear(n, m), torch.nn.ReLU())]
     network = torch.nn.Sequential(*layers[:-1])
     x, labels = torch.randn(BATCH, WIDTHS[0]), torch.randint(WIDTHS[-1], (BATCH,))
@@ -34,11 +36,10 @@ def run() -> list[Result]:
         return once
 
     results = []
-    default = torch.get_num_threads()
-    for threads in (1, default):
+    for threads in sorted({1, torch.get_num_threads()}):
         torch.set_num_threads(threads)
         for name in RECIPES:
             ours = ft.convert(copy.deepcopy(network), name)
             contenders = [Contender("fp9", step(ours)), Contender("torch", step(copy.deepcopy(network)))]
-            results += measure(f"step under {name}, {threads} threads of torch", BATCH, contenders)
+            results += measure(f"step, {name}, torch threads: {threads}", multiply_adds, contenders)
     return results
