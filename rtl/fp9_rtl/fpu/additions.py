@@ -20,7 +20,7 @@ from fp9_rtl.parts.step import Step, forward
 
 
 class _Lanes(Step):
-    """A step of all lanes. Other steps need the port `vector`, too."""
+    """A step that computes all lanes in one word. It passes the port `vector` on to the next step."""
 
     def __init__(self, unit: MultiFpu, word: SharedWord, i: data.StructLayout, o: dict[str, data.ShapeLike]) -> None:
         super().__init__(i, data.StructLayout({**o, "vector": i["vector"].shape}))
@@ -95,8 +95,8 @@ class AlignLanes(_Lanes):
             taken = select.for_cells([bits[stage] if stage < len(bits) else Const(0, 1) for bits in distances])
             moved, lost_now = Signal(word.bits, name=f"shifted_by_{step}"), Signal.like(lost, name=f"lost_by_{step}")
             for bits, source in select.moved(value, range(word.bits), step):
-                kept = value[bits.start : bits.stop]
-                m.d.comb += moved[bits.start : bits.stop].eq(Mux(taken[word.cell(bits.start)], source, kept))
+                unmoved = value[bits.start : bits.stop]
+                m.d.comb += moved[bits.start : bits.stop].eq(Mux(taken[word.cell(bits.start)], source, unmoved))
             for cell in word.lanes:
                 dropped = select.any_at_end(cell, value, [bits[:step] for bits in word.ending(cell)])
                 m.d.comb += lost_now[cell].eq(lost[cell] | (taken[cell] & dropped))
@@ -170,10 +170,10 @@ class NormaliseLanes(_Lanes):
         self.lanes: list[NormaliseMulti] = []
         for number, lane in enumerate(lanes):
             fields = {name: field.shape for name, field in i[lane_name(number)].shape}
-            kept, longest = fraction_bits(lane), word.longest(number)
-            shapes = (min(kept, longest), 1, (longest - 1).bit_length())
+            width, longest = fraction_bits(lane), word.longest(number)
+            shapes = (min(width, longest), 1, (longest - 1).bit_length())
             shared = dict(zip(NORMALISED, shapes, strict=True))
-            self.lanes.append(NormaliseMulti(lane, kept, data.StructLayout({**fields, **shared})))
+            self.lanes.append(NormaliseMulti(lane, width, data.StructLayout({**fields, **shared})))
         o = {lane_name(number): step.o.shape() for number, step in enumerate(self.lanes)}
         super().__init__(unit, word, i, o)
 
@@ -190,13 +190,14 @@ class NormaliseLanes(_Lanes):
         forward(m, i, o, "vector")
         return m
 
-    def _kept(self, lane: int) -> list[range]:
+    def _fractions(self, lane: int) -> list[range]:
+        """Return the bits of a lane's normalised fraction for each mode in which the lane is active."""
         return [bits[-len(self.lanes[lane].i.normalised) :] for bits in self._word.segments(lane)]
 
     def _read(self, stage: int) -> set[int]:
         """Return the bits that are read after a stage."""
         word = self._word
-        read = {bit for lane in word.lanes for bits in self._kept(lane) for bit in bits}
+        read = {bit for lane in word.lanes for bits in self._fractions(lane) for bit in bits}
         for step in (1 << later for later in range(stage)):
             read |= {bit - step for bits, same in word.runs(read, -step) if any(same) for bit in bits}
         return read
@@ -214,8 +215,8 @@ class NormaliseLanes(_Lanes):
             taken = select.for_cells(shifts)
             moved = Signal(word.bits, name=f"normalised_by_{step}")
             for bits, source in select.moved(value, after, -step):
-                kept = value[bits.start : bits.stop]
-                m.d.comb += moved[bits.start : bits.stop].eq(Mux(taken[word.cell(bits.start)], source, kept))
+                unmoved = value[bits.start : bits.stop]
+                m.d.comb += moved[bits.start : bits.stop].eq(Mux(taken[word.cell(bits.start)], source, unmoved))
             lost = self._lost(m, taken, step, value, (read, after), lost)
             for lane, own in enumerate(stages):
                 distances[lane][:0] = shifts[lane : lane + 1] if stage < own else []
@@ -253,12 +254,12 @@ class NormaliseLanes(_Lanes):
 
     def _fraction(self, lane: int, value: Value) -> Value:
         longest = len(self.lanes[lane].i.normalised)
-        kept = [Cat(Const(0, longest - len(bits)), value[bits.start : bits.stop]) for bits in self._kept(lane)]
-        return self._select.for_lane(lane, kept)
+        by_mode = [Cat(Const(0, longest - len(bits)), value[bits.start : bits.stop]) for bits in self._fractions(lane)]
+        return self._select.for_lane(lane, by_mode)
 
     def _sticky(self, lane: int, value: Value, read: set[int], lost: Value) -> Value:
         word, found = self._word, []
-        for mode, kept in zip(word.modes_of(lane), self._kept(lane), strict=True):
-            below = read.intersection(range(word.segment(lane, mode).start, kept.start))
+        for mode, fraction in zip(word.modes_of(lane), self._fractions(lane), strict=True):
+            below = read.intersection(range(word.segment(lane, mode).start, fraction.start))
             found.append(lost[word.last_cell(lane, mode)] | any_bit(value, below))
         return self._select.for_lane(lane, found)

@@ -27,20 +27,20 @@ def integer_terms(m: Module, unit: MultiFpu, scale: Scale, ports: View) -> tuple
     All integers have their highest bits at the same position, as have all significands.
     """
     k, bits = scale.precision, scale.integer_bits
-    extended = Signal(bits, name="integer")
+    aligned = Signal(bits, name="integer")
     negative = Signal(name="integer_is_negative")
     places = Signal(range(bits), name="integer_places")
     for integer in switch(m, ports.integer_format, unit.integers):
         code = ports.a[: integer.bits]
         m.d.comb += [
-            extended.eq(Cat(Const(0, bits - integer.bits), code)),
+            aligned.eq(Cat(Const(0, bits - integer.bits), code)),
             places.eq(bits - integer.bits),
             negative.eq(code[-1] & integer.signed),
         ]
     magnitude = Signal(bits - k, name="upper_magnitude")
-    m.d.comb += magnitude.eq((extended[k:] ^ negative.replicate(bits - k)) + negative)
+    m.d.comb += magnitude.eq((aligned[k:] ^ negative.replicate(bits - k)) + negative)
     terms = []
-    for name, part, exponent, sign in (("upper", magnitude, bits - 1, negative), ("lower", extended[:k], k - 1, 0)):
+    for name, part, exponent, sign in (("upper", magnitude, bits - 1, negative), ("lower", aligned[:k], k - 1, 0)):
         term = Signal(scale.layout, name=f"{name}_part")
         m.d.comb += [
             term.significand.eq(Cat(Const(0, k - len(part)), part)),

@@ -70,7 +70,9 @@ class Scale:
         The unnormalised subnormal operands are those of this scale.
         """
         scale = Scale(formats, integers, rounding_bits=self._rounding_bits, mixed=self._mixed)
-        factors, addends = ([f for f in kept if f in formats] for kept in (self._kept_factors, self._kept_addends))
+        factors, addends = (
+            [fmt for fmt in formats if fmt in unnormalised] for unnormalised in (self._kept_factors, self._kept_addends)
+        )
         extra_bits = next(
             bits
             for bits in itertools.count(1)

@@ -52,6 +52,7 @@ class SharedWord:
         Each lane must add one product and one addend. In a word that is much wider than the first lane, shifters take
         more area than the lanes' own shifters.
         """
+        # With the limit of a quarter, every FPU of docs/comparable takes the smaller of the two forms.
         first, *others = self._own
         alone = self._unit.dot_products or FpuGroup.DIVSQRT in self._unit.groups
         return not alone and 4 * (self.bits - first) <= sum(others)
