@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import ast
+import functools
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 import pytest
@@ -37,11 +38,20 @@ def test_files_that_pages_name_exist() -> None:
     assert sorted(name for name in named if not (ROOT / name).exists()) == []
 
 
-def _deferred(tree: ast.Module) -> Iterator[ast.Import | ast.ImportFrom]:
+@functools.cache
+def _nodes() -> dict[Path, list[ast.AST]]:
+    """All nodes of the syntax tree of each source file."""
+    paths = sorted(path for folder in set(FOLDERS.values()) for path in (ROOT / folder).rglob("*.py"))
+    return {path: [*ast.walk(ast.parse(path.read_text()))] for path in paths}
+
+
+def _deferred(nodes: list[ast.AST]) -> Iterator[ast.Import | ast.ImportFrom]:
     """Import statements inside functions."""
-    for function in ast.walk(tree):
-        if isinstance(function, ast.FunctionDef | ast.AsyncFunctionDef):
-            yield from (node for node in ast.walk(function) if isinstance(node, ast.Import | ast.ImportFrom))
+    imports = [node for node in nodes if isinstance(node, ast.Import | ast.ImportFrom) and node.col_offset]
+    functions = [node for node in nodes if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef)]
+    for node in imports:
+        if any(function.lineno <= node.lineno <= (function.end_lineno or 0) for function in functions):
+            yield node
 
 
 @pytest.mark.parametrize("package", FOLDERS)
@@ -49,9 +59,8 @@ def test_an_import_inside_a_function_says_why(package: str) -> None:
     """A package is slow to load or optional; the reason stands at the import, or at the one just above it."""
     bare = []
     for path in sorted((ROOT / FOLDERS[package]).rglob("*.py")):
-        text = path.read_text()
-        lines, said = text.splitlines(), set[int]()
-        for node in sorted(_deferred(ast.parse(text)), key=lambda node: node.lineno):
+        lines, said = path.read_text().splitlines(), set[int]()
+        for node in sorted(_deferred(_nodes()[path]), key=lambda node: node.lineno):
             last = node.end_lineno or node.lineno
             here = re.search("# (.*, )?(slow to load|optional)", "\n".join(lines[node.lineno - 1 : last]))
             if here or node.lineno - 1 in said:
@@ -61,14 +70,9 @@ def test_an_import_inside_a_function_says_why(package: str) -> None:
     assert bare == []
 
 
-def _sources() -> dict[Path, ast.Module]:
-    paths = sorted(path for folder in set(FOLDERS.values()) for path in (ROOT / folder).rglob("*.py"))
-    return {path: ast.parse(path.read_text()) for path in paths}
-
-
-def _kinds(trees: dict[Path, ast.Module]) -> set[str]:
+def _kinds() -> set[str]:
     """The names of all classes that derive from Unit, directly or not."""
-    classes = [node for tree in trees.values() for node in ast.walk(tree) if isinstance(node, ast.ClassDef)]
+    classes = [node for nodes in _nodes().values() for node in nodes if isinstance(node, ast.ClassDef)]
     found = {"Unit"}
     while (
         more := {c.name for c in classes if found & {base.id for base in c.bases if isinstance(base, ast.Name)}} - found
@@ -77,9 +81,9 @@ def _kinds(trees: dict[Path, ast.Module]) -> set[str]:
     return found - {"Unit"}
 
 
-def _kind_tests(tree: ast.AST, kinds: set[str]) -> Iterator[ast.AST]:
+def _kind_tests(nodes: Iterable[ast.AST], kinds: set[str]) -> Iterator[ast.AST]:
     """Calls of isinstance or issubclass with a kind of unit, and match patterns of a kind."""
-    for node in ast.walk(tree):
+    for node in nodes:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
             asks = node.func.id in ("isinstance", "issubclass")
             if asks and kinds & {name.id for name in ast.walk(node.args[1]) if isinstance(name, ast.Name)}:
@@ -90,15 +94,16 @@ def _kind_tests(tree: ast.AST, kinds: set[str]) -> Iterator[ast.AST]:
 
 def test_no_code_tests_the_kind_of_a_unit() -> None:
     """A hook with a row for the kind, a view (`fp9.units.views`) or a property of the unit decides instead."""
-    trees = _sources()
-    kinds = _kinds(trees)
+    kinds = _kinds()
     assert {"Dot", "Mac", "Cast", "Quantiser", "Fma"} <= kinds
     found = [
-        f"{path.relative_to(ROOT)}: {ast.unparse(x)}" for path, tree in trees.items() for x in _kind_tests(tree, kinds)
+        f"{path.relative_to(ROOT)}: {ast.unparse(x)}"
+        for path, nodes in _nodes().items()
+        for x in _kind_tests(nodes, kinds)
     ]
     assert found == []
 
 
 def test_a_test_of_a_kind_is_noticed() -> None:
     text = "isinstance(unit, (int, Mac))\nmatch unit:\n    case Dot():\n        pass\nisinstance(unit, int)\n"
-    assert len([*_kind_tests(ast.parse(text), {"Dot", "Mac"})]) == 2
+    assert len([*_kind_tests(ast.walk(ast.parse(text)), {"Dot", "Mac"})]) == 2

@@ -6,6 +6,7 @@ without one, `values` raises KeyError, so that a new field cannot be left out of
 
 from __future__ import annotations
 
+import functools
 import inspect
 import types
 import typing
@@ -364,10 +365,13 @@ def values(record: type, field: str) -> Draw:
     for owner in record.__mro__:
         if f"{owner.__name__}.{field}" in BY_FIELD:
             return BY_FIELD[f"{owner.__name__}.{field}"]
-    found = _by_type(typing.get_type_hints(record)[field])
+    found = _by_type(_hints(record)[field])
     if found is None:
         raise KeyError(f"{record.__name__}.{field} has no values in the generator; add a row to BY_FIELD")
     return found
+
+
+_hints = functools.cache(typing.get_type_hints)
 
 
 def _by_type(hint: object) -> Draw | None:

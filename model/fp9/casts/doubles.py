@@ -114,4 +114,9 @@ def _tiny_below(fmt: Format, rounding: Rounding, negative: bool) -> int:
         # Exact results raise no flag. Of two neighbouring patterns, at least one has an inexact result.
         return not (flags(pattern) | flags(pattern + 1)) & Flags.UNDERFLOW
 
-    return bisect.bisect_left(range(BINARY64.infinity), True, lo=1, key=not_tiny)
+    # A rounding decision changes at a multiple of half an ulp, or just above it. A step is at most a quarter of an ulp,
+    # and a wide format has steps of one pattern.
+    step = 1 << max(0, BINARY64.fraction_bits - fmt.precision - 1)
+    found = step * bisect.bisect_left(range(0, BINARY64.infinity, step), True, lo=1, key=not_tiny)
+    just_above = found - step + 1
+    return just_above if not_tiny(just_above) else found

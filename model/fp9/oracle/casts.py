@@ -27,6 +27,7 @@ class Exact:
         return -self.magnitude if self.negative else self.magnitude
 
 
+@functools.lru_cache(maxsize=1 << 17)
 def decode(code: int, fmt: Format) -> Exact:
     kind = fmt.kind_of(code)
     magnitude = abs(fmt.value_of(code)) if kind is Kind.FINITE else Fraction(0)

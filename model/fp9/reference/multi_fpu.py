@@ -256,7 +256,7 @@ def _whole(value: Fraction, rounding: Rounding, random: Fraction) -> int:
 
 
 def _negated(value: Exact, negate: bool) -> Exact:
-    return replace(value, negative=value.negative ^ negate)
+    return replace(value, negative=not value.negative) if negate else value
 
 
 def _with_sign(op: Op, a: _Number, c: _Number) -> tuple[int, Flags]:

@@ -66,7 +66,7 @@ def most_drawn(unit: Unit) -> int:
     return DRAWN_BITS // sum(port.width for port in (*unit.inputs, *unit.outputs))
 
 
-@functools.lru_cache(maxsize=64)  # a choice takes a second, and its result some kilobytes
+@functools.lru_cache(maxsize=256)  # more than the catalogue; a choice takes a second, and its result some kilobytes
 def _smoke(unit: Unit, seed: int) -> Inputs:
     return smoke(unit, corner(unit, np.random.default_rng(seed)))
 

@@ -19,6 +19,7 @@ The field `engine` selects an accumulator model by the name of a preset, or by a
 from __future__ import annotations
 
 import dataclasses
+import functools
 import json
 import re
 import tomllib
@@ -136,8 +137,12 @@ _Reader = Callable[[object, str], object]
 _Found = TypeVar("_Found")
 
 
+# Resolving type hints takes longer than reading the values of a specification.
+_hints = functools.cache(typing.get_type_hints)
+
+
 def _readers(cls: type[object]) -> dict[str, _Reader]:
-    hints = typing.get_type_hints(cls)
+    hints = _hints(cls)  # type: ignore[arg-type]
     names = [f.name for f in dataclasses.fields(cls)]  # type: ignore[arg-type]
     return {name: _reader(hints[name]) for name in names}
 

@@ -23,6 +23,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from fp9.system.missing import install_hint
 from fp9.units import Port
@@ -56,9 +57,13 @@ def port_dtype(port: Port) -> np.dtype[Any]:
 
 
 def _lines(title: str, ports: tuple[Port, ...], columns: Columns, comment: str, separator: str) -> bytes:
-    heading = [f"{comment} fp9 golden vectors of {title}", f"{comment} {_widths(ports)}"]
-    cells = [_digits(port, columns[port.name]) for port in ports]
-    return "\n".join([*heading, *(separator.join(row) for row in zip(*cells, strict=True)), ""]).encode()
+    heading = f"{comment} fp9 golden vectors of {title}\n{comment} {_widths(ports)}\n"
+    parts = []
+    for port in ports:
+        digits = _digits(port, columns[port.name])
+        end = "\n" if port is ports[-1] else separator
+        parts += [digits, np.full((len(digits), 1), ord(end), np.uint8)]
+    return heading.encode() + np.hstack(parts).tobytes()
 
 
 def _widths(ports: tuple[Port, ...]) -> str:
@@ -106,11 +111,14 @@ def _table_layout(form: str, operation: str, without_meaning: str) -> Callable[[
     return lambda ports: {"form": form, "operation": operation, "without_meaning": without_meaning}
 
 
-def _digits(port: Port, column: np.ma.MaskedArray[Any, Any]) -> list[str]:
-    digits = hex_digits(port)
-    texts = [f"{value:0{digits}x}" for value in column.data.tolist()]
-    mask = np.ma.getmaskarray(column).tolist()
-    return ["x" * digits if masked else text for text, masked in zip(texts, mask, strict=True)]
+_HEX = np.frombuffer(b"0123456789abcdef", np.uint8)
+
+
+def _digits(port: Port, column: np.ma.MaskedArray[Any, Any]) -> NDArray[np.uint8]:
+    """Return the ASCII characters of a column, with one row for each operation."""
+    shifts = np.arange(4 * hex_digits(port), dtype=np.uint64)[-4::-4]
+    digits = column.data.astype(np.uint64)[:, None] >> shifts & np.uint64(15)
+    return np.where(np.ma.getmaskarray(column)[:, None], np.uint8(ord("x")), _HEX[digits])
 
 
 def _from_lines(data: bytes, ports: tuple[Port, ...], comment: str, separator: str | None) -> Columns:

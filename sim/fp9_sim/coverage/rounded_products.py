@@ -4,6 +4,7 @@
 
 from __future__ import annotations
 
+import functools
 import itertools
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -50,7 +51,7 @@ def _name(unit: Mul, pair: Sequence[int]) -> str:
 def _group(unit: Mul, pair: tuple[int, int]) -> Group:
     a, b = (grid.reshape(-1) for grid in np.meshgrid(*(np.arange(1 << f.bits) for f in _formats(unit, pair))))
     inputs = {"a": a, "b": b, "a_format": np.full(a.size, pair[0]), "b_format": np.full(a.size, pair[1])}
-    every = [facts for _, facts in _facts(unit, inputs, evaluate(unit, inputs))]
+    every = [facts for _, facts in _distinct(unit, inputs, evaluate(unit, inputs))[0]]
     names = tuple(dict.fromkeys(itertools.chain(*_CROSSES.values())))
     points = {name: tuple(sorted({facts[name] for facts in every if name in facts}, key=_place)) for name in names}
     crosses = tuple(_cross(name, of, every) for name, of in _CROSSES.items() if all(points[point] for point in of))
@@ -71,6 +72,16 @@ def _formats(unit: Mul, pair: tuple[int, int]) -> tuple[Format, Format]:
 
 
 def _facts(unit: Mul, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
+    met, rows = _distinct(unit, inputs, outputs)
+    return (met[row] for row in rows.tolist())
+
+
+# The integers that describe an operation are from -1 to _VALUES - 2, so that a word of 64 bits holds all of them.
+_VALUES = 64
+
+
+def _distinct(unit: Mul, inputs: Columns, outputs: Columns) -> tuple[list[Facts], NDArray[np.int64]]:
+    """Return the different facts of all operations, and the index of each operation's facts."""
     count = len(inputs["a"])
     sides = ("a", unit.a), ("b", unit.b)
     selects = [np.broadcast_to(chosen(inputs, f"{side}_format", len(formats)), count) for side, formats in sides]
@@ -80,10 +91,10 @@ def _facts(unit: Mul, inputs: Columns, outputs: Columns) -> Iterator[Facts]:
     flags = outputs["flags"] if unit.flags else np.zeros(count, dtype=np.uint8)
     codes, places = np.unique(outputs["result"], return_inverse=True)
     results = np.array([CLASSES.index(class_of(code, unit.result)) for code in codes.tolist()])[places]
-    columns = [*selects, *classes, results, flags, *_positions(unit, products)]
-    keys, rows = np.unique(np.stack(columns, axis=1), axis=0, return_inverse=True)
-    met = [_operation(unit, key) for key in keys.tolist()]
-    return (met[row] for row in rows.reshape(-1).tolist())
+    columns = np.stack([*selects, *classes, results, flags, *_positions(unit, products)]).astype(np.int64)
+    keys = functools.reduce(lambda key, column: key * _VALUES + column + 1, columns, np.zeros(count, np.int64))
+    _, first, rows = np.unique(keys, return_index=True, return_inverse=True)
+    return [_operation(unit, key) for key in columns[:, first].T.tolist()], rows
 
 
 def _read(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 import re
 from pathlib import Path
 from typing import Any
@@ -21,10 +22,16 @@ from fp9_sim.proofs.claims import claims_of
 UNITS = [unit for unit in CATALOGUE.values() if isinstance(unit, MultiFpu)]
 
 
+@functools.cache
+def _cases(unit: MultiFpu) -> list[list[str]]:
+    """The names of the cases of each claim, which take a second."""
+    return [[case.name for case in claim.cases] for claim in claims_of(unit)]
+
+
 def _fields(unit: MultiFpu, open_case: str = "") -> records.Fields:
     cases = [
-        [{"name": case.name, "state": "unfinished" if case.name == open_case else "proven"} for case in claim.cases]
-        for claim in claims_of(unit)
+        [{"name": name, "state": "unfinished" if name == open_case else "proven"} for name in some]
+        for some in _cases(unit)
     ]
     return {"claims": [{"cases": some} for some in cases]}
 

@@ -199,10 +199,9 @@ def drawn(interface: Interface, count: int, rng: np.random.Generator) -> Vectors
 
 def _spread(numbers: np.ndarray[Any, Any], shape: tuple[int, int], rng: np.random.Generator) -> Any:
     # Each row has numbers from another random range of magnitudes.
-    positive = numbers[numbers[:, 0] > 0]
-    negative = {-x: code for x, code in numbers if x < 0}
-    signs = np.array([[code, negative.get(x, code)] for x, code in positive], dtype=np.uint32)
-    count = len(positive)
+    negative = {-x: code for x, code in numbers.tolist() if x < 0}
+    signs = np.array([[code, negative.get(x, code)] for x, code in numbers.tolist() if x > 0], dtype=np.uint32)
+    count = len(signs)
     low = rng.integers(0, count, (shape[0], 1))
     width = rng.integers(1, count + 1, (shape[0], 1))
     places = np.minimum(low + rng.integers(0, count, shape) % width, count - 1)
