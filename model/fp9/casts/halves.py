@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from numpy.typing import NDArray
 
 TABLE_PAYS = 1 << 15
-"""Minimum number of array elements for which the cast builds a table of 65,536 entries."""
+"""Number of encoded elements from which a cast builds a table of 65,536 entries."""
 
 _HALVES = 1 << 16
 _FRACTION = 7
@@ -32,9 +32,9 @@ _LOWEST = -100
 """Minimum exponent of a target format's numbers. The upper half of a number below 2**-126 has fewer fraction bits."""
 
 
-def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
+def by_upper_half(request: Request, dtype: np.dtype[Any]) -> Plan | None:
     """Return an encoding plan that looks up each 16-bit source pattern in a table."""
-    if size < TABLE_PAYS or request.scale is None or request.random_width:
+    if request.scale is None or request.random_width:
         return None
     from fp9.kernels.round32 import look_up  # slow to load
 
@@ -48,9 +48,8 @@ def by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | N
     return Plan(encode, STREAMED)
 
 
-def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
-    tapered = isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone
-    if not tapered or size < TABLE_PAYS:
+def hif8_by_upper_half(request: Request, dtype: np.dtype[Any]) -> Plan | None:
+    if not (isinstance(request.fmt, HiFloat8) and request.rounding.is_monotone):
         return None
     from fp9.kernels import round32 as fast_kernels  # slow to load
 
@@ -69,9 +68,9 @@ def hif8_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Pla
     return Plan(encode, STREAMED if direct else CACHED)
 
 
-def flagged_by_upper_half(request: Request, dtype: np.dtype[Any], size: int) -> Plan | None:
+def flagged_by_upper_half(request: Request, dtype: np.dtype[Any]) -> Plan | None:
     fmt, narrow = request.fmt, dtype.itemsize == 2 and dtype.kind not in "iu"
-    if size < TABLE_PAYS or not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:
+    if not request.rounding.is_monotone or not fmt.signed or fmt.bits > 16:
         return None
     # Subnormal float32 numbers have fewer fraction bits, so they must be far below the target's smallest number.
     if not narrow and (fmt.precision + 1 > _FRACTION or fmt.smallest < 2.0**_LOWEST):

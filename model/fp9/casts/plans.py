@@ -47,12 +47,34 @@ TOP_FIELD = BINARY32.top_field - 1
 def encoder(request: Request, dtype: np.dtype[Any], size: int, counts: bool = False) -> Plan:
     if not counts and in_numpy.supports(request.rounding) and stays_in_numpy(size):
         return _in_numpy(request, dtype)
-    return _encoder(request, dtype, TABLE_PAYS if size >= TABLE_PAYS else 0)
+    return _compiled(request, dtype).after(size)
 
 
-@functools.lru_cache(maxsize=512)
-def _encoder(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
-    return _completed(_plan(request, dtype, size), request, dtype)
+class _Compiled:
+    """Plans of one cast by kernels, without and with look-up tables. The second is used once the first encoded enough
+    numbers to pay for a table."""
+
+    def __init__(self, request: Request, dtype: np.dtype[Any]) -> None:
+        self._request, self._dtype, self._encoded = request, dtype, 0
+
+    def after(self, size: int) -> Plan:
+        """Return the plan for `size` numbers more."""
+        self._encoded = min(self._encoded + size, TABLE_PAYS)
+        return self._with_table if self._encoded == TABLE_PAYS else self._without_table
+
+    @functools.cached_property
+    def _without_table(self) -> Plan:
+        return self._plan(tables=False)
+
+    @functools.cached_property
+    def _with_table(self) -> Plan:
+        return self._plan(tables=True)
+
+    def _plan(self, tables: bool) -> Plan:
+        return _completed(_plan(self._request, self._dtype, tables), self._request, self._dtype)
+
+
+_compiled = functools.lru_cache(maxsize=512)(_Compiled)
 
 
 @functools.lru_cache(maxsize=128)
@@ -66,17 +88,21 @@ def _completed(plan: Plan, request: Request, dtype: np.dtype[Any]) -> Plan:
     return plan._replace(encode=changed, counted=plan.counted if changed is plan.encode else None)
 
 
-def _plan(request: Request, dtype: np.dtype[Any], size: int) -> Plan:
+def _plan(request: Request, dtype: np.dtype[Any], tables: bool) -> Plan:
     if request.rounding.reads_source:
         hybrid_thresholds(dtype, request.hybrid)  # raises TypeError for source types without threshold bits
+    by_table = _by_table(request, dtype) if tables else None
     if request.flags:
-        return flagged_by_upper_half(request, dtype, size) or by_doubles(request) or universal(request, dtype)
-    if dtype.itemsize == 2 and dtype.kind not in "iu":
-        by_table = by_upper_half(request, dtype, size)
-    else:
-        by_table = hif8_by_upper_half(request, dtype, size)
+        return by_table or by_doubles(request) or universal(request, dtype)
     in_lanes = by_table or _hybrid(request, dtype) or _vector(request, dtype) or by_doubles(request)
     return in_lanes or universal(request, dtype)
+
+
+def _by_table(request: Request, dtype: np.dtype[Any]) -> Plan | None:
+    if request.flags:
+        return flagged_by_upper_half(request, dtype)
+    narrow = dtype.itemsize == 2 and dtype.kind not in "iu"
+    return by_upper_half(request, dtype) if narrow else hif8_by_upper_half(request, dtype)
 
 
 # --- float32 patterns into vector kernels ---------------------------------------------------------------------------

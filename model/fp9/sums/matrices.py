@@ -186,7 +186,7 @@ class Products:
             codes[rows] = loaded.codes.codes_of(fast.run(rows, start[rows]), output)
 
         def flagged(rows: slice) -> None:
-            found = fast.flagged(rows, slice(None), start[rows])
+            found = fast.flagged(rows, slice(None), np.ascontiguousarray(start[rows]))
             codes[rows] = loaded.codes.codes_of(found.numbers, output)
             flags[rows] = found.flags
             self._again(block, rows.start + found.open[0], found.open[1])
@@ -221,7 +221,7 @@ class Products:
                 random = self._options.random.of(slice(place, place + columns))
                 raised = flags[i] if self._options.flags else unasked
                 scales = some_rows(a.at_sums, row) * b.at_sums
-                sums.run(row, slice(None), start[i], scales, random, codes[i], raised)
+                sums.run(row, slice(None), np.ascontiguousarray(start[i]), scales, random, codes[i], raised)
 
         return work
 

@@ -36,7 +36,6 @@ from fp9.sums.scales import Scales, broadcasts, scale_rows
 from fp9.sums.sides import side, some_rows
 from fp9.system import warming
 from fp9.system.parallel import Progress, row_parts, run_parts
-from fp9.system.scratch import scratch_zeros
 
 if TYPE_CHECKING:
     from numpy.typing import ArrayLike, NDArray
@@ -302,13 +301,16 @@ def _check_addend(c: ArrayLike, named: Format | str | None, fmt: Format) -> None
         )
 
 
+_ZERO = np.zeros(())
+
+
 def _start(
     c: ArrayLike | None, named: Format | str | None, engine: Engine, shape: tuple[int, ...], batch: tuple[int, ...] = ()
 ) -> NDArray[np.float64]:
     if c is None:
         if named is not None:
             format(named)
-        return scratch_zeros(shape, np.float64)
+        return np.broadcast_to(_ZERO, shape)
     fmt = engine.addend_format
     _check_addend(c, named, fmt)
     codes = as_codes(c, fmt)
@@ -359,7 +361,7 @@ def _dot(
     start: NDArray[np.float64],
     options: Options,
 ) -> tuple[NDArray[Any], NDArray[np.uint8]]:
-    shape, flat, depth = start.shape, start.reshape(-1), operands[0].shape[-1]
+    shape, flat, depth = start.shape, np.ascontiguousarray(start).reshape(-1), operands[0].shape[-1]
 
     def rows_of(array: NDArray[Any]) -> NDArray[Any]:
         return _broadcast(array, shape, flat.size)

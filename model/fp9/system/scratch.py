@@ -35,18 +35,30 @@ class _Slabs:
     """Pool of memory blocks (slabs)."""
 
     def __init__(self) -> None:
-        self._slabs: list[NDArray[np.uint8]] = []  # the most recently used slab is last
+        # The most recently used slab is last.
+        self._slabs: list[NDArray[np.uint8]] = []
+        self._sizes: list[int] = []
         self._lock = threading.Lock()
 
     def give(self, size: int) -> NDArray[np.uint8]:
         with self._lock:
-            slabs = self._slabs
-            fits = (i for i in range(len(slabs)) if size <= slabs[i].size <= 2 * size)
-            place = next((i for i in fits if _references(slabs, i) == _UNUSED), None)
-            slabs.append(np.empty(size, dtype=np.uint8) if place is None else slabs.pop(place))
-            while sum(slab.size for slab in slabs) > KEPT:
-                del slabs[0]  # freed with the last array in the slab
-            return slabs[-1]
+            place = self._unused(size)
+            if place is None:
+                slab = np.empty(size, dtype=np.uint8)
+                while self._sizes and sum(self._sizes) + size > KEPT:
+                    del self._slabs[0], self._sizes[0]  # freed with the last array in the slab
+            else:
+                slab = self._slabs.pop(place)
+                del self._sizes[place]
+            self._slabs.append(slab)
+            self._sizes.append(slab.size)
+            return slab
+
+    def _unused(self, size: int) -> int | None:
+        for place, own in enumerate(self._sizes):
+            if size <= own <= 2 * size and _references(self._slabs, place) == _UNUSED:
+                return place
+        return None
 
 
 _SLABS = _Slabs()

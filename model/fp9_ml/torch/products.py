@@ -7,12 +7,12 @@ import json
 import secrets
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from hashlib import blake2b
 from typing import Any, Protocol, TypeAlias
 from weakref import WeakValueDictionary
 
 import numpy as np
 import torch
+import xxhash
 from numpy.typing import NDArray
 
 from fp9.engines import Engine
@@ -63,7 +63,7 @@ def _forget(passes: dict[Any, Any]) -> None:
 
 
 def _digest(x: Numbers, w: Numbers) -> bytes:
-    return b"".join(blake2b(np.ascontiguousarray(each).data, digest_size=16).digest() for each in (x, w))
+    return b"".join(xxhash.xxh3_128_digest(np.ascontiguousarray(each).data) for each in (x, w))
 
 
 @dataclass(frozen=True)
@@ -277,7 +277,9 @@ def _code_type(fmt: Format | None) -> torch.dtype:
 
 
 def _tensor(operand: Operand, device: torch.device) -> torch.Tensor:
-    return torch.tensor(signed(operand.codes), device=device)
+    if operand.format is None:  # the layer's input, which a custom operator must not return
+        return torch.tensor(operand.codes, device=device)
+    return torch.from_numpy(signed(operand.codes)).to(device)
 
 
 def _operand(codes: torch.Tensor, fmt: Format | None, factor: float) -> Operand:

@@ -19,9 +19,11 @@ from tests.support.rosters import DETERMINISTIC, TABLED, TARGETS, policy_of, thi
 import fp9
 from fp9.casts.arrays import as_codes
 from fp9.casts.halves import TABLE_PAYS
+from fp9.casts.plans import encoder
 from fp9.casts.request import NOTHING, Request, universal
 from fp9.casts.sources import Hybrid
 from fp9.formats import dtypes as interop
+from fp9.formats.rounding import Rounding
 
 
 def numbers(size: int = 4000, dtype: type = np.float32) -> np.ndarray:
@@ -192,6 +194,18 @@ def test_every_route_gives_the_universal_kernels_flags(fmt: fp9.Format, dtype: t
         codes, raised = fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=-scale, flags=True)
         assert np.array_equal(codes, plain) and np.array_equal(raised, flags), mode
         assert np.array_equal(fp9.encode(x, fmt, mode, nan_to_zero=not fmt.has_nan, scale=-scale), plain), mode
+
+
+@pytest.mark.parametrize("flags", [False, True])
+def test_small_arrays_together_pay_for_a_table(flags: bool) -> None:
+    request = Request(fp9.format("hif8"), policy_of(fp9.format("hif8"), Rounding.RNA), Hybrid(), 2, flags=flags)
+    x = numbers(1000).astype(np.float32)
+    plans = [encoder(request, x.dtype, TABLE_PAYS // 4) for _ in range(5)]
+    assert len({id(plan.encode) for plan in plans[:3]}) == 1 and plans[3] is plans[4] and plans[3] is not plans[2]
+    found = np.empty((2, x.size), np.uint8), np.empty((2, x.size * flags), np.uint8)
+    for plan, codes, raised in zip(plans[2:4], *found, strict=True):
+        plan.encode(NOTHING, slice(0, x.size), x, codes, raised)
+    assert all(np.array_equal(*both) for both in found)
 
 
 def test_threads_and_out_change_nothing() -> None:
