@@ -186,7 +186,7 @@ class Products:
             codes[rows] = loaded.codes.codes_of(fast.run(rows, start[rows]), output)
 
         def flagged(rows: slice) -> None:
-            found = fast.flagged(rows, slice(None), np.ascontiguousarray(start[rows]))
+            found = fast.flagged(rows, slice(None), np.array(start[rows]))
             codes[rows] = loaded.codes.codes_of(found.numbers, output)
             flags[rows] = found.flags
             self._again(block, rows.start + found.open[0], found.open[1])
