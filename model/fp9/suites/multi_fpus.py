@@ -11,7 +11,7 @@ from numpy.typing import NDArray
 
 from fp9.formats import Format
 from fp9.suites.columns import Inputs, concatenated, drawn_port
-from fp9.suites.fpu_operands import general
+from fp9.suites.fpu_operands import Formats, general
 from fp9.suites.fpu_sums import below_normal, cancelling, carries_across, close, reaches_below_normal, with_carry
 from fp9.units import SCALE_BITS, MultiFpu, MultiFpuOp, Port
 from fp9.units.multi_fpu import DOTS, NARROW_BITS, PRODUCTS, SINGLES
@@ -40,12 +40,12 @@ _SHARE_UNBOXED = 1 / 16
 _SUMS = tuple(op for op in PRODUCTS if op not in SINGLES)
 _SCALES = (0, 0, 1, -1, 7, -7, 24, -24, 127, -128)
 
-# Select values and formats of a block.
-_Selections = Iterator[tuple[dict[str, int], dict[str, Format]]]
+# Indices of the formats that the format ports select in each block.
+_Selections = Iterator[Sequence[int]]
 
-# Function that returns the operand codes of a block's rows.
+# Function that returns the operand codes of all rows.
 _Operands = Callable[
-    [MultiFpu, MultiFpuOp, dict[str, Format], NDArray[np.int64], np.random.Generator], dict[str, NDArray[np.uint32]]
+    [MultiFpu, MultiFpuOp, dict[str, Formats], NDArray[np.int64], np.random.Generator], dict[str, NDArray[np.uint32]]
 ]
 
 
@@ -102,35 +102,28 @@ def _in_lanes(unit: MultiFpu, width: int, vector: int, rng: np.random.Generator)
     return columns
 
 
-def _selecting(port: Port, value: int, rng: np.random.Generator) -> NDArray[np.uint32]:
+def _selecting(port: Port, values: NDArray[np.int64], rng: np.random.Generator) -> NDArray[np.uint32]:
     # Unused select values select the last choice.
-    unused = value == len(port.choices) - 1
-    return rng.integers(value, 1 << port.width if unused else value + 1, ROWS).astype(np.uint32)
+    ends = np.where(values == len(port.choices) - 1, 1 << port.width, values + 1)
+    return rng.integers(values, ends).astype(np.uint32)
 
 
 def _selections(unit: MultiFpu, rng: np.random.Generator) -> _Selections:
     combinations = list(itertools.product(range(len(unit.formats)), repeat=len(_format_ports(unit))))
-    for place in rng.permutation(len(combinations)):
-        yield _selected(unit, combinations[place])
+    return (combinations[place] for place in rng.permutation(len(combinations)))
 
 
 def _mostly_wide(unit: MultiFpu, rng: np.random.Generator) -> _Selections:
-    every, ports = range(len(unit.formats)), len(_format_ports(unit))
-    wide = [index for index in every if unit.formats[index].bits > NARROW_BITS]
+    wide = [index for index, fmt in enumerate(unit.formats) if fmt.bits > NARROW_BITS]
     if not wide:
-        yield from _selections(unit, rng)
-        return
-    for _ in range(BLOCKS):
-        yield _selected(unit, [int(rng.choice(wide if rng.random() < _SHARE_WIDE else every)) for _ in range(ports)])
+        return _selections(unit, rng)
+    shape = BLOCKS, len(_format_ports(unit))
+    every = rng.integers(0, len(unit.formats), shape)
+    return iter(np.where(rng.random(shape) < _SHARE_WIDE, rng.choice(wide, shape), every).tolist())
 
 
 def _format_ports(unit: MultiFpu) -> list[str]:
     return list(dict.fromkeys(unit.format_port(name) for name in (*unit.operands, "result")))
-
-
-def _selected(unit: MultiFpu, combination: Sequence[int]) -> tuple[dict[str, int], dict[str, Format]]:
-    selects = dict(zip(_format_ports(unit), combination, strict=True))
-    return selects, {name: unit.formats[selects[unit.format_port(name)]] for name in (*unit.operands, "result")}
 
 
 def _blocks(
@@ -141,22 +134,41 @@ def _blocks(
     operands: _Operands,
     selections: Callable[[MultiFpu, np.random.Generator], _Selections] = _selections,
 ) -> Iterator[Inputs]:
+    ports = _format_ports(unit)
+    places = {name: ports.index(unit.format_port(name)) for name in (*unit.operands, "result")}
     for index, op in enumerate(unit.operations):
-        suited = (each for each in selections(unit, rng) if suits(op, each[1]))
-        for selects, formats in itertools.islice(suited, blocks):
-            columns = {port.name: drawn_port(port, ROWS, rng) for port in unit.inputs}
-            columns |= {name: _carries(unit, ROWS, rng) for name in unit.random_ports}
-            chosen = {"op": index, **selects}
-            columns |= {
-                port.name: _selecting(port, chosen[port.name], rng) for port in unit.inputs if port.name in chosen
-            }
-            scales = np.zeros(ROWS, np.int64)
-            if op is MultiFpuOp.CONVERT and unit.scale:
-                scales = rng.choice(_SCALES, ROWS)
-                columns["scale"] = (scales & ((1 << SCALE_BITS) - 1)).astype(np.uint32)
-            codes = operands(unit, op, formats, scales, rng)
-            boxed = {name: fmt for name, fmt in formats.items() if name in codes and not _is_packed(op, name)}
-            yield columns | codes | _boxed(unit, boxed, {name: codes[name] for name in boxed}, rng)
+        suited = (
+            selected
+            for selected in selections(unit, rng)
+            if suits(op, {name: unit.formats[selected[place]] for name, place in places.items()})
+        )
+        found = list(itertools.islice(suited, blocks))
+        if found:
+            selected = np.repeat(np.array(found), ROWS, axis=0)
+            yield _rows(unit, op, index, dict(zip(ports, selected.T, strict=True)), operands, rng)
+
+
+def _rows(
+    unit: MultiFpu,
+    op: MultiFpuOp,
+    index: int,
+    selected: dict[str, NDArray[np.int64]],
+    operands: _Operands,
+    rng: np.random.Generator,
+) -> Inputs:
+    count = len(selected[unit.format_port("result")])
+    formats = {name: Formats(unit.formats, selected[unit.format_port(name)]) for name in (*unit.operands, "result")}
+    columns = {port.name: drawn_port(port, count, rng) for port in unit.inputs}
+    columns |= {name: _carries(unit, count, rng) for name in unit.random_ports}
+    chosen = {"op": np.full(count, index), **selected}
+    columns |= {port.name: _selecting(port, chosen[port.name], rng) for port in unit.inputs if port.name in chosen}
+    scales = np.zeros(count, np.int64)
+    if op is MultiFpuOp.CONVERT and unit.scale:
+        scales = rng.choice(_SCALES, count)
+        columns["scale"] = (scales & ((1 << SCALE_BITS) - 1)).astype(np.uint32)
+    codes = operands(unit, op, formats, scales, rng)
+    boxed = {name: fmt for name, fmt in formats.items() if name in codes and not _is_packed(op, name)}
+    return columns | codes | _boxed(unit, boxed, {name: codes[name] for name in boxed}, rng)
 
 
 def _carries(unit: MultiFpu, rows: int, rng: np.random.Generator) -> NDArray[np.uint32]:
@@ -171,13 +183,13 @@ def _is_packed(op: MultiFpuOp, operand: str) -> bool:
 
 
 def _boxed(
-    unit: MultiFpu, formats: dict[str, Format], codes: dict[str, NDArray[np.uint32]], rng: np.random.Generator
+    unit: MultiFpu, formats: dict[str, Formats], codes: dict[str, NDArray[np.uint32]], rng: np.random.Generator
 ) -> Inputs:
     # A few operations have random bits above the operand code although the unit expects NaN boxing.
     columns = {}
     for name, column in codes.items():
         above = (1 << unit.word) - (1 << formats[name].bits)
-        drawn = rng.integers(0, 1 << unit.word, len(column), dtype=np.uint64) & above
+        drawn = rng.integers(0, 1 << unit.word, len(column)) & above
         boxed = unit.nan_boxing & (rng.random(len(column)) >= _SHARE_UNBOXED)
         columns[name] = (column | np.where(boxed, above, drawn)).astype(np.uint32)
     return columns
